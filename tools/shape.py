@@ -4,8 +4,9 @@
 
 The largest object is the type with the most methods. A cycle of files is a set of files each of which depends
 on every other one, directly or through others: by imports (`use crate::...`), or by calls between the methods
-of the largest object, which imports do not show. Recursion is counted between those methods. Sources are read
-as text, in the layout of rustfmt; test modules and comments do not count.
+of the largest object and between free functions, which imports need not show. Recursion is counted between
+those methods and functions. Sources are read as text, in the layout of rustfmt; test modules and comments do
+not count.
 """
 
 from __future__ import annotations
@@ -27,24 +28,38 @@ IMPL = re.compile(
 METHOD = re.compile(
     r"^    (?:#\[[^\n]*\n    )*(?:pub(?:\([^)]*\))? )?(?:const )?(?:unsafe )?fn (\w+)", re.MULTILINE
 )
-CALL = re.compile(r"\b(?:self|fabric|world)\s*\.(\w+)\(")
+FUNCTION = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:const )?fn (\w+)(.*?)^\}", re.MULTILINE | re.DOTALL)
+CALL = re.compile(r"\b(?:self|fabric|world|here)\s*\.(\w+)\(")
+FUNCTION_CALL = re.compile(r"(?<![\w.:])(?:self::)?((?:\w+::)*)(\w+)\(")
 USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?use ((?:crate|super|self)[^;]*);", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a type.
+    """A method of a type, or a free function.
 
     Attributes
     ----------
     file
         Path of its file, relative to the folder.
     calls
-        Names that it calls on `self`, `fabric` or `world`.
+        Names that it calls on `self`, `fabric`, `world` or `here`.
+    functions
+        Free functions that it calls: the module before the name, or none, and the name.
     """
 
     file: str
     calls: frozenset[str]
+    functions: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, file: str, body: str, imported: Mapping[str, str]) -> Method:
+        """Reads the calls in the body; `imported` has the module of each name that the file imports."""
+        functions = {
+            (path.rstrip(":").rpartition("::")[2] or imported.get(name, ""), name)
+            for path, name in FUNCTION_CALL.findall(body)
+        }
+        return cls(file, frozenset(CALL.findall(body)), frozenset(functions))
 
 
 @dataclass(frozen=True)
@@ -55,17 +70,38 @@ class Shape:
     ----------
     largest
         Name of the type with the most methods.
-    methods
-        Its methods, by name.
+    types
+        Methods of each type, by name.
+    functions
+        Free functions, by file and name.
     """
 
     largest: str
-    methods: Mapping[str, Method]
+    types: Mapping[str, Mapping[str, Method]]
+    functions: Mapping[str, Method]
     imports: Graph
 
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        """Methods of the largest type, by name."""
+        return self.types.get(self.largest, {})
+
     def calls(self) -> Graph:
-        """Calls between the methods of the largest object; a call of itself does not count."""
-        return {name: {*method.calls} & self.methods.keys() - {name} for name, method in self.methods.items()}
+        """Calls between methods of the largest object and free functions; those of itself do not count."""
+        by_name: defaultdict[str, list[str]] = defaultdict(list)
+        for key in self.functions:
+            by_name[key.rpartition("::")[2]].append(key)
+
+        def called(key: str, method: Method) -> set[str]:
+            found = {*method.calls} & self.methods.keys()
+            for module, name in method.functions:
+                for other in by_name[name]:
+                    file = self.functions[other].file
+                    if module == Path(file).stem or (not module and file == method.file):
+                        found.add(other)
+            return found - {key}
+
+        return {key: called(key, method) for key, method in {**self.functions, **self.methods}.items()}
 
     def recursion(self) -> list[list[str]]:
         """Groups of mutually recursive methods, largest first."""
@@ -74,9 +110,10 @@ class Shape:
     def files_by_calls(self) -> Graph:
         """Files of the methods of the largest object, and the files that each calls into."""
         graph: defaultdict[str, set[str]] = defaultdict(set)
+        units = {**self.functions, **self.methods}
         for name, called in self.calls().items():
-            own = self.methods[name].file
-            graph[own] |= {self.methods[other].file for other in called} - {own}
+            own = units[name].file
+            graph[own] |= {units[other].file for other in called} - {own}
         return dict(graph)
 
     def cycles_by_calls(self) -> list[list[str]]:
@@ -108,14 +145,19 @@ def main(arguments: list[str]) -> int:
 def measure(crate: Path, folder: Path) -> Shape:
     """Measures the sources below `folder`, a module of the crate whose sources are in `crate`."""
     types: defaultdict[str, dict[str, Method]] = defaultdict(dict)
+    functions: dict[str, Method] = {}
     for path in sorted(folder.rglob("*.rs")):
-        for block in IMPL.finditer(source(path)):
+        code, file = source(path), path.relative_to(folder).as_posix()
+        leaves = [leaf for tree in USE.findall(code) for leaf in expanded(re.sub(r"\s+", "", tree))]
+        imported = {leaf.split("::")[-1]: leaf.split("::")[-2] for leaf in leaves if "::" in leaf}
+        for block in IMPL.finditer(code):
             parts = METHOD.split(block[2])
             for name, body in zip(parts[1::2], parts[2::2], strict=True):
-                calls = frozenset(CALL.findall(body))
-                types[block[1]][name] = Method(path.relative_to(folder).as_posix(), calls)
+                types[block[1]][name] = Method.of(file, body, imported)
+        for function in FUNCTION.finditer(code):
+            functions[f"{file}::{function[1]}"] = Method.of(file, function[2], imported)
     largest = max(types, key=lambda name: len(types[name]), default="")
-    return Shape(largest, types[largest], imports(crate, folder))
+    return Shape(largest, types, functions, imports(crate, folder))
 
 
 def source(path: Path) -> str:

@@ -215,27 +215,6 @@ def test_unsafe_is_denied(root: Path) -> None:
     assert lints["unsafe_code"] in {"deny", "forbid"}
 
 
-def test_the_stages_of_a_queue_are_told_in_their_order(root: Path) -> None:
-    """The path of a frame: the stages of ``enqueue_at_output`` stand in the page in the order of the code."""
-    code = (root / "crates/fabric/src/run/steps/egress.rs").read_text("utf-8")
-    body = code[code.index("pub fn enqueue_at_output(") : code.index("fn leave_at_once(")]
-    page = (root / "docs/architecture.md").read_text("utf-8")
-    item = page[page.index("3. `enqueue_at_output`") : page.index("4. `decide`")]
-    stages = re.findall(r"`(\w+)`", item[: item.index("A switch with a crossbar")])[1:]
-    assert len(stages) == len(set(stages)) == 9, stages
-    places = [re.search(rf"self\.{stage}\(", body) for stage in stages]
-    assert all(places), [stage for stage, place in zip(stages, places, strict=True) if not place]
-    starts = [place.start() for place in places if place]
-    # What ``takes_room`` asks stands in its own body, behind this one.
-    own = [at for at, stage in zip(starts, stages, strict=True) if stage in WITHIN_TAKES_ROOM]
-    assert own == sorted(own)
-    others = [at for at, stage in zip(starts, stages, strict=True) if stage not in WITHIN_TAKES_ROOM]
-    assert others == sorted(others)
-
-
-WITHIN_TAKES_ROOM = ("refusal", "share_in", "before_enqueue")
-
-
 def test_only_across_reads_the_far_end_of_a_link(root: Path) -> None:
     """A node affects only itself: the port number inside a ``PeerIx`` is private to ``run/across``."""
     run = root / "crates/fabric/src/run"

@@ -84,6 +84,7 @@ ADDED = [
     Example("A queue manager", "nth", "queue_managers", "crates/queueing/src/lib.rs"),
     Example("A flow control", "stop_go", "flow_controls", "crates/flow_control/src/lib.rs"),
     Example("A congestion control", "halving", "controllers", "crates/transport/src/lib.rs"),
+    Example("A congestion control of RDMA", "brake", "rdma_controls", "crates/transport/src/rdma.rs"),
     Example("An application", "ping", "applications", "crates/transport/src/lib.rs", ("endpoints",)),
     Example("A transport", "stop_and_wait", "transports", "crates/transport/src/lib.rs"),
     Example("An arrival process", "pairs", "arrivals", "crates/workload/src/lib.rs"),
@@ -93,6 +94,18 @@ ADDED = [
 
 
 COLUMN = "crates/fabric/src/tables/queues.rs"
+STAGE = Example("A stage of a port", "trimming", "stages", "crates/fabric/src/run/steps/stages.rs")
+STAGES = "crates/fabric/src/run/state/stages.rs"
+
+
+def with_stage(module: str, listed: str) -> tuple[str, str]:
+    """The files with the modules of stages and their list, with the sample stage behind the credits."""
+    declared, *entry = STAGE.steps()[1]
+    module, modules = re.subn(r"^mod ", f"{declared}\nmod ", module, count=1, flags=re.MULTILINE)
+    lines = "".join(f"            {line}\n" for line in entry)
+    listed, entries = re.subn(r"^( +CREDITS: .*;\n)", rf"\g<1>{lines}", listed, flags=re.MULTILINE)
+    assert (declared, modules, entries) == (f"mod {STAGE.file};", 1, 1)
+    return module, listed
 
 
 def with_column(text: str) -> str:
@@ -107,7 +120,7 @@ def with_column(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("example", ADDED, ids=lambda example: example.file)
+@pytest.mark.parametrize("example", [*ADDED, STAGE], ids=lambda example: example.file)
 def test_contributing_shows_the_example(example: Example) -> None:
     assert example.steps()[0] in (EXAMPLES / f"{example.file}.rs").read_text("utf-8")
 
@@ -121,6 +134,9 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
         home = changed.get(one.home) or (ROOT / one.home).read_text("utf-8")
         changed[one.home] = one.with_entry(home)
         changed[one.path] = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
+    texts = [(ROOT / home).read_text("utf-8") for home in (STAGE.home, STAGES)]
+    changed[STAGE.home], changed[STAGES] = with_stage(*texts)
+    changed[STAGE.path] = (EXAMPLES / f"{STAGE.file}.rs").read_text("utf-8")
     changed[COLUMN] = with_column((ROOT / COLUMN).read_text("utf-8"))
     for file in ("added.toml", "added_in_a_scenario.rs"):
         changed[f"crates/scenario/tests/{file}"] = (EXAMPLES / file).read_text("utf-8")
@@ -128,6 +144,41 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
     schema = target / "mechanism.schema.json"
     _cargo(copy, target, schema)
     _reaches_the_builder(schema)
+
+
+@pytest.mark.parametrize("example", ["foreign", "foreign_whole"])
+def test_a_step_that_touches_another_node_does_not_compile(example: str) -> None:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+    step = (EXAMPLES / f"{example}.rs").read_text("utf-8")
+    steps = "crates/fabric/src/run/steps"
+    modules = (ROOT / f"{steps}.rs").read_text("utf-8")
+    assert f"pub(crate) mod {example};" not in modules
+    changed = {f"{steps}/{example}.rs": step, f"{steps}.rs": f"{modules}pub(crate) mod {example};\n"}
+    copy = target / "ownership"
+    _mirror(ROOT, copy, changed)
+    done = subprocess.run(
+        ["cargo", "check", "--offline", "--quiet", "--package=fabric", "--message-format=json"],
+        cwd=copy,
+        env={**os.environ, "CARGO_TARGET_DIR": str(target)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    found = set()
+    for line in done.stdout.splitlines():
+        message = json.loads(line).get("message") or {}
+        for span in message.get("spans", []):
+            if message["level"] == "error" and span["is_primary"]:
+                assert span["file_name"] == f"{steps}/{example}.rs", message["rendered"]
+                found.add((span["line_start"], message["code"]["code"]))
+    expected = {
+        (number, code[1])
+        for number, text in enumerate(step.splitlines(), 1)
+        if (code := re.search(r"// (E\d{4})$", text))
+    }
+    assert len(expected) >= 2
+    assert found == expected
 
 
 def _reaches_the_builder(schema: Path) -> None:

@@ -24,6 +24,7 @@ mod ties;
 pub(crate) mod traffic;
 mod updates;
 mod ways;
+pub(crate) mod whole;
 
 pub(crate) use nodes::pool_profiles;
 pub use prepare::refusal;
@@ -37,6 +38,8 @@ use crate::build::limiters::LimiterPlan;
 use crate::build::paths::Paths;
 use crate::build::prepare::{Prepared, prepare};
 use crate::build::shards::Split;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Buffers;
 use crate::run::state::contention::Contention;
 use crate::run::state::copies::Copies;
@@ -58,8 +61,9 @@ use crate::run::state::probes::Probes;
 use crate::run::state::route_table::RouteTable;
 use crate::run::state::spreading::Spreading;
 use crate::run::state::storms::PortWatch;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use crate::run::steps::selection::asks_scheduler;
+use crate::run::steps::stages;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
@@ -71,7 +75,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use typed_index_collections::TiVec;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
 /// Why a description cannot be built. A scenario is refused for it where it is checked: see [`refusal`].
@@ -258,11 +261,11 @@ impl Part<'_> {
     }
     /// What a node or port of the whole is called in the part that owns it.
     pub fn node(&self, node: NodeId) -> NodeIx {
-        NodeIx::new(node.0 - self.split.nodes(self.split.part_of(node)).start)
+        NodeIx::of(node.0 - self.split.nodes(self.split.part_of(node)).start, WHOLE)
     }
     pub fn port(&self, port: u32) -> PortIx {
         let owner = self.split.part_of(self.plan.wiring.node_of[port as usize]);
-        PortIx::new(port - self.split.ports(owner).start)
+        PortIx::of(port - self.split.ports(owner).start, WHOLE)
     }
 }
 
@@ -356,7 +359,7 @@ fn build_parts(
 fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, events: &[Event]) -> Fabric {
     let (plan, spec) = (part.plan, part.plan.spec);
     let node_of = NodeOf(part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect());
-    let mut fabric = Fabric {
+    let view = NodeView {
         numbering: Numbering {
             first_node: part.nodes().start,
             first_port: part.ports().start,
@@ -367,12 +370,12 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         },
         node_of,
         nodes: Vec::with_capacity(part.nodes().len()).into(),
-        pause_senders: TiVec::new(),
+        pause_senders: NodeLocal::default(),
         links: Links::with_capacity(part.ports().len(), spec.numbers()),
         buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
         ingress: NodeLocal::default(),
         headers: Headers::default(),
-        telemetry: TiVec::new(),
+        telemetry: NodeLocal::default(),
         routes,
         hosts: Hosts::default(),
         faults,
@@ -383,21 +386,14 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         deciding: false,
         deferred: Default::default(),
     };
+    let mut fabric = Fabric::new(view, WHOLE);
     for port in part.ports() {
         add_port(part, &mut fabric, port);
     }
     fabric.links.start_managers();
     for id in part.nodes().map(NodeId) {
         nodes::add_node(part, id, &spec.nodes[id.at()], &mut fabric);
-        for port in plan.wiring.ports(id).map(|port| part.port(port.0)) {
-            let sender = fabric.pause_sender_of(port);
-            let (counted, by_queue) = (sender.is_some(), sender.is_some_and(|sender| !sender.by_ingress()));
-            let bounded = fabric.nodes[fabric.node_of[port]].memory().is_bounded();
-            let features = &mut fabric.links.ports[port].features;
-            features.set(PortFeatures::INGRESS_ACCOUNTING, counted);
-            features.set(PortFeatures::EGRESS_ACCOUNTING, by_queue);
-            features.set(PortFeatures::BOUNDED, bounded);
-        }
+        nodes::mark_counted(part, id, &mut fabric);
     }
     traffic::make_room(part, &mut fabric);
     traffic::add_sources(part, paths, &mut fabric);
@@ -426,7 +422,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let (node, link) = (plan.node(port), plan.link(port));
     let peer = plan.wiring.peer[port as usize].0;
     let peer_node = plan.node(peer);
-    let first_queue = fabric.buffers.queues.next_key();
+    let first_queue = fabric.buffers.queues.next_key(WHOLE);
     let own = plan.wiring.node_of[port as usize];
     let voqs = nodes::voqs(node, plan.wiring.ports(own).len() as u64) as u32;
     let bypass = bypass_classes(plan.spec, node);
@@ -445,6 +441,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     features.set(PortFeatures::MANAGED, managed);
     features.set(PortFeatures::CREDITS, node.credits().is_some());
     features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
+    features = features.or(stages::of_node(node));
     let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,

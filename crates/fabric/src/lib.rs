@@ -20,6 +20,7 @@ pub use build::ends::links_at_ends;
 pub use build::guarantees::{Guarantee, guarantees};
 pub use build::headroom::{PauseNeeds, frame_bounds, pause_needs};
 pub use build::port_schedulers::{PortScheduler, port_schedulers};
+pub(crate) use build::whole::Whole;
 pub use build::{BuildError, MAX_BINS, MAX_SERIES, SERIES_MEMORY, default_bin};
 pub use run::state::outcome::SimulationError;
 pub use simulation::dependencies::dependency_cycle;

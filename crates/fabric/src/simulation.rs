@@ -14,11 +14,12 @@ use crate::build::advice::advice;
 use crate::build::fault_plan::Note;
 use crate::build::shards::Split;
 use crate::build::{Built, build, start};
+use crate::run::fabric::Fabric;
 use crate::run::state::crossbar::Crossbar;
 use crate::run::state::event::Kind;
 use crate::run::state::outcome::{Failure, SimulationError};
 use crate::run::state::pool::Waiting;
-use crate::run::state::world::Fabric;
+use crate::run::steps::probes;
 use crate::simulation::deadlock::DeadlockWatch;
 use crate::simulation::threads::{Pilot, Threads};
 use crate::spec::routing::Wiring;
@@ -301,7 +302,7 @@ impl Simulation {
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&self) -> u64 {
         let sent = |part: &Fabric| {
-            part.links.ports.keys().map(|port| part.links.sent_of(port, u32::MAX).1).sum::<u64>()
+            part.links.ports.keys(part.whole()).map(|port| part.links.sent_of(port, u32::MAX).1).sum::<u64>()
         };
         let sent: u64 = self.parts().map(sent).sum();
         let broken: u64 = self.cold_ports().map(|(_, cold)| cold.counts.broken.0).sum();
@@ -323,9 +324,11 @@ impl Simulation {
     /// measured and however it is run.
     pub fn fingerprint(&self) -> u64 {
         let received = self.parts().fold(0, |sum: u64, part| sum.wrapping_add(part.hosts.seen()));
-        self.parts().flat_map(|part| &part.probes.fingerprints).fold(received, |hash: u64, of_node| {
-            (hash ^ of_node).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
-        })
+        self.parts()
+            .flat_map(|part| part.probes.fingerprints.all(part.whole()))
+            .fold(received, |hash: u64, of_node| {
+                (hash ^ of_node).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
+            })
     }
 
     /// Bytes that the simulation holds now, in all parts.
@@ -354,7 +357,8 @@ impl Simulation {
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending() {
                 if event.has_frame() {
-                    let (frames, bytes) = &mut in_flight[world.numbering.port(event.port()) as usize];
+                    let (frames, bytes) =
+                        &mut in_flight[world.numbering.port(event.port(world.whole())) as usize];
                     *frames += 1;
                     *bytes += u64::from(event.frame().bytes);
                 }
@@ -379,8 +383,13 @@ impl Simulation {
         let mut arriving = Vec::new();
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending().filter(|event| event.kind() == Kind::Frame) {
-                let ends = world.nodes[world.node_of[event.place()]].is_host;
-                let found = world.arriving(event.port(), &event.frame(), engine::Event::time(event));
+                let ends = world.nodes[world.node_of[event.place(world.whole())]].is_host;
+                let found = probes::arriving(
+                    world,
+                    event.port(world.whole()),
+                    &event.frame(),
+                    engine::Event::time(event),
+                );
                 arriving.extend(found.filter(|(_, passage)| ends && passage.start() < now));
             }
         }

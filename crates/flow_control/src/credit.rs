@@ -272,8 +272,8 @@ impl CreditSpec {
     /// The count that a frame takes its credits from: that of its channel, or of the bypass queue beside it.
     #[inline]
     pub fn count_of(&self, frame: &Frame) -> usize {
-        let channel = self.channel(frame.priority);
-        let bypass = frame.flags.is_bypassable() && self.has_bypass(frame.priority);
+        let channel = self.channel(frame.priority());
+        let bypass = frame.flags.is_bypassable() && self.has_bypass(frame.priority());
         if bypass { channel + BANK } else { count_of_channel(channel) }
     }
     /// What a count is called.

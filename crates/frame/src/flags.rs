@@ -1,4 +1,9 @@
-//! What a frame is for, its ECN bits, whether it has a header, and whether it may be bypassed, in one byte.
+//! The label of a frame: its priority, kind and ECN bits, and single-bit flags, in 16 bits.
+//!
+//! A frame is copied from link to queue to link, so that it has to stay at 24 B. A priority or channel takes 5 bits, the flags 3, ECN 2;
+//! the remaining 6 bits hold 64 kinds. What only some frames carry belongs into a [`Header`](crate::Header), which has no such bound.
+
+use crate::Priority;
 
 /// Explicit congestion notification: the two bits of RFC 3168 section 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,27 +43,46 @@ pub enum FrameKind {
     Part = 7,
 }
 
-/// The kind and the ECN bits of a frame, and whether it is wide or tagged.
+/// Priority, kind and ECN bits of a frame, and single-bit flags. Equality includes the priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
-const ECN: u8 = 0b11;
-const KIND_SHIFT: u8 = 2;
-const KIND: u8 = 0b111;
-const WIDE: u8 = 1 << 5;
-const TAGGED: u8 = 1 << 6;
-const BYPASSABLE: u8 = 1 << 7;
+const PRIORITY: u16 = (1 << 5) - 1;
+const WIDE: u16 = 1 << 5;
+const TAGGED: u16 = 1 << 6;
+const BYPASSABLE: u16 = 1 << 7;
+const ECN_SHIFT: u32 = 8;
+const ECN: u16 = 0b11 << ECN_SHIFT;
+const KIND_SHIFT: u32 = 10;
+const KIND: u16 = u16::MAX << KIND_SHIFT;
 
 impl Flags {
-    /// Both together.
+    /// Both together, at priority 0.
     #[inline]
     pub const fn new(kind: FrameKind, ecn: Ecn) -> Flags {
-        Flags((kind as u8) << KIND_SHIFT | ecn as u8)
+        Flags((kind as u16) << KIND_SHIFT | (ecn as u16) << ECN_SHIFT)
+    }
+    /// The flags of a frame of this priority or channel, 0 to 31.
+    #[inline(always)]
+    #[must_use]
+    pub const fn at(self, priority: Priority) -> Flags {
+        debug_assert!(priority.0 as u16 <= PRIORITY, "a priority of more than 5 bits");
+        Flags(self.0 & !PRIORITY | priority.0 as u16 & PRIORITY)
+    }
+    /// The priority or channel.
+    #[inline(always)]
+    pub const fn priority(self) -> Priority {
+        Priority((self.0 & PRIORITY) as u8)
+    }
+    /// Returns true for a raw frame without ECN, header or flag, of any priority.
+    #[inline(always)]
+    pub const fn is_unlabelled(self) -> bool {
+        self.0 & !PRIORITY == 0
     }
     /// What the frame is for.
     #[inline]
     pub const fn kind(self) -> FrameKind {
-        match self.0 >> KIND_SHIFT & KIND {
+        match self.0 >> KIND_SHIFT {
             0 => FrameKind::Raw,
             1 => FrameKind::Data,
             2 => FrameKind::Ack,
@@ -83,7 +107,7 @@ impl Flags {
     /// Its ECN bits.
     #[inline]
     pub const fn ecn(self) -> Ecn {
-        match self.0 & ECN {
+        match self.0 >> ECN_SHIFT & 0b11 {
             0b00 => Ecn::NotCapable,
             0b01 => Ecn::Capable1,
             0b10 => Ecn::Capable,
@@ -138,21 +162,25 @@ impl Flags {
     /// Whether whoever receives the frame has nothing to do but to count it.
     #[inline]
     pub const fn is_plain(self) -> bool {
-        self.0 & (KIND << KIND_SHIFT | TAGGED) == 0
+        self.0 & (KIND | TAGGED) == 0
     }
     /// Whether an endpoint sends such frames to another one, and it has no tag.
     #[inline]
     pub const fn is_of_endpoint(self) -> bool {
-        const THOSE: u8 = 1 << FrameKind::Data as u8
+        const THOSE: u64 = 1 << FrameKind::Data as u8
             | 1 << FrameKind::Ack as u8
             | 1 << FrameKind::MarkedAck as u8
             | 1 << FrameKind::Cnp as u8;
-        THOSE >> (self.0 >> KIND_SHIFT & KIND) & 1 != 0 && !self.is_tagged()
+        THOSE >> (self.0 >> KIND_SHIFT) & 1 != 0 && !self.is_tagged()
     }
-    /// The bits, for fingerprints.
+    /// Kind, ECN bits and flags without the priority, for fingerprints. Those of the first eight kinds lie in the low eight bits; bits 8
+    /// to 52 are 0.
     #[inline]
-    pub const fn bits(self) -> u8 {
-        self.0
+    pub const fn digest(self) -> u64 {
+        const LOW: u16 = 0b1_1111;
+        const FLAGS: u16 = WIDE | TAGGED | BYPASSABLE;
+        let high = (self.0 >> (KIND_SHIFT + 3)) as u64;
+        (self.0 >> ECN_SHIFT & LOW | self.0 & FLAGS) as u64 | high << 53
     }
 }
 
@@ -160,7 +188,10 @@ impl Flags {
 mod tests {
     use super::*;
 
-    const KINDS: [FrameKind; 7] = [
+    /// Kinds that the bits can tell apart.
+    const KINDS: u32 = 1 << (u16::BITS - KIND_SHIFT);
+
+    const ALL: [FrameKind; 8] = [
         FrameKind::Raw,
         FrameKind::Data,
         FrameKind::Ack,
@@ -168,11 +199,12 @@ mod tests {
         FrameKind::Cnp,
         FrameKind::Cnm,
         FrameKind::Tag,
+        FrameKind::Part,
     ];
 
     #[test]
     fn flags_say_what_they_were_made_from() {
-        for kind in KINDS {
+        for kind in ALL {
             for ecn in [Ecn::NotCapable, Ecn::Capable1, Ecn::Capable, Ecn::Experienced] {
                 let flags = Flags::new(kind, ecn);
                 assert_eq!((flags.kind(), flags.ecn(), flags.is_wide()), (kind, ecn, false));
@@ -180,7 +212,8 @@ mod tests {
                 assert_eq!((wide.kind(), wide.ecn(), wide.is_wide()), (kind, ecn, true));
                 let tagged = flags.tagged();
                 assert_eq!((tagged.kind(), tagged.ecn(), tagged.is_wide()), (kind, ecn, true));
-                let pushed_or_told = matches!(kind, FrameKind::Raw | FrameKind::Cnm | FrameKind::Tag);
+                let pushed_or_told =
+                    matches!(kind, FrameKind::Raw | FrameKind::Part | FrameKind::Cnm | FrameKind::Tag);
                 assert_eq!((flags.is_of_endpoint(), tagged.is_of_endpoint()), (!pushed_or_told, false));
                 assert_eq!((flags.is_plain(), tagged.is_plain()), (kind == FrameKind::Raw, false));
                 let originated = matches!(kind, FrameKind::Cnp | FrameKind::Cnm | FrameKind::Tag);
@@ -190,6 +223,11 @@ mod tests {
                 assert!(bypassable.is_bypassable() && !tagged.is_bypassable());
                 assert_eq!((bypassable.kind(), bypassable.narrow().ecn()), (kind, ecn));
                 assert_eq!(flags.bypassable(true).is_plain(), flags.is_plain());
+                let at = bypassable.at(Priority(19));
+                assert_eq!((at.priority(), at.kind(), at.ecn()), (Priority(19), kind, ecn));
+                assert!(at.is_tagged() && at.is_bypassable() && at.at(Priority(0)) == bypassable);
+                assert_eq!((at.digest(), at.narrow().priority()), (bypassable.digest(), Priority(19)));
+                assert_eq!(flags.at(Priority(7)).is_unlabelled(), flags == Flags::default());
             }
         }
         assert_eq!(Flags::default(), Flags::new(FrameKind::Raw, Ecn::NotCapable));
@@ -204,5 +242,23 @@ mod tests {
             assert!(flags.mark());
             assert_eq!((flags.kind(), flags.ecn()), (FrameKind::Data, Ecn::Experienced));
         }
+    }
+
+    #[test]
+    fn digests_tell_labels_apart_and_have_their_bits() {
+        let mut seen = std::collections::BTreeSet::new();
+        for kind in 0..KINDS as u16 {
+            for low in 0..1 << (KIND_SHIFT - WIDE.trailing_zeros()) {
+                let digest = Flags(kind << KIND_SHIFT | low << WIDE.trailing_zeros()).digest();
+                assert!(seen.insert(digest) && digest << 11 >> 19 == 0);
+            }
+        }
+        let tagged = Flags::new(FrameKind::Part, Ecn::Experienced).tagged().bypassable(true);
+        assert_eq!(tagged.digest(), 0b1111_1111);
+    }
+
+    #[test]
+    fn kinds_have_room_for_twelve_more() {
+        assert!(KINDS as usize >= ALL.len() + 12);
     }
 }

@@ -105,10 +105,22 @@ pub struct Frame {
     pub word: u32,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
-    /// Its priority.
-    pub priority: Priority,
-    /// Its kind and its ECN bits.
+    /// Its priority, kind and ECN bits.
     pub flags: Flags,
+}
+
+impl Frame {
+    /// Its priority or channel.
+    #[inline(always)]
+    pub const fn priority(&self) -> Priority {
+        self.flags.priority()
+    }
+    /// The frame at another priority.
+    #[inline(always)]
+    #[must_use]
+    pub const fn at(self, priority: Priority) -> Frame {
+        Frame { flags: self.flags.at(priority), ..self }
+    }
 }
 
 /// Which traffic class each priority uses at a port.

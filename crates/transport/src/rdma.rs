@@ -33,7 +33,7 @@ mod theta_powertcp;
 mod time_spent;
 mod timely;
 
-pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
+pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration, RdmaLoss};
 pub use dcqcn::Dcqcn;
 pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
 pub use dcqcn_rest::{Crowd as DcqcnCrowd, Rest as DcqcnRest};
@@ -113,6 +113,10 @@ macro_rules! rdma_controls {
             /// Keys that change nothing.
             pub fn unused(&self) -> Vec<Remark> {
                 match self { $(RdmaControlKeys::$name(keys) => keys.unused(),)* }
+            }
+            /// Facts about it.
+            fn facts(&self) -> &dyn RdmaControlConfiguration {
+                match self { $(RdmaControlKeys::$name(keys) => keys,)* }
             }
             fn hears(&self) -> Hears {
                 match self { $(RdmaControlKeys::$name(_) => $hears,)* }
@@ -269,63 +273,32 @@ impl RdmaControlSpec {
     }
     /// Hops for whose stamps its packets have room, if it goes by those.
     pub fn stamps(&self) -> Option<u8> {
-        match &self.keys {
-            RdmaControlKeys::Hpcc(keys) => Some(hpcc::hops_within(keys.int_bytes)),
-            RdmaControlKeys::PowerTcp(keys) => Some(hpcc::hops_within(keys.int_bytes)),
-            _ => None,
-        }
+        self.keys.facts().stamps()
     }
     /// Of a control that keeps a share of a link free: at which utilisation so many come to rest at a link of this rate, and the
     /// highest increase of each that leaves something free.
     pub fn rest(&self, many: u64, rate: BitRate) -> Option<(f64, BitRate)> {
-        let (eta, ai_rate) = match &self.keys {
-            RdmaControlKeys::Hpcc(keys) => (keys.eta, keys.ai_rate),
-            RdmaControlKeys::HpccPint(keys) => (keys.eta, keys.ai_rate),
-            _ => return None,
-        };
-        let added = ai_rate.value().map_or(hpcc::AI_AT_25G * rate.bps_f64() / 25e9, BitRate::bps_f64);
+        let (eta, added) = self.keys.facts().utilization(rate)?;
         let most = ((1.0 - eta) * rate.bps_f64() / many.max(1) as f64).max(0.0);
         // Who asks for more than all of a link wants a queue.
         (eta < 1.0).then(|| (eta + many as f64 * added / rate.bps_f64(), BitRate::from_bps(most as u64)))
     }
     /// Of DCQCN: where a crowd of it comes to rest, as far as there is a model of that.
     pub fn dcqcn_rest(&self, crowd: &DcqcnCrowd) -> Option<DcqcnRest> {
-        match &self.keys {
-            RdmaControlKeys::Dcqcn(keys) => keys.rest(crowd),
-            _ => None,
-        }
+        self.keys.facts().dcqcn_rest(crowd)
     }
     /// Of a control that holds a round trip: the key of its target, and the target of a window of so many packets on a path
     /// with so many switches. Longer round trips always make it slower.
     pub fn delay_target(&self, hops: u16, window: f64) -> Option<(&'static str, Time)> {
-        match &self.keys {
-            RdmaControlKeys::Swift(keys) => Some(("base_target", keys.target(hops, window))),
-            RdmaControlKeys::Timely(keys) => Some(("t_high", keys.t_high)),
-            _ => None,
-        }
+        self.keys.facts().delay_target(hops, window)
     }
     /// The least rate of a control that has one (`min_rate`).
     pub fn least_rate(&self) -> Option<BitRate> {
-        match &self.keys {
-            RdmaControlKeys::Dcqcn(keys) => Some(keys.min_rate),
-            RdmaControlKeys::Dctcp(keys) => Some(keys.min_rate),
-            RdmaControlKeys::Timely(keys) => Some(keys.min_rate),
-            RdmaControlKeys::Hpcc(keys) => Some(keys.min_rate),
-            RdmaControlKeys::HpccPint(keys) => Some(keys.min_rate),
-            RdmaControlKeys::PowerTcp(keys) => Some(keys.min_rate),
-            RdmaControlKeys::ThetaPowerTcp(keys) => Some(keys.min_rate),
-            _ => None,
-        }
+        self.keys.facts().least_rate()
     }
     /// Bytes that this adds to each data packet and acknowledgement.
     pub fn telemetry_bytes(&self) -> u16 {
-        let bytes = match &self.keys {
-            RdmaControlKeys::Hpcc(keys) => keys.int_bytes,
-            RdmaControlKeys::HpccPint(keys) => keys.int_bytes,
-            RdmaControlKeys::PowerTcp(keys) => keys.int_bytes,
-            _ => return 0,
-        };
-        bytes.get() as u16
+        self.keys.facts().telemetry_bytes()
     }
     fn start(&self, facts: &PathFacts) -> RdmaController {
         match &self.shared {

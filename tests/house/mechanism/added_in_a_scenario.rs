@@ -33,8 +33,17 @@ fn all_that_has_keys_runs_in_a_scenario() {
     // 1 Gb/s in pairs of 1522 B; a ping each 20 us.
     assert!((80..=84).contains(&frames[3]), "{frames:?}");
     assert!((45..=50).contains(&frames[4]), "{frames:?}");
+    // 2 Gb/s of packets of 1024 B and their headers.
+    let bytes = numbers("flows", "bytes_delivered");
+    assert!((240_000..=252_000).contains(&bytes[5]), "{bytes:?}");
+    // 12 Gb/s for one link of 10 Gb/s: what does not fit goes on without its payload, and nothing is lost.
+    for flow in [6, 7] {
+        let mean = bytes[flow] / frames[flow];
+        assert!((1_100..=1_400).contains(&mean), "{mean} B");
+        assert!(frames[flow] + 12 > numbers("flows", "frames_sent")[flow], "{frames:?}");
+    }
     // Five requests of one frame each, and their responses over the new transport.
-    assert_eq!(frames[5], 5);
+    assert_eq!(frames[8], 5);
     assert_eq!(numbers("connections", "exchanges").last(), Some(&5));
     assert!(effective.contains("[flow_control.stop_go]\nstop = \"30 frames\"\ngo = \"20 frames\"\n"), "{effective}");
     assert!(numbers("ports", "pauses_received").iter().sum::<u64>() > 0, "two fill one link");
@@ -69,7 +78,7 @@ fn its_wrong_inputs_end_at_their_place() {
     assert_eq!(line, 49);
     assert!(text.contains("the rate of a source is 0"), "{text}");
     let (line, _, text) = wrong("timeout = \"200 us\"", "timeout = \"0 s\"");
-    assert_eq!(line, 72);
+    assert_eq!(line, 93);
     assert!(text.contains("a timeout of 0"), "{text}");
     let (line, _, text) = wrong("\"20 us\"", "\"0 us\"");
     assert_eq!(line, 56);
@@ -78,7 +87,7 @@ fn its_wrong_inputs_end_at_their_place() {
     assert_eq!((line, column), (5, 12));
     assert!(text.contains("switches = 1 is too small; expected at least 2"), "{text}");
     let (line, _, text) = wrong("\"photos\"\narrivals", "\"photo\"\narrivals");
-    assert_eq!(line, 63);
+    assert_eq!(line, 84);
     assert!(text.contains("did you mean \"photos\"?"), "{text}");
     let schema = scenario::json_schema();
     std::fs::write(env!("SCHEMA"), &schema).unwrap();

@@ -75,7 +75,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
 /// What is wrong where no pause could have helped.
 fn of_queues(cause: Cause, priority: u8) -> Option<String> {
     match cause {
-        Cause::QueueManager => Some(format!(
+        Cause::Stage(stage) if stage.name() == "queue_manager" => Some(format!(
             "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"
         )),
         Cause::Pool { limit: PoolLimit::Egress, .. } => Some(format!(

@@ -5,10 +5,11 @@ mod sole_source;
 
 use super::Plan;
 use crate::build::headroom::receive_buffer;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::ahead::MOST;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
-use crate::run::state::world::Fabric;
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};
@@ -36,7 +37,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     let in_use = spec.priorities_in_use();
     let of_flows = spec.flows.iter().fold(0, |set, flow| set | 1 << flow.priority.0);
     let senders = senders(spec);
-    for port in fabric.links.ports.keys() {
+    for port in fabric.links.ports.keys(WHOLE) {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);
         // A pause that comes is looked at, and the port with it, also where nobody obeys it.
@@ -46,6 +47,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         let peer_id = plan.wiring.neighbour(PortId(number));
         let sends = senders.as_ref().is_none_or(|senders| senders.contains(&peer_id));
         let in_use = if sends || peer.switch().is_some() { in_use } else { of_flows };
+        let fabric = &mut **fabric;
         let hot = &mut fabric.links.ports[port];
         let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
         let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;

@@ -1,13 +1,15 @@
 //! Which occupancies are tallied, and which frames are logged.
 
 use super::series::{Recording, width};
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::frame_log::{FrameLog, Log, LoggedPort};
 use crate::run::state::index::{NodeIx, PortIx, TallyIx};
 use crate::run::state::levels::Levels;
 use crate::run::state::node::Node;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::tallies::{Place, Tallies};
-use crate::run::state::world::Fabric;
 use crate::spec::{Pattern, Probe, Spec, Watched, Which};
 use frame::{NodeId, PortId, Priority, TrafficClass, members};
 use measure::BinnedMax;
@@ -50,7 +52,7 @@ impl Recording<'_> {
             if tallies.of_counter.iter().any(Option::is_some) {
                 part.probes.counters.resize_with(tallies.of_counter.len(), off);
             }
-            let queues = part.probes.queues.iter_mut().zip(&tallies.of_queue);
+            let queues = part.probes.queues.iter_mut().zip(tallies.of_queue.all(WHOLE));
             queues.filter(|(_, of)| of.iter().any(Option::is_some)).for_each(|(levels, _)| levels.tally());
             let counters = part.probes.counters.iter_mut().zip(&tallies.of_counter);
             counters.filter(|(_, of)| of.is_some()).for_each(|(levels, _)| levels.tally());
@@ -67,11 +69,11 @@ impl Recording<'_> {
             of_memory: vec![[None; 2]; part.nodes.len()].into(),
             tallies: TiVec::new(),
         };
-        for (id, node) in (part.numbering.first_node..).map(NodeId).zip(&part.nodes) {
+        for (id, node) in (part.numbering.first_node..).map(NodeId).zip(part.nodes.all(WHOLE)) {
             let memory = self.tally(&mut tallies, Place::Memory(id));
             if node.memory().sharing.is_some() {
                 let parts = [Place::Shared(id), Place::Headroom(id)];
-                let at = NodeIx::new(id.0 - part.numbering.first_node);
+                let at = NodeIx::of(id.0 - part.numbering.first_node, WHOLE);
                 tallies.of_memory[at] = parts.map(|place| self.tally(&mut tallies, place));
             }
             let used = node.classes.classes_of(self.spec.priorities_in_use());
@@ -81,7 +83,7 @@ impl Recording<'_> {
                 .map(|&class| (class, self.tally(&mut tallies, Place::Class(id, class))))
                 .collect();
             for port in self.wiring.ports(id) {
-                let local = PortIx::new(port.0 - part.numbering.first_port);
+                let local = PortIx::of(port.0 - part.numbering.first_port, WHOLE);
                 let of_port = self.tally(&mut tallies, Place::Port(port));
                 for &(class, of_class) in &of_node {
                     let queue = self.tally(&mut tallies, Place::Queue(port, class));
@@ -136,12 +138,12 @@ impl Recording<'_> {
         };
         let all: Vec<LoggedPort> = (0..self.wiring.peer.len() as u32).map(logged).collect();
         for part in parts {
-            let ends = part.links.ports.keys().map(|port| {
+            let ends = part.links.ports.keys(WHOLE).map(|port| {
                 let port = PortId(part.numbering.port(port));
                 [port, self.wiring.peer[port.0 as usize]].map(|port| all[port.0 as usize])
             });
-            let ports: TiVec<PortIx, [LoggedPort; 2]> = ends.collect();
-            for (port, ends) in part.links.ports.iter_mut().zip(&ports) {
+            let ports: NodeLocal<PortIx, [LoggedPort; 2]> = ends.collect();
+            for (port, ends) in part.links.ports.all_mut(WHOLE).iter_mut().zip(ports.all(WHOLE)) {
                 if ends.iter().any(|end| end.log.is_some()) {
                     port.features.set(PortFeatures::RECORDED, true);
                 }

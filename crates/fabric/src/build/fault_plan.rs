@@ -6,11 +6,12 @@
 
 use crate::BuildError;
 use crate::build::control_frames;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::event::Event;
 use crate::run::state::faults::{Action, FaultSchedule, Faults, Span};
 use crate::run::state::index::PlaceIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec, Subject};
 use engine::{Stream, stream};
@@ -216,7 +217,7 @@ impl FaultPlan {
         let mut first = 0;
         for group in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let count = group.len() as u32;
-            events.push(Event::fault(group[0].0, PlaceIx::new(group[0].1), first, count));
+            events.push(Event::fault(group[0].0, PlaceIx::of(group[0].1, WHOLE), first, count));
             first += count;
         }
         Faults { schedules, events, actions, schedulers: Arc::default(), domains: Arc::default() }
@@ -367,10 +368,11 @@ fn joined<T: Copy>(all: &mut Vec<T>, span: impl Fn(&mut T) -> &mut Span) {
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.
 pub(crate) fn mark_faulted(fabric: &mut Fabric) {
-    for (port, cold) in fabric.links.ports.iter_mut().zip(&fabric.links.cold) {
+    let fabric = &mut **fabric;
+    for (port, cold) in fabric.links.ports.all_mut(WHOLE).iter_mut().zip(fabric.links.cold.all(WHOLE)) {
         port.features.set(PortFeatures::FAULTED, cold.changes_frames());
     }
-    let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
+    let ports = fabric.links.ports.all_mut(WHOLE).iter_mut().zip(fabric.links.cold.all(WHOLE));
     for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
         if let Some(schedule) = schedule {
             schedule.fresh =

@@ -1,9 +1,10 @@
 //! Which frames share a rate limiter.
 
 use super::{Part, Plan};
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::index::LimiterIx;
 use crate::run::state::limiters::{Limiter, Planned};
-use crate::run::state::world::Fabric;
 use crate::spec::{FlowSpec, Spec};
 use engine::stream;
 use frame::{NodeId, PathId};
@@ -114,10 +115,10 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
             continue;
         };
         let random = stream(spec.seed, &format!("node/{}/limiter/{}", node.name, limiter.name));
-        own[number as usize] = Some(fabric.hosts.limiters.next_key());
-        let (place, rate) = (fabric.node_of.0.next_key(), plan.link(port.0).rate);
-        fabric.hosts.limiters.push(Limiter::new((number, place), limiter, limiters, rate, random));
-        fabric.node_of.0.push(part.node(limiter.host));
+        own[number as usize] = Some(fabric.hosts.limiters.next_key(WHOLE));
+        let (place, rate) = (fabric.node_of.0.next_key(WHOLE), plan.link(port.0).rate);
+        fabric.hosts.limiters.push(Limiter::new((number, place), limiter, limiters, rate, random), WHOLE);
+        fabric.node_of.0.push(part.node(limiter.host), WHOLE);
         super::traffic::set_feeds(part, fabric, limiter.host);
     }
     let here = |number: &Option<u32>| own[(*number)? as usize];
@@ -129,11 +130,11 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
             hosts.limiters[near].line.add_path(PathId(path));
         }
     }
-    for state in &mut hosts.endpoints {
+    for state in hosts.endpoints.all_mut(WHOLE) {
         let ends = hosts.limiters_of_path.get(state.path as usize);
         state.limiter = ends.and_then(|ends| ends[usize::from(state.behind.is_some())]);
     }
-    for source in &mut hosts.sources {
+    for source in hosts.sources.all_mut(WHOLE) {
         // Of a flow with several destinations all pass limiters, or none does.
         let first = hosts.limiters_of_path.get(source.first_path as usize);
         source.limited = first.is_some_and(|ends| ends[0].is_some());

@@ -2,6 +2,8 @@
 
 use super::{Part, Plan, bypass_classes};
 use crate::build::headroom::{frame_bounds, receive_buffer};
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::architecture::{Architecture, NodeMemory};
 use crate::run::state::crossbar::{Crossbar, SwitchFacts};
 use crate::run::state::index::QueueIx;
@@ -14,7 +16,6 @@ use crate::run::state::port::PortFeatures;
 use crate::run::state::receive::Receiving;
 use crate::run::state::sharing::Sharing;
 use crate::run::state::telemetry::PortTelemetry;
-use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull};
 use engine::{Timer, stream};
@@ -33,16 +34,9 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     let plan = part.plan;
     let first_port = part.port(plan.wiring.first_port[id.at()]);
     let control = node.pauses();
-    let buffer = match &node.role {
-        Role::Host(host) if host.when_full == WhenFull::Drop => {
-            BufferSpec { queue: host.queue_limit, ..BufferSpec::default() }
-        }
-        Role::Host(_) => BufferSpec::default(),
-        Role::Switch(switch) => switch.buffer.clone(),
-    };
+    let buffer = buffer(node);
     // A NIC counts what came in through its ports, by its buffer.
-    let receive_buffer = receive_buffer(node);
-    let own_control = match receive_buffer {
+    let own_control = match receive_buffer(node) {
         Some(_) => control.map(|control| PauseSpec {
             accounting: Accounting::Ingress,
             watermarks: None,
@@ -75,22 +69,49 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
             random: stream(plan.spec.seed, &format!("node/{}/sampling", node.name)),
             ports: Vec::with_capacity(ports.len()),
         };
-        fabric.pause_senders.push_and_get_key(sender)
+        fabric.pause_senders.push(sender, WHOLE)
     });
-    fabric.nodes.push(Node {
-        first_port,
-        classes: node.classes(),
-        is_host: node.host().is_some(),
-        lossless: control.map_or(0, |control| control.kind.priorities()),
-        returns_tags: returns_tags(node),
-        pause_sender,
-        architecture: architecture(
-            part,
-            id,
-            node,
-            NodeMemory::new(buffer, sharing(part, id, node), node.classes().classes()),
-        ),
-    });
+    fabric.nodes.push(
+        Node {
+            first_port,
+            classes: node.classes(),
+            is_host: node.host().is_some(),
+            lossless: control.map_or(0, |control| control.kind.priorities()),
+            returns_tags: returns_tags(node),
+            pause_sender,
+            architecture: architecture(
+                part,
+                id,
+                node,
+                NodeMemory::new(buffer, sharing(part, id, node), node.classes().classes()),
+            ),
+        },
+        WHOLE,
+    );
+}
+
+/// Sets what the ports of a node count of what waits.
+pub fn mark_counted(part: &Part, id: NodeId, fabric: &mut Fabric) {
+    for port in part.plan.wiring.ports(id).map(|port| part.port(port.0)) {
+        let sender = fabric.pause_sender_of(port);
+        let (counted, by_queue) = (sender.is_some(), sender.is_some_and(|sender| !sender.by_ingress()));
+        let bounded = fabric.nodes[fabric.node_of[port]].memory().is_bounded();
+        let features = &mut fabric.links.ports[port].features;
+        features.set(PortFeatures::INGRESS_ACCOUNTING, counted);
+        features.set(PortFeatures::EGRESS_ACCOUNTING, by_queue);
+        features.set(PortFeatures::BOUNDED, bounded);
+    }
+}
+
+/// The limits of what waits at a node.
+fn buffer(node: &NodeSpec) -> BufferSpec {
+    match &node.role {
+        Role::Host(host) if host.when_full == WhenFull::Drop => {
+            BufferSpec { queue: host.queue_limit, ..BufferSpec::default() }
+        }
+        Role::Host(_) => BufferSpec::default(),
+        Role::Switch(switch) => switch.buffer.clone(),
+    }
 }
 
 /// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
@@ -119,17 +140,18 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
 
 /// The counters of ports, if any node counts what comes in through them.
 fn add_ingress(part: &Part, fabric: &mut Fabric) {
-    if !fabric.pause_senders.iter().any(PauseSender::by_ingress) {
+    let fabric = &mut **fabric;
+    if !fabric.pause_senders.all(WHOLE).iter().any(PauseSender::by_ingress) {
         return;
     }
     let none = Amount::Bytes(0);
     let idle =
         IngressPort::new(Levels { xoff: none, xon: none, capacity: none }, PauseKind::Priorities(0), false);
     fabric.ingress = vec![idle; fabric.links.len()].into();
-    for (node, id) in fabric.nodes.iter().zip(part.nodes()) {
+    for (node, id) in fabric.nodes.all(WHOLE).iter().zip(part.nodes()) {
         let sender = node.pause_sender.map(|at| &fabric.pause_senders[at]);
         let Some(sender) = sender.filter(|sender| sender.by_ingress()) else { continue };
-        let ports = &mut fabric.ingress.raw[node.first_port.at()..];
+        let ports = &mut fabric.ingress.all_mut(WHOLE)[node.first_port.at()..];
         let first = fabric.numbering.port(node.first_port);
         let buffer = receive_buffer(&part.plan.spec.nodes[id as usize]);
         for (port, number) in ports.iter_mut().zip(first..).take(sender.renewals.len()) {

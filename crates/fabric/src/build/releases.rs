@@ -1,9 +1,10 @@
 //! Transfers that begin when others have ended: who tells whom.
 
 use crate::build::Part;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::index::SourceIx;
 use crate::run::state::releases::{End, Releases, Starter, Waiting};
-use crate::run::state::world::Fabric;
 use crate::spec::transfer_wait::{HeardAt, TransferRef};
 use crate::spec::{FlowSpec, Spec};
 use frame::PathId;
@@ -72,8 +73,8 @@ pub fn add(part: &Part, fabric: &mut Fabric) {
         let endpoint =
             fabric.hosts.endpoints_of_path.get(path).and_then(|ends| ends[usize::from(at == HeardAt::Far)]);
         let sources = &fabric.hosts.sources;
-        let source = || sources.binary_search_by_key(&wait.transfer.flow, |state| state.flow).ok();
-        let source = || source().map(|at: SourceIx| Starter::Source(at, wait.transfer.row));
+        let source = || sources.all(WHOLE).binary_search_by_key(&wait.transfer.flow, |state| state.flow).ok();
+        let source = || source().map(|at| Starter::Source(SourceIx::of(at as u32, WHOLE), wait.transfer.row));
         let Some(starter) = endpoint.map(Starter::Endpoint).or_else(source) else { continue };
         let waiting = releases.waiting.len() as u32;
         let after: BTreeSet<TransferRef> = wait.after.iter().copied().collect();

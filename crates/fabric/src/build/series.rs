@@ -2,6 +2,8 @@
 
 use crate::build::distributions::choice;
 use crate::build::headroom::frame_bounds;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::congestion_series::{CongestionSeries, PairsSeries};
 use crate::run::state::culprits::Culprits;
 use crate::run::state::index::PortIx;
@@ -12,7 +14,6 @@ use crate::run::state::pause_sender::PauseSender;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::probes::ClassSeries;
 use crate::run::state::victims::Victims;
-use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FlowSpec, LinkSpec, Pattern, Spec, Watched};
 use frame::{PortId, TrafficClass};
@@ -124,6 +125,7 @@ impl Recording<'_> {
             return;
         }
         for part in parts {
+            let part = &mut **part;
             let grids = &mut part.probes.grids;
             let mut series = vec![BitSeries::new(grids, None); part.hosts.receivers.len()];
             for (&receiver, &flow) in part.hosts.receiver_of_path.iter().zip(path_flow) {
@@ -145,9 +147,10 @@ impl Recording<'_> {
             return;
         }
         for part in parts {
+            let part = &mut **part;
             // What a port receives is known to its peer.
             let mut links = Vec::with_capacity(part.links.len());
-            for port in part.links.ports.keys() {
+            for port in part.links.ports.keys(WHOLE) {
                 let own = part.numbering.port(port);
                 let ends = [own, self.wiring.peer[own as usize].0].map(|end| widths[end as usize]);
                 let grids = &mut part.probes.grids;
@@ -155,7 +158,11 @@ impl Recording<'_> {
                 links.push(LinkSeries::new(grids, ends, part.links.cold[port].delay));
             }
             part.probes.links = links;
-            part.links.ports.iter_mut().for_each(|port| port.features.set(PortFeatures::RECORDED, true));
+            part.links
+                .ports
+                .all_mut(WHOLE)
+                .iter_mut()
+                .for_each(|port| port.features.set(PortFeatures::RECORDED, true));
         }
     }
 
@@ -188,13 +195,17 @@ impl Recording<'_> {
             part.probes.classes = widths.into_iter().zip(of_ports).map(class).collect();
             let is_apart = |class: &ClassSeries| matches!(class, ClassSeries::Own(_));
             part.probes.tells_classes_apart = part.probes.classes.iter().any(is_apart);
-            part.links.ports.iter_mut().for_each(|port| port.features.set(PortFeatures::RECORDED, true));
+            part.links
+                .ports
+                .all_mut(WHOLE)
+                .iter_mut()
+                .for_each(|port| port.features.set(PortFeatures::RECORDED, true));
         }
     }
 
     /// The width of the series of what a port sends, if there is one and only one class is in use there.
     fn lone_class_series(&self, part: &Fabric, port: u32, used: u32) -> Option<Time> {
-        let local = PortIx::new(port - part.numbering.first_port);
+        let local = PortIx::of(port - part.numbering.first_port, WHOLE);
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
         part.probes.links.get(local.at()).filter(|_| alone)?.sent().width(&part.probes.grids)
     }
@@ -210,7 +221,8 @@ impl Recording<'_> {
             return;
         }
         let counts = parts.iter().any(|part| {
-            part.pause_senders.iter().any(PauseSender::by_ingress) || !part.hosts.receiving.is_empty()
+            part.pause_senders.all(WHOLE).iter().any(PauseSender::by_ingress)
+                || !part.hosts.receiving.is_empty()
         });
         for (part, widths) in parts.iter_mut().zip(widths) {
             if !part.links.managers.is_empty() {
@@ -223,7 +235,7 @@ impl Recording<'_> {
             };
             part.probes.queues = widths.into_iter().map(&mut level).collect();
             if counts {
-                let ports = part.links.ports.keys();
+                let ports = part.links.ports.keys(WHOLE);
                 let numbers = self.spec.numbers();
                 part.probes.groups = numbers;
                 let groups = ports.flat_map(|port| (0..numbers as u32).map(move |group| (port, group)));
@@ -261,9 +273,10 @@ impl Recording<'_> {
     ) {
         let duration = self.spec.duration;
         for part in parts {
+            let part = &mut **part;
             let endpoints = &part.hosts.endpoints;
             part.probes.congestion.resize(endpoints.len(), CongestionSeries::Off);
-            for (state, series) in endpoints.iter().zip(&mut part.probes.congestion) {
+            for (state, series) in endpoints.all(WHOLE).iter().zip(&mut part.probes.congestion) {
                 let own = flows[path_flow[state.path as usize] as usize];
                 let Some((width, _)) = own.filter(|&(_, of)| of == kind) else { continue };
                 *series = match kind {
@@ -285,14 +298,14 @@ impl Recording<'_> {
         let own = |name: &str| width(self.spec, Watched::Flow, |pattern| pattern.names_flow(name));
         let widths: Vec<Vec<Option<Time>>> = parts
             .iter()
-            .map(|part| part.hosts.limiters.iter().map(|limiter| own(&limiter.name)).collect())
+            .map(|part| part.hosts.limiters.all(WHOLE).iter().map(|limiter| own(&limiter.name)).collect())
             .collect();
         if !self.fits("rate limiters", 16, widths.iter().flatten().copied().flatten()) {
             return;
         }
         let duration = self.spec.duration;
         for (part, widths) in parts.iter_mut().zip(widths) {
-            let rates = part.hosts.limiters.iter().zip(widths).map(|(limiter, width)| {
+            let rates = part.hosts.limiters.all(WHOLE).iter().zip(widths).map(|(limiter, width)| {
                 let mut rates = width.map_or(BinnedMax::OFF, |width| BinnedMax::new(width, duration));
                 rates.set(Time::ZERO, limiter.rate().bps());
                 rates
@@ -333,7 +346,7 @@ pub fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Op
 /// For each queue of a part, by port of the whole and class.
 fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
     let mut all = Vec::with_capacity(part.buffers.queues.len());
-    for port in part.links.ports.keys() {
+    for port in part.links.ports.keys(WHOLE) {
         let classes = part.nodes[part.node_of[port]].classes.classes() as u32;
         all.extend((0..classes).map(|class| of(part.numbering.port(port), class)));
     }
@@ -343,7 +356,7 @@ fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
 /// The widths of queues that are in use.
 fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     let in_use = by_queue(part, |port, class| {
-        let own = &part.links.ports[PortIx::new(port - part.numbering.first_port)];
+        let own = &part.links.ports[PortIx::of(port - part.numbering.first_port, WHOLE)];
         own.classes.numbers_of(TrafficClass(class as u8)) & used != 0
     });
     widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()
@@ -356,7 +369,7 @@ fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
     let any = spec.probes.pauses && (credits || parts.iter().any(sends));
     let longest = u32::from(frame_bounds(spec).1);
     for part in parts {
-        let controls = part.links.cold.iter_mut().map(|cold| &mut cold.control);
+        let controls = part.links.cold.all_mut(WHOLE).iter_mut().map(|cold| &mut cold.control);
         controls.filter_map(LinkControl::credits_mut).for_each(|credits| credits.record(any, longest));
         part.probes.pauses = spec.probes.pauses.then(Vec::new);
         part.probes.culprits = any.then(|| Box::new(Culprits::new(Arc::clone(path_flow))));

@@ -5,9 +5,9 @@
 //! frame or a pause on its way to a port of another; its event names the port as the owner counts (`numbering`).
 
 use crate::build::paths::Paths;
+use crate::run::fabric::Fabric;
 use crate::run::state::event::Event;
 use crate::run::state::route_table::path_from;
-use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use engine::Shard;
 use frame::{NodeId, PortId};

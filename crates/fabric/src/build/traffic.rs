@@ -3,16 +3,19 @@
 use super::{Part, Plan};
 use crate::build::paths::Paths;
 use crate::build::releases::due;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::completions::Completions;
 use crate::run::state::endpoint_state::EndpointState;
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::hosts::{Hosts, Receiver};
-use crate::run::state::index::{GroupIx, PlaceIx, PortIx, ReceiverIx};
+use crate::run::state::index::{GroupIx, PlaceIx, PortIx, ReceiverIx, SourceIx};
 use crate::run::state::overtaking::Overtaking;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::port::{HEAD_BYTES, PortFeatures};
 use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCounts;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use crate::spec::{FlowSpec, Spec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId, Priority};
@@ -20,7 +23,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
-use typed_index_collections::TiVec;
 use units::{BitRate, Time};
 use workload::{Source, TransferList};
 
@@ -63,51 +65,59 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         if host.is_some() && (source.is_greedy() || limit.is_some()) {
             set_feeds(part, fabric, flow.from);
         }
-        fabric.node_of.0.push(part.node(flow.from));
+        fabric.node_of.0.push(part.node(flow.from), WHOLE);
         let asks = fabric.links.ports[part.port(egress)].features.has(PortFeatures::SCHEDULER);
-        fabric.hosts.sources.push(SourceState {
-            flow: number,
-            source,
-            first_path: path,
-            priority: flow.priority,
-            flags: Flags::new(kind, Ecn::NotCapable).bypassable(flow.bypassable),
-            limit,
-            several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
-            // A scheduler that is told of every frame must not see a queue run empty between two.
-            keeps: if asks { 2 } else { 1 },
-            silent: flow.transport.is_some(),
-            limited: false,
-            limiter: None,
-            targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
-            multicast: flow.source.destinations.are_all_meant(),
-            plain: !by_destination
-                && !flow.source.destinations.are_all_meant()
-                && host.is_none_or(|host| host.send.is_none())
-                && flow.source.counted_streams().is_none(),
-            in_nic: 0,
-            frames: 0,
-            bytes: 0,
-        });
+        fabric.hosts.sources.push(
+            SourceState {
+                flow: number,
+                source,
+                first_path: path,
+                priority: flow.priority,
+                flags: Flags::new(kind, Ecn::NotCapable).bypassable(flow.bypassable).at(flow.priority),
+                limit,
+                several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
+                // A scheduler that is told of every frame must not see a queue run empty between two.
+                keeps: if asks { 2 } else { 1 },
+                silent: flow.transport.is_some(),
+                limited: false,
+                limiter: None,
+                targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
+                multicast: flow.source.destinations.are_all_meant(),
+                plain: !by_destination
+                    && !flow.source.destinations.are_all_meant()
+                    && host.is_none_or(|host| host.send.is_none())
+                    && flow.source.counted_streams().is_none(),
+                in_nic: 0,
+                frames: 0,
+                bytes: 0,
+            },
+            WHOLE,
+        );
     }
-    // The source of each path, as this part counts; those of others are told apart all the same.
+    name_sources(spec, paths, fabric);
+}
+
+/// Writes the source of each path, as this part counts; those of others have numbers beyond.
+fn name_sources(spec: &Spec, paths: &Paths, fabric: &mut Fabric) {
     let sources = &fabric.hosts.sources;
     let mut own = vec![None; spec.flows.len()];
-    for (source, state) in sources.iter_enumerated() {
+    for (source, state) in sources.enumerated(WHOLE) {
         own[state.flow as usize] = Some(source);
     }
-    let source_of = |&flow: &u32| own[flow as usize].unwrap_or(sources.next_key().plus(flow));
+    let source_of =
+        |&flow: &u32| own[flow as usize].unwrap_or(SourceIx::of(sources.len() as u32 + flow, WHOLE));
     fabric.routes.path_source = paths.flows.iter().map(source_of).collect();
 }
 
 /// The ports of a host tell those who wait for room in its NIC.
-pub fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
+pub fn set_feeds(part: &Part, fabric: &mut NodeView, host: NodeId) {
     for port in part.plan.wiring.ports(host) {
         fabric.links.ports[part.port(port.0)].features.set(PortFeatures::FEEDS, true);
     }
 }
 
 /// The ends of connections at the part's hosts.
-pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
+pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     let spec = part.plan.spec;
     if spec.flows.iter().all(|flow| flow.transport.is_none()) {
         return;
@@ -158,11 +168,11 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                         let group =
                             *of_host.or_insert_with(|| fabric.hosts.peers.push_and_get_key(Vec::new()));
                         state.peers = Some(group);
-                        fabric.hosts.peers[group].push(fabric.hosts.endpoints.next_key());
+                        fabric.hosts.peers[group].push(fabric.hosts.endpoints.next_key(WHOLE));
                     }
-                    fabric.hosts.endpoints_of_path[path][end] = Some(fabric.hosts.endpoints.next_key());
-                    fabric.hosts.endpoints.push(state);
-                    fabric.node_of.0.push(part.node(node));
+                    fabric.hosts.endpoints_of_path[path][end] = Some(fabric.hosts.endpoints.next_key(WHOLE));
+                    fabric.hosts.endpoints.push(state, WHOLE);
+                    fabric.node_of.0.push(part.node(node), WHOLE);
                     set_feeds(part, fabric, node);
                 }
                 number += 1;
@@ -195,10 +205,10 @@ fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint;
 }
 
 /// The priorities that flow control keeps from loss at each port of a part, if anybody sends over FCoE.
-fn lossless_ports(part: &Part) -> TiVec<PortIx, u8> {
+fn lossless_ports(part: &Part) -> NodeLocal<PortIx, u8> {
     let has_fcoe = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|own| own.fcoe().is_some());
     if !part.plan.spec.flows.iter().any(has_fcoe) {
-        return TiVec::new();
+        return NodeLocal::default();
     }
     part.ports().map(|port| lossless_at(part.plan, port)).collect()
 }
@@ -244,13 +254,14 @@ pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
     let (own, first) = (part.ports(), fabric.links.len());
     let sources = &fabric.hosts.sources;
     let here = |place: PlaceIx| match place.number().checked_sub(ports) {
-        None => own.contains(&place.number()).then(|| PlaceIx::new(place.number() - own.start)),
+        None => own.contains(&place.number()).then(|| PlaceIx::of(place.number() - own.start, WHOLE)),
         Some(flow) => {
-            let source = sources.binary_search_by_key(&flow, |state| state.flow).ok()?;
-            Some(PlaceIx::from(first + source.at()))
+            let source = sources.all(WHOLE).binary_search_by_key(&flow, |state| state.flow).ok()?;
+            Some(PlaceIx::of((first + source) as u32, WHOLE))
         }
     };
-    fabric.faults.events = events.iter().filter_map(|event| Some(event.at(here(event.place())?))).collect();
+    fabric.faults.events =
+        events.iter().filter_map(|event| Some(event.at(here(event.place(WHOLE))?))).collect();
 }
 
 /// What counts the frames of each path that ends at one of the part's nodes, or at any.
@@ -297,7 +308,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
 /// The first events: each source and endpoint at its first time, and all faults.
 pub(crate) fn start(fabric: &mut Fabric, events: &mut EventQueue) {
     fabric.start_endpoints(events);
-    for (source, state) in fabric.hosts.sources.iter_enumerated().filter(|(_, state)| !state.silent) {
+    for (source, state) in fabric.hosts.sources.enumerated(WHOLE).filter(|(_, state)| !state.silent) {
         if let Some(at) = state.source.next_wake() {
             events.push(Event::bare(Kind::Source, at, fabric.place_of_source(source)));
         }

@@ -1,8 +1,8 @@
 //! Which updates of credits are read, and which are sent (`run/steps/credits/updates.rs`).
 
 use crate::build::Part;
+use crate::run::fabric::Fabric;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
 
 /// Updates of credits are read where they cost nothing, cannot be lost, and both ends of the link are in this part.
 pub(super) fn let_them_be_read(part: &Part, fabric: &mut Fabric) {

@@ -62,4 +62,4 @@ pub(crate) mod tags;
 pub(crate) mod tallies;
 pub(crate) mod telemetry;
 pub(crate) mod victims;
-pub(crate) mod world;
+pub(crate) mod view;

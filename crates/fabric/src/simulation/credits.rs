@@ -63,10 +63,11 @@ impl Simulation {
                 if !event.has_frame() {
                     continue;
                 }
-                if let Some(credits) = world.links.cold[event.port()].control.credits() {
+                if let Some(credits) = world.links.cold[event.port(world.whole())].control.credits() {
                     let frame = event.frame();
                     let (channel, need) = credits.need(&frame);
-                    on_link[world.numbering.port(event.port()) as usize][channel] += u64::from(need);
+                    on_link[world.numbering.port(event.port(world.whole())) as usize][channel] +=
+                        u64::from(need);
                 }
             }
         }

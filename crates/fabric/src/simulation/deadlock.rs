@@ -173,7 +173,7 @@ impl Simulation {
     fn content(&self, (port, class): QueuePlace) -> Content {
         let mut content = Content::new();
         self.kept_by((port, class), |ingress, frame| {
-            content.entry((ingress, frame.priority.0)).or_default().add(frame.bytes);
+            content.entry((ingress, frame.priority().0)).or_default().add(frame.bytes);
         });
         content
     }

@@ -9,7 +9,8 @@ impl Simulation {
     /// If one has, which is a defect.
     pub(crate) fn check_sources(&self) {
         let clocks = self.spec.clocks();
-        let sources = self.parts().flat_map(|part| &part.hosts.sources).filter(|state| !state.silent);
+        let sources =
+            self.parts().flat_map(|part| part.hosts.sources.all(part.whole())).filter(|state| !state.silent);
         for state in sources {
             let flow = &self.spec.flows[state.flow as usize];
             let Some(port) = self.wiring.ports(flow.from).next() else { continue };

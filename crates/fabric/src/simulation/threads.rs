@@ -1,7 +1,7 @@
 //! How many threads a run uses, and whether more than one pay.
 
+use crate::run::fabric::Fabric;
 use crate::run::state::outcome::SimulationError;
-use crate::run::state::world::Fabric;
 use crate::simulation::{Simulation, State};
 use engine::{Runner, Way, Workers};
 use std::time::{Duration, Instant};

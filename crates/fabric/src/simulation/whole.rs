@@ -2,6 +2,7 @@
 //!
 //! Nodes, ports, queues, paths and flows have the numbers of the whole here.
 
+use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Queue;
 use crate::run::state::crossbar::Input;
 use crate::run::state::culprits::RootPlace;
@@ -22,7 +23,8 @@ use crate::run::state::probes::ClassSeries;
 use crate::run::state::probes::Stopped;
 use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCount;
-use crate::run::state::world::Fabric;
+use crate::run::steps::ahead::queues;
+use crate::run::steps::victims;
 use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{NodeId, PathId, PortId, TrafficClass};
@@ -50,7 +52,7 @@ impl Simulation {
     /// The part that owns a port, and what it calls the port.
     pub(crate) fn part_at(&self, port: u32) -> (&Fabric, PortIx) {
         let part = self.part_of(self.wiring.node_of[port as usize]);
-        (part, PortIx::new(port - part.numbering.first_port))
+        (part, PortIx::of(port - part.numbering.first_port, part.whole()))
     }
 
     /// What has waited at a port, as an input of a crossbar.
@@ -105,7 +107,7 @@ impl Simulation {
     }
     /// The cold state of all ports.
     pub(crate) fn cold_ports(&self) -> impl Iterator<Item = (u32, &ColdPort)> {
-        (0..).zip(self.parts().flat_map(|part| &part.links.cold))
+        (0..).zip(self.parts().flat_map(|part| part.links.cold.all(part.whole())))
     }
     /// The port at the other end.
     pub(crate) fn peer(&self, port: u32) -> u32 {
@@ -115,11 +117,14 @@ impl Simulation {
     /// All nodes, each with the number of its first port.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (u32, &Node)> {
         let first = |node: usize| self.wiring.first_port[node];
-        self.parts().flat_map(|part| &part.nodes).enumerate().map(move |(id, node)| (first(id), node))
+        self.parts()
+            .flat_map(|part| part.nodes.all(part.whole()))
+            .enumerate()
+            .map(move |(id, node)| (first(id), node))
     }
     pub(crate) fn node(&self, node: NodeId) -> &Node {
         let part = self.part_of(node);
-        &part.nodes[NodeIx::new(node.0 - part.numbering.first_node)]
+        &part.nodes[NodeIx::of(node.0 - part.numbering.first_node, part.whole())]
     }
     /// The node of a port.
     pub(crate) fn node_at(&self, port: u32) -> &Node {
@@ -133,7 +138,10 @@ impl Simulation {
     /// All parts of nodes that send pauses, each with the number of its first port.
     pub(crate) fn pause_senders(&self) -> impl Iterator<Item = (u32, &PauseSender)> {
         self.parts().flat_map(|part| {
-            part.pause_senders.iter().map(|sender| (part.numbering.port(sender.first_port), sender))
+            part.pause_senders
+                .all(part.whole())
+                .iter()
+                .map(|sender| (part.numbering.port(sender.first_port), sender))
         })
     }
     /// The first port of the node of a port.
@@ -161,7 +169,7 @@ impl Simulation {
     pub(crate) fn port_queues(&self, port: u32) -> &[Queue] {
         let (part, local) = self.part_at(port);
         let first = part.links.ports[local].first_queue.at();
-        &part.buffers.queues.raw[first..first + self.node_at(port).classes.classes()]
+        &part.buffers.queues.all(part.whole())[first..first + self.node_at(port).classes.classes()]
     }
     pub(crate) fn queue(&self, port: u32, class: u8) -> &Queue {
         &self.port_queues(port)[usize::from(class)]
@@ -174,12 +182,12 @@ impl Simulation {
     /// Those sent ahead of their time that wait at a port.
     pub(crate) fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
-        part.committed(local)
+        queues::committed(part, local)
     }
     /// Until when the frame takes that is on the link of a port.
     pub(crate) fn on_link_until(&self, port: u32) -> Time {
         let (part, local) = self.part_at(port);
-        part.on_link_until(local)
+        queues::on_link_until(part, local)
     }
     /// What [`Simulation::frames_in`] lists, each with the port that it came in through: none if it began its way there.
     pub(crate) fn frames_with_ingress(
@@ -194,7 +202,8 @@ impl Simulation {
 
     /// The source of a flow.
     pub(crate) fn source(&self, flow: usize) -> &SourceState {
-        let sources = &self.part_of(self.spec.flows[flow].from).hosts.sources;
+        let part = self.part_of(self.spec.flows[flow].from);
+        let sources = part.hosts.sources.all(part.whole());
         let at = sources.partition_point(|state| (state.flow as usize) < flow);
         &sources[at]
     }
@@ -293,7 +302,9 @@ impl Simulation {
     /// Whether the host at the end of a path takes its time to read, or some host does if the path is not listed.
     pub(crate) fn is_read_slowly(&self, path: usize) -> bool {
         if !self.is_listed(path) {
-            return self.parts().any(|part| part.hosts.receiving.iter().any(Option::is_some));
+            return self
+                .parts()
+                .any(|part| part.hosts.receiving.all(part.whole()).iter().any(Option::is_some));
         }
         let Some(&last) = self.path_of(path).last() else { return false };
         let (part, port) = self.part_at(self.peer(last));
@@ -341,15 +352,18 @@ impl Simulation {
     }
     /// The ends of all connections, near and far, by path.
     pub(crate) fn connections(&self) -> Vec<(&EndpointState, &EndpointState)> {
-        let mut ends: Vec<&EndpointState> = self.parts().flat_map(|part| &part.hosts.endpoints).collect();
+        let mut ends: Vec<&EndpointState> =
+            self.parts().flat_map(|part| part.hosts.endpoints.all(part.whole())).collect();
         ends.sort_by_key(|state| state.number);
         ends.chunks_exact(2).map(|ends| (ends[0], ends[1])).collect()
     }
     /// All rate limiters by number, each with the part that has it.
     pub(crate) fn limiters(&self) -> Vec<(&Fabric, &Limiter)> {
         let of_part = |part| move |limiter| (part, limiter);
-        let mut all: Vec<_> =
-            self.parts().flat_map(|part| part.hosts.limiters.iter().map(of_part(part))).collect();
+        let mut all: Vec<_> = self
+            .parts()
+            .flat_map(|part| part.hosts.limiters.all(part.whole()).iter().map(of_part(part)))
+            .collect();
         all.sort_by_key(|(_, limiter)| limiter.number);
         all
     }
@@ -396,7 +410,7 @@ impl Simulation {
     /// The flows that a pause which is in force holds back now, and since when they stand there.
     pub(crate) fn standing_at(&self, stopped: Stopped<u32>, now: Time) -> Vec<(u32, Time)> {
         let (part, port) = self.part_at(stopped.port);
-        part.standing(stopped.at(port), now)
+        victims::standing(part, stopped.at(port), now)
     }
 
     /// The ledgers of all parts together.

@@ -23,11 +23,11 @@
 //!
 //! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
 
+use crate::run::fabric::Fabric;
 use crate::run::state::credit_waits::Fill;
 use crate::run::state::culprits::RootPlace;
 use crate::run::state::pause_sender::PauseCause;
 use crate::run::state::probes::{PauseRecord, Stopped};
-use crate::run::state::world::Fabric;
 use crate::tables::View;
 use flow_control::credit::is_bypass;
 use frame::{CHANNELS, CONTROL_FRAME_BYTES, TrafficClass};

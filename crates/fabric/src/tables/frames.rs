@@ -143,7 +143,7 @@ impl View<'_> {
             .named("destination", nodes(), ends.iter().map(|ends| ends[1]))
             .integers("source_port", tuples.iter().map(|ports| ports.source.into()))
             .integers("destination_port", tuples.iter().map(|ports| ports.destination.into()))
-            .integers("priority", rows.iter().map(|row| row.frame.priority.0.into()))
+            .integers("priority", rows.iter().map(|row| row.frame.priority().0.into()))
             .integers("bytes", rows.iter().map(|row| row.frame.bytes.into()))
             .integers("word", rows.iter().map(|row| row.frame.word.into()))
             .named_by("cn_tag", rows.iter().map(|row| row.cn_tag), |flow| {

@@ -1,9 +1,9 @@
 //! What rate limiters have heard, and what waited in them.
 
 use super::View;
+use crate::run::fabric::Fabric;
 use crate::run::state::limiter_counts::Slowed;
 use crate::run::state::limiters::Limiter;
-use crate::run::state::world::Fabric;
 use frame::PRIORITIES;
 use measure::table::{integer, real, text};
 use measure::{TableBuilder, TableSpec};

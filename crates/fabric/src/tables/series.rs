@@ -186,7 +186,10 @@ impl View<'_> {
 
     /// What connections over TCP and queue pairs know of their path.
     fn congestion_series(&self, series: &mut Vec<Series>) {
-        let noted = self.s.parts().flat_map(|part| part.hosts.endpoints.iter().zip(&part.probes.congestion));
+        let noted = self
+            .s
+            .parts()
+            .flat_map(|part| part.hosts.endpoints.all(part.whole()).iter().zip(&part.probes.congestion));
         let mut noted: Vec<_> = noted.collect();
         // In the order of flows, whichever thread has them.
         noted.sort_by_key(|(state, _)| state.number);
@@ -238,8 +241,10 @@ impl View<'_> {
 
     /// Rates of limiters that anything has passed.
     fn limiter_series(&self, series: &mut Vec<Series>) {
-        let noted =
-            self.s.parts().flat_map(|part| part.hosts.limiters.iter().zip(&part.probes.limiter_rates));
+        let noted = self
+            .s
+            .parts()
+            .flat_map(|part| part.hosts.limiters.all(part.whole()).iter().zip(&part.probes.limiter_rates));
         let mut noted: Vec<_> = noted.filter(|(limiter, _)| limiter.sent().0 > 0).collect();
         noted.sort_by_key(|(limiter, _)| limiter.number);
         let found = noted.into_iter().filter_map(|(limiter, rates)| {

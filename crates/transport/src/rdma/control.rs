@@ -1,5 +1,6 @@
 //! What the congestion control of a queue pair hears and what it says.
 
+use super::dcqcn_rest::{Crowd as DcqcnCrowd, Rest as DcqcnRest};
 use super::path_window::PathWindow;
 use frame::{Stamps, Telemetry};
 use units::{BitRate, Time};
@@ -49,6 +50,35 @@ pub enum RdmaLoss {
     Nak,
     /// Nothing came any more.
     Timeout,
+}
+
+/// Keys of a control: facts that checks of scenarios and the reference need. The defaults are those of a control without such a fact.
+pub trait RdmaControlConfiguration {
+    /// Lowest rate of a queue pair (`min_rate`).
+    fn least_rate(&self) -> Option<BitRate> {
+        None
+    }
+    /// Bytes of telemetry that the control adds to each data packet and acknowledgement.
+    fn telemetry_bytes(&self) -> u16 {
+        0
+    }
+    /// Hops for whose stamps its packets have room.
+    fn stamps(&self) -> Option<u8> {
+        None
+    }
+    /// Share of a link's rate that the control leaves in use, at most 1, and its additive increase per round trip at a link of this rate, in
+    /// bit/s.
+    fn utilization(&self, _rate: BitRate) -> Option<(f64, f64)> {
+        None
+    }
+    /// Rates and queue of this many flows at rest, as far as there is a model.
+    fn dcqcn_rest(&self, _crowd: &DcqcnCrowd) -> Option<DcqcnRest> {
+        None
+    }
+    /// Key of the target for the round trip, and the target of a window of `window` packets on a path with `hops` switches.
+    fn delay_target(&self, _hops: u16, _window: f64) -> Option<(&'static str, Time)> {
+        None
+    }
 }
 
 /// How fast a queue pair sends, and how much may be in flight.

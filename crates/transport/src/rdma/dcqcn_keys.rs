@@ -1,6 +1,7 @@
 //! The keys of DCQCN, and its presets by name.
 
 use super::checks::with_article;
+use super::control::RdmaControlConfiguration;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -187,6 +188,15 @@ fn mlx_2016() -> DcqcnKeys {
 /// The runs of the HPCC paper, as its public simulator generates them.
 fn hpcc() -> DcqcnKeys {
     DcqcnKeys { g: 1.0 / 256.0, initial_alpha: 1.0, scale_rates: true, min_rate: mbps(1_000), ..mlx() }
+}
+
+impl RdmaControlConfiguration for DcqcnKeys {
+    fn least_rate(&self) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+    fn dcqcn_rest(&self, crowd: &super::dcqcn_rest::Crowd) -> Option<super::dcqcn_rest::Rest> {
+        self.rest(crowd)
+    }
 }
 
 impl DcqcnKeys {

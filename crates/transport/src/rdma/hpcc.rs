@@ -24,7 +24,7 @@
 //! round; stamps of host NICs; reactions to losses, which its recovery repairs; one T for all queue pairs, but as `base_rtt`.
 
 use super::checks;
-use super::control::{PathFacts, RdmaAck, RdmaControl};
+use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use super::hops::{FIXED_BYTES, Hops, Interval, STAMP_BYTES, smoothed};
 use super::path_window::{self, PathWindow};
 use frame::{MOST_STAMPS, Stamps, Telemetry};
@@ -64,6 +64,22 @@ impl Default for HpccKeys {
             min_rate: BitRate::from_bps(100_000_000),
             int_bytes: default_int_bytes(),
         }
+    }
+}
+
+impl RdmaControlConfiguration for HpccKeys {
+    fn least_rate(&self) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+    fn telemetry_bytes(&self) -> u16 {
+        self.int_bytes.get() as u16
+    }
+    fn stamps(&self) -> Option<u8> {
+        Some(hops_within(self.int_bytes))
+    }
+    fn utilization(&self, rate: BitRate) -> Option<(f64, f64)> {
+        let added = self.ai_rate.value().map_or(AI_AT_25G * rate.bps_f64() / 25e9, BitRate::bps_f64);
+        Some((self.eta, added))
     }
 }
 

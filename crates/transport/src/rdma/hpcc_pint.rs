@@ -12,7 +12,7 @@
 //! the T of the packet that passes, not over one T for all.
 
 use super::checks;
-use super::control::{PathFacts, RdmaAck, RdmaControl};
+use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use super::hpcc::HpccWindow;
 use super::path_window::{self, PathWindow};
 use frame::Telemetry;
@@ -53,6 +53,20 @@ impl Default for HpccPintKeys {
             probability: 1.0,
             int_bytes: Bytes::new(1),
         }
+    }
+}
+
+impl RdmaControlConfiguration for HpccPintKeys {
+    fn least_rate(&self) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+    fn telemetry_bytes(&self) -> u16 {
+        self.int_bytes.get() as u16
+    }
+    fn utilization(&self, rate: BitRate) -> Option<(f64, f64)> {
+        let added =
+            self.ai_rate.value().map_or(super::hpcc::AI_AT_25G * rate.bps_f64() / 25e9, BitRate::bps_f64);
+        Some((self.eta, added))
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Not modelled: static rate limits of a queue pair (the inter packet delay of InfiniBand).
 
-use super::control::{PathFacts, RdmaControl};
+use super::control::{PathFacts, RdmaControl, RdmaControlConfiguration};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoControlKeys {}
+
+impl RdmaControlConfiguration for NoControlKeys {}
 
 impl NoControlKeys {
     /// Nothing can be wrong.

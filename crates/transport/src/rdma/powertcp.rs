@@ -15,7 +15,7 @@
 //! Not modelled: as for `hpcc`.
 
 use super::checks;
-use super::control::{PathFacts, RdmaAck, RdmaControl};
+use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use super::hops::{Hops, Interval, smoothed};
 use super::hpcc::{check_int_bytes, default_int_bytes, hops_within};
 use super::path_window::{self, PathWindow};
@@ -55,6 +55,18 @@ impl Default for PowerTcpKeys {
             min_rate: BitRate::from_bps(100_000_000),
             int_bytes: default_int_bytes(),
         }
+    }
+}
+
+impl RdmaControlConfiguration for PowerTcpKeys {
+    fn least_rate(&self) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+    fn telemetry_bytes(&self) -> u16 {
+        self.int_bytes.get() as u16
+    }
+    fn stamps(&self) -> Option<u8> {
+        Some(super::hpcc::hops_within(self.int_bytes))
     }
 }
 

@@ -12,7 +12,7 @@
 //! Not modelled: reactions to losses, which its recovery repairs.
 
 use super::checks;
-use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl};
+use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use crate::marked_share::MarkedShare;
 use keys::Remark;
 use schemars::JsonSchema;
@@ -34,6 +34,12 @@ pub struct RdmaDctcpKeys {
 impl Default for RdmaDctcpKeys {
     fn default() -> RdmaDctcpKeys {
         RdmaDctcpKeys { gain: 0.0625, ai_rate: Or::word(), min_rate: BitRate::from_bps(100_000_000) }
+    }
+}
+
+impl RdmaControlConfiguration for RdmaDctcpKeys {
+    fn least_rate(&self) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 }
 

@@ -12,7 +12,7 @@
 //! of its own.
 
 use super::checks;
-use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
+use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration, RdmaLoss};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,12 @@ impl Default for SwiftKeys {
             max_mdf: 0.5,
             min_window: 0.01,
         }
+    }
+}
+
+impl RdmaControlConfiguration for SwiftKeys {
+    fn delay_target(&self, hops: u16, window: f64) -> Option<(&'static str, Time)> {
+        Some(("base_target", self.target(hops, window)))
     }
 }
 

@@ -13,7 +13,7 @@
 //! Not modelled: updates once a round trip, as in the paper's algorithm: the simulator's come with each acknowledgement.
 
 use super::checks;
-use super::control::{PathFacts, RdmaAck, RdmaControl};
+use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use super::hops::smoothed;
 use super::path_window::{self, PathWindow};
 use super::powertcp::{LEAST_CURRENT, PowerWindow};
@@ -43,6 +43,12 @@ pub struct ThetaPowerTcpKeys {
 impl Default for ThetaPowerTcpKeys {
     fn default() -> ThetaPowerTcpKeys {
         ThetaPowerTcpKeys { gamma: 0.7, ai_rate: Or::word(), min_rate: BitRate::from_bps(100_000_000) }
+    }
+}
+
+impl RdmaControlConfiguration for ThetaPowerTcpKeys {
+    fn least_rate(&self) -> Option<BitRate> {
+        Some(self.min_rate)
     }
 }
 

@@ -20,7 +20,7 @@
 //! Not modelled: samples by segment: one packet a round trip is looked at, as simulators do; bursts: each packet is paced.
 
 use super::checks;
-use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl};
+use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,15 @@ impl Default for TimelyKeys {
             patched: false,
             patched_beta: 0.008,
         }
+    }
+}
+
+impl RdmaControlConfiguration for TimelyKeys {
+    fn least_rate(&self) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+    fn delay_target(&self, _hops: u16, _window: f64) -> Option<(&'static str, Time)> {
+        Some(("t_high", self.t_high))
     }
 }
 

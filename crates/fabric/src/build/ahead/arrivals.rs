@@ -1,8 +1,9 @@
 //! Which ports lead to hosts that only count what comes to them.
 
 use crate::build::Plan;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::NodeId;
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     }
     let answers = ends_of_connections(plan.spec);
     let (first, ports) = (fabric.numbering.first_port, fabric.links.len() as u32);
-    for port in fabric.links.ports.keys() {
+    for port in fabric.links.ports.keys(WHOLE) {
         let number = fabric.numbering.port(port);
         let peer = plan.wiring.peer[number as usize];
         let node = plan.wiring.node_of[peer.at()];

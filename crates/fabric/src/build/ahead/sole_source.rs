@@ -1,10 +1,11 @@
 //! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
 
 use crate::build::Plan;
+use crate::build::whole::WHOLE;
+use crate::run::fabric::Fabric;
 use crate::run::state::ahead::SoleGreedySource;
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::CONTROL_FRAME_BYTES;
 use units::Time;
@@ -18,7 +19,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         return;
     }
     let senders = flows_of_nodes(spec);
-    for source in fabric.hosts.sources.keys() {
+    for source in fabric.hosts.sources.keys(WHOLE) {
         let state = &fabric.hosts.sources[source];
         let from = spec.flows[state.flow as usize].from;
         let mut ports = plan.wiring.ports(from);
@@ -28,7 +29,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         if !is_alone || !is_plain {
             continue;
         }
-        let egress = PortIx::new(port.0 - fabric.numbering.first_port);
+        let egress = PortIx::of(port.0 - fabric.numbering.first_port, WHOLE);
         let hot = &fabric.links.ports[egress];
         let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;
         if !hot.features.is_within(PortFeatures::FEEDS.or(PortFeatures::COUNTED_AHEAD)) || !one_list {
@@ -51,7 +52,7 @@ fn flows_of_nodes(spec: &Spec) -> Vec<u32> {
 /// in another part, or what it sends may be lost.
 fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
     let peer = plan.wiring.peer[port as usize];
-    let local = PortIx::new(peer.0.checked_sub(fabric.numbering.first_port)?);
+    let local = PortIx::of(peer.0.checked_sub(fabric.numbering.first_port)?, WHOLE);
     let (hot, cold) = (fabric.links.ports.get(local)?, fabric.links.cold.get(local)?);
     if hot.features.has(PortFeatures::FAULTED) {
         return None;
@@ -64,6 +65,7 @@ fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
 
 #[cfg(test)]
 mod tests {
+    use crate::build::whole::WHOLE;
     use crate::run::state::port::PortFeatures;
     use crate::simulation::{Simulation, pairs};
     use crate::spec::{FaultSpec, LimiterSpec, Role, Spec};
@@ -75,9 +77,9 @@ mod tests {
         let simulation = Simulation::on_threads(spec, threads).expect("builds");
         let links = || simulation.parts().map(|part| &part.links);
         (
-            links().flat_map(|links| &links.cold).filter(|cold| cold.sole_source.is_some()).count(),
+            links().flat_map(|links| links.cold.all(WHOLE)).filter(|cold| cold.sole_source.is_some()).count(),
             links()
-                .flat_map(|links| &links.ports)
+                .flat_map(|links| links.ports.all(WHOLE))
                 .filter(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
                 .count(),
         )

@@ -8,32 +8,30 @@ use crate::run::across::peer::PeerIx;
 use crate::run::state::credits::CreditState;
 use crate::run::state::event::{Event, EventQueue};
 use crate::run::state::index::PortIx;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use units::Time;
 
-impl Fabric {
-    /// Records with a sole greedy source at the far end when a pause sent through this port takes effect.
-    pub fn notify_of_pause(&mut self, egress: PortIx, acts: Time) {
-        let node = self.links.neighbours[egress].wrapping_sub(self.numbering.first_node);
-        let PeerIx(peer) = self.links.ports[egress].arrives_as.peer();
-        if (node as usize) < self.nodes.len()
-            && let Some(lone) = &mut self.links.cold.across(peer).sole_source
-        {
-            lone.pause_sent(acts);
-        }
+/// Records with a sole greedy source at the far end when a pause sent through this port takes effect.
+pub fn notify_of_pause(here: &mut NodeView, egress: PortIx, acts: Time) {
+    let node = here.links.neighbours[egress].wrapping_sub(here.numbering.first_node);
+    let PeerIx(peer) = here.links.ports[egress].arrives_as.peer();
+    if (node as usize) < here.nodes.len()
+        && let Some(lone) = &mut here.links.cold[peer].sole_source
+    {
+        lone.pause_sent(acts);
     }
+}
 
-    /// Credit state at the far end of a link, for an end that polls updates.
-    pub fn credits_across(&mut self, port: PortIx) -> Option<&mut CreditState> {
-        let PeerIx(peer) = self.links.ports[port].arrives_as.peer();
-        self.links.cold.across(peer).control.credits_mut()
-    }
+/// Credit state at the far end of a link, for an end that polls updates.
+pub fn credits_across(here: &mut NodeView, port: PortIx) -> Option<&mut CreditState> {
+    let PeerIx(peer) = here.links.ports[port].arrives_as.peer();
+    here.links.cold[peer].control.credits_mut()
+}
 
-    /// Schedules a poll for credit updates at the far end of a link at `at`, unless it polls earlier.
-    pub fn peer_looks_at(&mut self, port: PortIx, at: Time, events: &mut EventQueue) {
-        let peer = self.links.ports[port].arrives_as.peer();
-        if self.credits_across(port).is_some_and(|credits| credits.looks_at(at)) {
-            events.push(Event::look_for_credits(at, peer));
-        }
+/// Schedules a poll for credit updates at the far end of a link at `at`, unless it polls earlier.
+pub fn peer_looks_at(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
+    let peer = here.links.ports[port].arrives_as.peer();
+    if credits_across(here, port).is_some_and(|credits| credits.looks_at(at)) {
+        events.push(Event::look_for_credits(at, peer));
     }
 }

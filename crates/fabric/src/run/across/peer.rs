@@ -1,22 +1,22 @@
 //! The index of the far end of a link.
 
-use crate::run::state::index::{PlaceIx, PortIx};
+use crate::run::state::index::{EventPlace, PlaceIx, PortIx, Seal};
 
 /// The port at the far end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerIx(pub(super) PortIx);
 
-impl From<PeerIx> for PlaceIx {
+impl EventPlace for PeerIx {
     #[inline(always)]
-    fn from(peer: PeerIx) -> PlaceIx {
-        peer.0.into()
+    fn place(self, seal: Seal) -> PlaceIx {
+        self.0.place(seal)
     }
 }
 
 impl PeerIx {
-    /// The port with this number, in the numbering of its own part.
+    /// A port, in the numbering of its own part.
     #[inline(always)]
-    pub fn new(number: u32) -> PeerIx {
-        PeerIx(PortIx::new(number))
+    pub fn new(port: PortIx) -> PeerIx {
+        PeerIx(port)
     }
 }

@@ -1,22 +1,11 @@
-//! Frames past the queue manager of their egress port.
+//! A frame at its egress port.
 
 use crate::run::state::index::PortIx;
 use frame::{Frame, TrafficClass};
 
-/// Outcome for a frame that its queue manager has examined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
-    /// The frame goes on.
-    Admitted,
-    /// The manager has dropped the frame.
-    Lost,
-    /// The frame goes on, as a deferred step, behind a congestion message.
-    Deferred,
-}
-
-/// A frame at its egress port, past the queue manager.
+/// A frame that has come to its egress port, or leaves it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Admitted {
+pub(crate) struct AtEgress {
     pub frame: Frame,
     pub egress: PortIx,
     pub class: TrafficClass,

@@ -142,7 +142,7 @@ impl Buffers {
         self.add(2 * voqs, true);
     }
     fn add(&mut self, voqs: u32, bypass: bool) {
-        self.queues.push(Queue::new(self.voqs.len() as u32, voqs, bypass));
+        self.queues.add(Queue::new(self.voqs.len() as u32, voqs, bypass));
         if voqs > 1 {
             self.voqs.extend(std::iter::repeat_n(List::EMPTY, voqs as usize));
         }
@@ -215,7 +215,7 @@ impl Buffers {
     /// The frames that wait in all queues and are not on their way yet.
     pub fn all_frames(&self) -> impl Iterator<Item = &Frame> {
         let waiting = |(number, queue): (QueueIx, &Queue)| self.frames(number).skip(queue.committed as usize);
-        self.queues.iter_enumerated().flat_map(waiting).map(|waiting| &waiting.frame)
+        self.queues.pairs().flat_map(waiting).map(|waiting| &waiting.frame)
     }
 
     /// The last frame of each list of a queue.
@@ -305,13 +305,13 @@ impl Buffers {
 
     /// Frames that wait in all queues.
     pub fn frames_waiting(&self) -> u64 {
-        self.queues.iter().map(|queue| queue.occupancy.frames).sum()
+        self.queues.each().iter().map(|queue| queue.occupancy.frames).sum()
     }
 
     /// Begins measuring `now`: levels as they are, counts at zero.
     pub fn restart(&mut self, now: Time) {
         let Buffers { queues, voqs, pool } = self;
-        for queue in queues {
+        for queue in queues.each_mut() {
             let frames = lists(queue, voqs).iter().flat_map(|list| pool.iter(list));
             let waiting: Vec<_> = frames.map(|waiting| (waiting.since, waiting.frame.bytes)).collect();
             queue.sojourns.restart(now, queue.occupancy.both(), waiting.into_iter());
@@ -328,7 +328,7 @@ impl Buffers {
             "queues count other frames than there are: this is a fault of the simulator"
         );
         #[cfg(debug_assertions)]
-        for (number, queue) in self.queues.iter_enumerated() {
+        for (number, queue) in self.queues.pairs() {
             let mut held = Occupancy::default();
             self.frames(number).for_each(|waiting| held.add(waiting.frame.bytes));
             assert!(held.both() == queue.occupancy.both(), "a queue counts other frames than it holds");
@@ -337,14 +337,14 @@ impl Buffers {
 
     /// Gives back what the tables took while they grew.
     pub fn shrink(&mut self) {
-        self.queues.shrink_to_fit();
+        self.queues.each_mut().shrink_to_fit();
         self.voqs.shrink_to_fit();
     }
 
     /// Bytes of the tables, histograms and waiting frames.
     pub fn memory_bytes(&self) -> usize {
-        self.queues.capacity() * size_of::<Queue>()
-            + self.queues.iter().map(|queue| queue.waits.memory_bytes()).sum::<usize>()
+        self.queues.memory_bytes()
+            + self.queues.each().iter().map(|queue| queue.waits.memory_bytes()).sum::<usize>()
             + self.voqs.capacity() * size_of::<List>()
             + self.pool.memory_bytes()
     }

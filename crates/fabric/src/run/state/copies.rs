@@ -12,10 +12,10 @@
 //! Not modelled: a crossbar that sends a frame to several outputs at once.
 
 use crate::run::state::index::PortIx;
+use crate::run::state::own::NodeLocal;
 use frame::PathId;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use typed_index_collections::TiVec;
 
 /// A way that copies take: its first path, and where it goes on in the table of hops.
 pub(crate) type Branch = (PathId, u32);
@@ -51,7 +51,7 @@ pub(in crate::run) struct Slots {
 pub(crate) struct Copies {
     pub forks: Arc<Forks>,
     /// By port.
-    pub(in crate::run) inputs: TiVec<PortIx, Slots>,
+    pub(in crate::run) inputs: NodeLocal<PortIx, Slots>,
     /// By path, how many copies were made of its frames since measuring began.
     pub(in crate::run) made: Vec<u64>,
 }
@@ -90,8 +90,7 @@ impl Slots {
 impl Copies {
     /// Nothing was copied yet in a part with so many ports; so many paths there are in the whole.
     pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
-        let mut inputs = TiVec::new();
-        inputs.resize_with(ports, Slots::default);
+        let inputs = (0..ports).map(|_| Slots::default()).collect();
         Copies { forks, inputs, made: vec![0; paths] }
     }
     /// Copies made of the frames of a path.
@@ -112,8 +111,9 @@ impl Copies {
     }
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
-        let slots: usize = self.inputs.iter().map(|own| own.slots.capacity() * size_of::<Slot>()).sum();
-        slots + self.inputs.capacity() * size_of::<Slots>() + self.made.capacity() * size_of::<u64>()
+        let slots: usize =
+            self.inputs.each().iter().map(|own| own.slots.capacity() * size_of::<Slot>()).sum();
+        slots + self.inputs.memory_bytes() + self.made.capacity() * size_of::<u64>()
     }
     /// Bytes of the tables that all parts have together.
     pub fn shared_bytes(&self) -> usize {

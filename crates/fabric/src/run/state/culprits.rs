@@ -88,7 +88,7 @@ impl Culprits {
     /// Counts a frame that has come to a root, if it is one now.
     pub(in crate::run) fn entered(&mut self, place: RootPlace, frame: &Frame) {
         if let Some(root) = self.roots.get_mut(&place).filter(|root| root.pauses > 0) {
-            root.count(self.flows[frame.path.at()], frame.priority.0);
+            root.count(self.flows[frame.path.at()], frame.priority().0);
         }
     }
 
@@ -97,7 +97,7 @@ impl Culprits {
         let Some(root) = self.roots.get_mut(&place) else { return };
         let over = root.over;
         for one in waiting.filter(|one| one.since >= over) {
-            root.count(self.flows[one.frame.path.at()], one.frame.priority.0);
+            root.count(self.flows[one.frame.path.at()], one.frame.priority().0);
         }
     }
 

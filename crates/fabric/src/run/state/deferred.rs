@@ -16,9 +16,9 @@ pub(crate) enum Deferred {
     Refill { egress: PortIx, class: TrafficClass, has_wait_queue: bool, pushed: Option<PathId> },
     /// This node sends a frame of its own through one of its ports.
     Originate(PortIx, FrameAt),
-    /// A frame that its queue manager has admitted, after the congestion message that the manager sent because of it. `ingress` is the port
-    /// that it came in through, `None` if it begins its way here.
-    Admitted { egress: PortIx, class: TrafficClass, ingress: Option<PortIx>, frame: FrameAt },
+    /// A frame goes on behind a stage of its egress port that has sent a message because of it: the place of the stage in their list.
+    /// `ingress` is the port that the frame came in through, `None` if it begins its way here.
+    Behind { stage: u8, egress: PortIx, class: TrafficClass, ingress: Option<PortIx>, frame: FrameAt },
     /// These classes of a port may be stuck behind a pause, which its watchdog observes.
     Stuck(PortIx, u32),
 }

@@ -136,8 +136,7 @@ impl EndpointState {
             route,
             word: segment.word,
             bytes: segment.bytes,
-            priority: self.priority,
-            flags: Flags::new(segment.kind, ecn).bypassable(self.bypassable),
+            flags: Flags::new(segment.kind, ecn).bypassable(self.bypassable).at(self.priority),
         }
     }
 

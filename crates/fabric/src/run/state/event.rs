@@ -3,9 +3,10 @@
 //! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by value. What the
 //! bytes mean is known here alone: an event is made by one of the constructors of [`Event`], and read as a [`What`].
 
+use crate::Whole;
 use crate::run::across::peer::PeerIx;
 use crate::run::state::headers::Headers;
-use crate::run::state::index::{LimiterIx, PlaceIx, PortIx};
+use crate::run::state::index::{EventPlace, LimiterIx, PlaceIx, PortIx, Seal};
 use crate::run::state::tags::CONTROL;
 use engine::Windows;
 use flow_control::credit::Freed;
@@ -183,7 +184,7 @@ impl Place {
     }
     /// A port that frames come to, as a whole, or to a cut-through switch: their heads.
     pub fn of_arrivals(as_heads: bool, port: PortIx) -> Place {
-        Place::new(if as_heads { Kind::Head } else { Kind::Frame }, port.into())
+        Place::new(if as_heads { Kind::Head } else { Kind::Frame }, port.place(Seal::new()))
     }
     /// The event that a frame comes there.
     #[inline(always)]
@@ -198,7 +199,7 @@ impl Place {
     /// As the part of the fabric counts that runs the node.
     #[inline(always)]
     pub fn peer(self) -> PeerIx {
-        PeerIx::new(self.0 & (Event::MAX_PLACES as u32 - 1))
+        PeerIx::new(PortIx::new(self.0 & (Event::MAX_PLACES as u32 - 1)))
     }
 }
 
@@ -208,12 +209,12 @@ impl Event {
 
     /// A frame, or its head, arrives through a port.
     #[inline(always)]
-    pub fn arrival(kind: Kind, time: Time, place: impl Into<PlaceIx>, frame: Frame) -> Event {
-        Place::new(kind, place.into()).event(time, frame)
+    pub fn arrival(kind: Kind, time: Time, place: impl EventPlace, frame: Frame) -> Event {
+        Place::new(kind, place.place(Seal::new())).event(time, frame)
     }
     /// Something that needs no frame.
     #[inline]
-    pub fn bare(kind: Kind, time: Time, place: impl Into<PlaceIx>) -> Event {
+    pub fn bare(kind: Kind, time: Time, place: impl EventPlace) -> Event {
         Event::arrival(kind, time, place, Frame::default())
     }
     /// The call of a limiter, which is in the word.
@@ -227,15 +228,15 @@ impl Event {
         debug_assert!(self.is(Kind::Limiter), "a limiter of an event that calls none");
         LimiterIx::new(self.frame.word)
     }
-    /// Where it happens.
+    /// Where it happens. No step looks: of an event that it schedules for the far end of a link, that is another node's.
     #[inline(always)]
-    pub fn place(&self) -> PlaceIx {
+    pub fn place(&self, _: Whole) -> PlaceIx {
         PlaceIx::new(self.order & (Event::MAX_PLACES as u32 - 1))
     }
     /// The port where it happens, if it is an event of a port.
     #[inline(always)]
-    pub fn port(&self) -> PortIx {
-        self.place().port()
+    pub fn port(&self, whole: Whole) -> PortIx {
+        self.place(whole).port()
     }
     /// The event at another place.
     pub fn at(self, place: PlaceIx) -> Event {
@@ -255,7 +256,7 @@ impl Event {
     /// Whether it is about a plain frame, or no frame.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
-        self.frame.flags == Flags::default()
+        self.frame.flags.is_unlabelled()
     }
     /// Where the header of its wide frame lies, which may move.
     pub fn header_mut(&mut self) -> Option<&mut u32> {
@@ -268,13 +269,13 @@ impl Event {
         let frame = self.frame;
         match self.kind() {
             Kind::Decide => What::Decide,
-            Kind::Pause if frame.priority == OF_CREDITS => What::Credits(self.freed()),
-            Kind::Pause if frame.priority == LOOK => What::LookForCredits,
+            Kind::Pause if frame.priority() == OF_CREDITS => What::Credits(self.freed()),
+            Kind::Pause if frame.priority() == LOOK => What::LookForCredits,
             Kind::Pause => What::Pause(self.pause_frame()),
             Kind::Frame => What::Frame(frame),
             Kind::Head => What::Head(frame),
             Kind::Source => What::Source,
-            Kind::Renew if frame.priority == OF_CREDITS => What::UpdateDue,
+            Kind::Renew if frame.priority() == OF_CREDITS => What::UpdateDue,
             Kind::Renew => What::Renew,
             Kind::Broken => What::Broken(frame, self.loss_cause()),
             Kind::Served => What::Served,
@@ -334,7 +335,7 @@ impl Event {
     /// A frame that is lost on its way to the port where it would have arrived, and why.
     pub fn broken(
         time: Time,
-        port: impl Into<PlaceIx>,
+        port: impl EventPlace,
         frame: Frame,
         loss_cause: LossCause,
         back: bool,
@@ -354,7 +355,7 @@ impl Event {
         }
     }
     /// A pause frame: its signal and quanta in the word, and the note of its sender in place of the time of creation.
-    pub fn pause(time: Time, port: impl Into<PlaceIx>, pause: PauseFrame) -> Event {
+    pub fn pause(time: Time, port: impl EventPlace, pause: PauseFrame) -> Event {
         let PauseFrame { signal, quanta, note, more } = pause;
         let word = u32::from(quanta) << 16 | u32::from(signal.xoff) << 8 | u32::from(signal.xon);
         let frame = Frame { created: Time::from_ps(note), word, bytes: more.into(), ..Frame::default() };
@@ -367,17 +368,17 @@ impl Event {
         PauseFrame { signal, quanta: (word >> 16) as u16, note: created.ps(), more: bytes != 0 }
     }
     /// A port with credits looks whether the other end of its link has told of some.
-    pub fn look_for_credits(time: Time, port: impl Into<PlaceIx>) -> Event {
-        Event::arrival(Kind::Pause, time, port, Frame { priority: LOOK, ..Frame::default() })
+    pub fn look_for_credits(time: Time, port: impl EventPlace) -> Event {
+        Event::arrival(Kind::Pause, time, port, Frame::default().at(LOOK))
     }
     /// An update of credits is due.
     pub fn update_due(time: Time, port: PortIx) -> Event {
-        Event::arrival(Kind::Renew, time, port, Frame { priority: OF_CREDITS, ..Frame::default() })
+        Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_CREDITS))
     }
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
     /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
     /// updates are read and are no event.
-    pub fn update(time: Time, port: impl Into<PlaceIx>, freed: Freed) -> Event {
+    pub fn update(time: Time, port: impl EventPlace, freed: Freed) -> Event {
         let [a, b, c, d, e, f, g, h] = freed.counts.map(u64::from);
         let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
         let frame = Frame {
@@ -385,7 +386,7 @@ impl Event {
             path: PathId(path as u32),
             route: Route::forward(route as u32),
             bytes: u16::from(freed.bank),
-            priority: OF_CREDITS,
+            flags: Flags::default().at(OF_CREDITS),
             ..Frame::default()
         };
         Event::arrival(Kind::Pause, time, port, frame)
@@ -413,8 +414,8 @@ impl Event {
         let place = u64::from(place) << 8 | kind as u64;
         let digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
-        if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
-            return digest ^ carried(frame.word, frame.priority, frame.flags, headers);
+        if !frame.flags.is_unlabelled() && !matches!(kind, Kind::Pause | Kind::Fault) {
+            return digest ^ carried(frame.word, frame.flags, headers);
         }
         digest
     }
@@ -422,10 +423,10 @@ impl Event {
 
 /// What a frame carries, for its digest: told of it as values, so that it need not lie in memory a second time.
 #[inline(always)]
-fn carried(word: u32, priority: Priority, flags: Flags, headers: &Headers) -> u64 {
+fn carried(word: u32, flags: Flags, headers: &Headers) -> u64 {
     let word = if flags.is_wide() { carried_in_header(word, headers) } else { word.into() };
-    let carried = word << 8 | u64::from(flags.bits());
-    (carried ^ u64::from(priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+    let carried = word << 8 ^ flags.digest();
+    (carried ^ u64::from(flags.priority().0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
 /// What it carries if that lies in a header.
@@ -456,7 +457,7 @@ mod tests {
             path: PathId(7),
             route: Route::forward(9),
             bytes: 64,
-            priority: Priority(5),
+            flags: Flags::default().at(Priority(5)),
             ..Frame::default()
         }
     }
@@ -469,7 +470,7 @@ mod tests {
                 let broken = event.frame;
                 let What::Broken(told, cause) = event.what() else { panic!("{event:?}") };
                 assert_eq!(
-                    (cause, told, broken.priority, broken.path),
+                    (cause, told, broken.priority(), broken.path),
                     (loss_cause, broken, Priority(5), PathId(7))
                 );
                 assert_eq!(matches!(broken.route.heading(), frame::Heading::Backward(_)), back);
@@ -514,7 +515,7 @@ mod tests {
     fn kind_and_place_are_the_order() {
         for kind in (0..=10).map(Kind::from_number) {
             let event = Event::bare(kind, Time::ZERO, PlaceIx::new(4_194_303));
-            assert_eq!((event.kind(), event.place()), (kind, PlaceIx::new(4_194_303)));
+            assert_eq!((event.kind(), event.order % (1 << PLACE_BITS)), (kind, 4_194_303));
             assert!(engine::Event::order(&event) < 1 << 26);
         }
     }
@@ -522,13 +523,17 @@ mod tests {
     #[test]
     fn what_a_frame_carries_is_part_of_the_fingerprint() {
         let digest_with = |frame, headers: &Headers| {
-            Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame, 1, headers)
+            Event::arrival(Kind::Frame, Time::from_ns(9), PlaceIx::new(1), frame).digest(
+                Kind::Frame,
+                1,
+                headers,
+            )
         };
         let digest = |frame| digest_with(frame, &Headers::default());
-        let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), word: 1, ..frame() };
-        let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced), ..data };
-        let others =
-            [frame(), data, marked, Frame { word: 2, ..data }, Frame { priority: Priority(1), ..data }];
+        let data =
+            Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable).at(Priority(5)), word: 1, ..frame() };
+        let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced).at(Priority(5)), ..data };
+        let others = [frame(), data, marked, Frame { word: 2, ..data }, data.at(Priority(1))];
         for (n, one) in others.iter().enumerate() {
             assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
         }

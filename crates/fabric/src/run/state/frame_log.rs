@@ -6,8 +6,8 @@
 
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
+use crate::run::state::own::NodeLocal;
 use frame::{Frame, Notice, PathId};
-use typed_index_collections::TiVec;
 use units::Time;
 
 /// What happened to a frame.
@@ -82,7 +82,7 @@ pub(in crate::run) enum End {
 #[derive(Debug)]
 pub(crate) struct FrameLog {
     /// By port, itself and the one at its other end.
-    pub ports: TiVec<PortIx, [LoggedPort; 2]>,
+    pub ports: NodeLocal<PortIx, [LoggedPort; 2]>,
     pub logs: Vec<Log>,
 }
 
@@ -162,7 +162,7 @@ impl FrameLog {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.ports.capacity() * size_of::<[LoggedPort; 2]>()
+        self.ports.memory_bytes()
             + self.logs.iter().map(|log| log.rows.capacity() * size_of::<Row>()).sum::<usize>()
     }
 }

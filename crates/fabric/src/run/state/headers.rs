@@ -109,7 +109,7 @@ impl Headers {
             Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => Some(*flow),
             _ => None,
         };
-        let (kind, priority, bytes) = (frame.flags.kind(), frame.priority, frame.bytes);
+        let (kind, priority, bytes) = (frame.flags.kind(), frame.priority(), frame.bytes);
         let before = 12 + 4 + if flow.is_some() { u16::from(queueing::CN_TAG_BYTES) } else { 0 };
         let data = bytes.saturating_sub(before + 4);
         let octets = octets.min(u8::try_from(data).unwrap_or(u8::MAX));

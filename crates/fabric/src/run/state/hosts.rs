@@ -5,12 +5,14 @@ use crate::run::state::endpoint_state::EndpointState;
 use crate::run::state::index::{EndpointIx, GroupIx, LimiterIx, NodeIx, PortIx, ReceiverIx, SourceIx};
 use crate::run::state::limiters::Limiter;
 use crate::run::state::overtaking::Overtaking;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::pool::Pool;
 use crate::run::state::receive::Receiving;
 use crate::run::state::releases::Releases;
+use crate::run::state::route_table::RouteTable;
 use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCounts;
-use frame::{Frame, PathId};
+use frame::{Frame, NodeId, PathId};
 use measure::Latency;
 use std::sync::Arc;
 use transport::Protocol;
@@ -20,19 +22,19 @@ use units::Time;
 /// All that sends and receives.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
-    pub sources: TiVec<SourceIx, SourceState>,
+    pub sources: NodeLocal<SourceIx, SourceState>,
     /// Near and far ends of connections.
-    pub endpoints: TiVec<EndpointIx, EndpointState>,
+    pub endpoints: NodeLocal<EndpointIx, EndpointState>,
     /// Endpoints of one host whose steps wait for each other.
     pub peers: TiVec<GroupIx, Vec<EndpointIx>>,
     /// By path, its near and far endpoint, if it has one here. Empty without connections.
     pub endpoints_of_path: Vec<[Option<EndpointIx>; 2]>,
     /// By node, when a CNP may follow of a NIC that counts those of all queue pairs together; empty until there is one.
-    pub next_cnp: TiVec<NodeIx, Time>,
+    pub next_cnp: NodeLocal<NodeIx, Time>,
     /// By port, the priorities that flow control keeps from loss there, bit n for priority n; empty without FCoE.
-    pub lossless: TiVec<PortIx, u8>,
+    pub lossless: NodeLocal<PortIx, u8>,
     /// Rate limiters of hosts.
-    pub limiters: TiVec<LimiterIx, Limiter>,
+    pub limiters: NodeLocal<LimiterIx, Limiter>,
     /// By path, the limiters here that frames from its near end and from its far end pass. Empty without limiters.
     pub limiters_of_path: Vec<[Option<LimiterIx>; 2]>,
     /// By path, the numbers that CN-TAGs have for its flow, of its near end and of its far end; empty where there are no tags.
@@ -51,7 +53,7 @@ pub(crate) struct Hosts {
     pub receiver_of_path: Vec<Option<ReceiverIx>>,
     /// By port, what arrives there and is not taken in yet, and what the host still works on; empty if no host takes its
     /// time.
-    pub receiving: TiVec<PortIx, Option<Box<Receiving>>>,
+    pub receiving: NodeLocal<PortIx, Option<Box<Receiving>>>,
 }
 
 /// What one destination has received of one flow: two cache lines, and one of the histogram's.
@@ -89,8 +91,7 @@ impl Receiver {
     /// Adds a frame that arrives to the hash.
     #[inline(always)]
     pub fn note(&mut self, frame: &Frame, now: Time) {
-        let told =
-            u64::from(frame.bytes) << 32 | u64::from(frame.flags.bits()) << 8 | u64::from(frame.priority.0);
+        let told = u64::from(frame.bytes) << 32 | frame.flags.digest() << 8 | u64::from(frame.priority().0);
         let digest = now.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told;
         self.seen = (self.seen.rotate_left(5) ^ digest).wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
@@ -103,6 +104,25 @@ impl Receiver {
 }
 
 impl Hosts {
+    /// The rate limiters of a host, which is a number of the whole.
+    pub fn limiters_of(&self, host: NodeId) -> Vec<LimiterIx> {
+        self.limiters.indices().filter(|&nth| self.limiters[nth].host == host).collect()
+    }
+    /// The sources whose first path begins at a port, which is a number of the whole.
+    pub fn sources_through(&self, port: u32, routes: &RouteTable) -> Vec<SourceIx> {
+        let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&port);
+        self.sources.indices().filter(|&nth| begins(self.sources[nth].first_path)).collect()
+    }
+    /// The endpoints, at either end of a path, that send through a port; with its number in the whole.
+    pub fn endpoints_through(&self, (port, number): (PortIx, u32), routes: &RouteTable) -> Vec<EndpointIx> {
+        let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&number);
+        let leaves = |state: &EndpointState| match state.behind {
+            None => begins(state.path),
+            Some(behind) => routes.step_back(behind.get()).is_some_and(|(egress, _)| egress == port),
+        };
+        self.endpoints.indices().filter(|&nth| leaves(&self.endpoints[nth])).collect()
+    }
+
     /// Who counts the frames of a path that ends here.
     #[inline(always)]
     pub fn receiver(&mut self, path: PathId) -> &mut Receiver {
@@ -117,24 +137,24 @@ impl Hosts {
 
     /// Frames that hosts work on or will, and those that wait in rate limiters.
     pub fn frames_waiting(&self) -> u64 {
-        let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames());
+        let receiving = self.receiving.each().iter().flatten().map(|receiving| receiving.frames());
         receiving.sum::<u64>() + self.frames_limited()
     }
 
     /// Those of them that lie in the pool: all but the ones at work.
     pub fn frames_in_pool(&self) -> u64 {
-        let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames_in_pool());
+        let receiving = self.receiving.each().iter().flatten().map(|receiving| receiving.frames_in_pool());
         receiving.sum::<u64>() + self.frames_limited()
     }
 
     /// Those that lie in no pool: at work.
     pub fn frames_at_work(&self) -> u64 {
-        let receiving = self.receiving.iter().flatten();
+        let receiving = self.receiving.each().iter().flatten();
         receiving.map(|receiving| receiving.frames() - receiving.frames_in_pool()).sum()
     }
 
     fn frames_limited(&self) -> u64 {
-        self.limiters.iter().map(|limiter| limiter.occupancy.frames).sum()
+        self.limiters.each().iter().map(|limiter| limiter.occupancy.frames).sum()
     }
 
     /// A hash over what all receivers have noted, whichever part they are in.
@@ -150,16 +170,16 @@ impl Hosts {
 
     /// Begins measuring: counts at zero, levels as they are.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
-        for limiter in &mut self.limiters {
+        for limiter in self.limiters.each_mut() {
             limiter.restart(pool, now);
         }
         self.receivers.iter_mut().for_each(Receiver::clear);
         self.stream_counts.clear();
         self.overtaking.iter_mut().for_each(|own| own.clear());
-        for source in &mut self.sources {
+        for source in self.sources.each_mut() {
             (source.frames, source.bytes) = (0, 0);
         }
-        for state in &mut self.endpoints {
+        for state in self.endpoints.each_mut() {
             state.measured.clear();
             state.measured.undelivered_before = state.endpoint.facts(now).undelivered;
         }
@@ -169,7 +189,7 @@ impl Hosts {
     /// and each receiver has its path.
     pub fn check(&self) {
         assert!(
-            self.sources.iter().all(|source| source.in_nic <= source.keeps),
+            self.sources.each().iter().all(|source| source.in_nic <= source.keeps),
             "a source keeps more in its NIC than it may: this is a fault of the simulator"
         );
         assert!(
@@ -180,19 +200,19 @@ impl Hosts {
 
     /// Gives back what the tables took while they grew.
     pub fn shrink(&mut self) {
-        self.sources.shrink_to_fit();
-        self.endpoints.shrink_to_fit();
+        self.sources.each_mut().shrink_to_fit();
+        self.endpoints.each_mut().shrink_to_fit();
         self.receivers.shrink_to_fit();
     }
 
     /// Bytes of the tables and histograms.
     pub fn memory_bytes(&self) -> usize {
-        self.sources.capacity() * size_of::<SourceState>()
-            + self.endpoints.capacity() * size_of::<EndpointState>()
-            + self.endpoints.iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
+        self.sources.memory_bytes()
+            + self.endpoints.memory_bytes()
+            + self.endpoints.each().iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
             + self.peers.iter().map(|all| size_of_val(all) + size_of_val(&**all)).sum::<usize>()
             + self.endpoints_of_path.capacity() * size_of::<[Option<EndpointIx>; 2]>()
-            + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
+            + self.limiters.each().iter().map(Limiter::memory_bytes).sum::<usize>()
             + self.limiters_of_path.capacity() * size_of::<[Option<LimiterIx>; 2]>()
             + self.receiver_of_path.capacity() * size_of::<Option<ReceiverIx>>()
             + self.completions.memory_bytes()
@@ -203,11 +223,12 @@ impl Hosts {
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
             + self
                 .receiving
+                .each()
                 .iter()
                 .flatten()
                 .map(|it| size_of::<Receiving>() + it.memory_bytes())
                 .sum::<usize>()
-            + self.receiving.capacity() * size_of::<Option<Box<Receiving>>>()
+            + self.receiving.memory_bytes()
     }
 }
 

@@ -4,14 +4,33 @@
 //! ([`frame::PortId`] and its like, which [`Numbering`](crate::run::state::numbering::Numbering) makes). None of them is zero inside, so that
 //! an `Option` takes no more room: "none" needs no number that means it.
 
+use crate::Whole;
 use std::fmt;
 use std::num::NonZeroU32;
+
+/// Makes indices of what nodes own. Only the state has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seal(());
+
+impl Seal {
+    pub(in crate::run::state) const fn new() -> Seal {
+        Seal(())
+    }
+}
+
+/// An index of what nodes own.
+pub(crate) trait Ix: Copy {
+    /// Its number, for a slice.
+    fn at(self) -> usize;
+    /// The one with this number.
+    fn sealed(number: usize, _: Seal) -> Self;
+}
 
 /// Set in all of them: so that none is zero at the cost of one instruction.
 const HIGHEST: NonZeroU32 = NonZeroU32::new(1 << 31).unwrap();
 
 macro_rules! index {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($new:vis, $($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) struct $name(NonZeroU32);
@@ -19,7 +38,7 @@ macro_rules! index {
         impl $name {
             /// The one with this number, below 2^31.
             #[inline(always)]
-            pub fn new(number: u32) -> $name {
+            $new fn new(number: u32) -> $name {
                 debug_assert!(number < HIGHEST.get(), "a place has a number that no table has");
                 $name(HIGHEST | number)
             }
@@ -35,12 +54,6 @@ macro_rules! index {
             }
         }
 
-        impl From<usize> for $name {
-            #[inline(always)]
-            fn from(number: usize) -> $name {
-                $name::new(number as u32)
-            }
-        }
         impl From<$name> for usize {
             #[inline(always)]
             fn from(index: $name) -> usize {
@@ -55,7 +68,7 @@ macro_rules! index {
     )*};
 }
 
-index!(
+index!(pub(in crate::run::state),
     /// Where events happen: at a port, or, behind all ports, at a source, an endpoint or a limiter.
     PlaceIx;
     /// A host or a switch.
@@ -70,6 +83,11 @@ index!(
     EndpointIx;
     /// A rate limiter.
     LimiterIx;
+    /// The part of a node that sends pauses.
+    PauseSenderIx;
+);
+
+index!(pub,
     /// Endpoints of one host whose steps wait for each other.
     GroupIx;
     /// Who counts what comes to the end of a path.
@@ -78,25 +96,67 @@ index!(
     TallyIx;
     /// A manager of queues.
     ManagerIx;
-    /// The part of a node that sends pauses.
-    PauseSenderIx;
     /// A slot of the pool of waiting frames.
     SlotIx;
 );
+
+macro_rules! owned {
+    ($($name:ident),*) => {$(
+        impl Ix for $name {
+            #[inline(always)]
+            fn at(self) -> usize {
+                self.number() as usize
+            }
+            #[inline(always)]
+            fn sealed(number: usize, _: Seal) -> $name {
+                $name::new(number as u32)
+            }
+        }
+    )*};
+}
+
+owned!(PlaceIx, NodeIx, PortIx, QueueIx, SourceIx, EndpointIx, LimiterIx, PauseSenderIx);
+
+macro_rules! numbered {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The one with this number, for code that is about the whole.
+            #[inline(always)]
+            pub fn of(number: u32, _: Whole) -> $name {
+                $name::new(number)
+            }
+        }
+    )*};
+}
+
+numbered!(PlaceIx, NodeIx, PortIx, SourceIx);
+
+macro_rules! free {
+    ($($name:ident),*) => {$(
+        impl From<usize> for $name {
+            #[inline(always)]
+            fn from(number: usize) -> $name {
+                $name::new(number as u32)
+            }
+        }
+    )*};
+}
+
+free!(GroupIx, ReceiverIx, TallyIx, ManagerIx, SlotIx);
 
 macro_rules! consecutive {
     ($($name:ident),*) => {$(
         impl $name {
             /// The one that comes so many behind it.
             #[inline(always)]
-            pub fn plus(self, more: u32) -> $name {
+            pub(in crate::run::state) fn plus(self, more: u32) -> $name {
                 $name::new(self.number() + more)
             }
         }
     )*};
 }
 
-consecutive!(PlaceIx, PortIx, QueueIx, SourceIx);
+consecutive!(PortIx, QueueIx);
 
 impl PortIx {
     /// Its number among the ports of its node, of which the first is known.
@@ -106,17 +166,30 @@ impl PortIx {
     }
 }
 
-impl From<PortIx> for PlaceIx {
+/// A place where an event can be scheduled.
+pub(crate) trait EventPlace {
+    /// Its index, for the event.
+    fn place(self, _: Seal) -> PlaceIx;
+}
+
+impl EventPlace for PlaceIx {
     #[inline(always)]
-    fn from(port: PortIx) -> PlaceIx {
-        PlaceIx(port.0)
+    fn place(self, _: Seal) -> PlaceIx {
+        self
+    }
+}
+
+impl EventPlace for PortIx {
+    #[inline(always)]
+    fn place(self, _: Seal) -> PlaceIx {
+        PlaceIx(self.0)
     }
 }
 
 impl PlaceIx {
     /// The port, if it is one.
     #[inline(always)]
-    pub const fn port(self) -> PortIx {
+    pub(in crate::run::state) const fn port(self) -> PortIx {
         PortIx(self.0)
     }
 }

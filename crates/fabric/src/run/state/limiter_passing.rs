@@ -58,7 +58,7 @@ impl Limiter {
     pub(in crate::run) fn push(&mut self, pool: &mut Pool, frame: &Frame, now: Time) {
         self.occupancy.add(frame.bytes);
         self.sojourns.enter(self.occupancy.both());
-        pool.push(self.line.push_to(frame.priority), frame, now, None);
+        pool.push(self.line.push_to(frame.priority()), frame, now, None);
     }
 
     /// The first frame of a priority that waits, on the way that begins at this hop now.

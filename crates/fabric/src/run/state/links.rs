@@ -11,7 +11,6 @@ use crate::run::state::own::NodeLocal;
 use crate::run::state::passed::PassedPorts;
 use crate::run::state::port::{ColdPort, FormerRate, Port, PortCounts, PortFeatures};
 use frame::CONTROL_FRAME_BYTES;
-use typed_index_collections::TiVec;
 use units::{BitRate, Time};
 
 /// All ports, in the order of their nodes.
@@ -26,7 +25,7 @@ pub(crate) struct Links {
     /// Some queue managers write into tags on their way back.
     pub stamps_returned: bool,
     /// The node at the other end of each link; numbers of the whole.
-    pub neighbours: TiVec<PortIx, u32>,
+    pub neighbours: NodeLocal<PortIx, u32>,
 }
 
 /// Frames that were sent through ports, and those that came to ports no more or damaged.
@@ -46,16 +45,16 @@ impl Links {
             passed: PassedPorts::new(ports, numbers),
             managers: Managers::default(),
             stamps_returned: false,
-            neighbours: TiVec::with_capacity(ports),
+            neighbours: Vec::with_capacity(ports).into(),
         }
     }
 
     /// A port is added, with its NIC if it is a host's, and the node at the other end.
     pub fn push(&mut self, port: Port, nic: Option<Nic>, cold: ColdPort, neighbour: u32) {
-        self.neighbours.push(neighbour);
-        self.ports.push(port);
-        self.nics.push(nic);
-        self.cold.push(cold);
+        self.neighbours.add(neighbour);
+        self.ports.add(port);
+        self.nics.add(nic);
+        self.cold.add(cold);
     }
 
     /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
@@ -70,7 +69,8 @@ impl Links {
 
     /// Port and class of a queue.
     pub fn place_of_queue(&self, queue: QueueIx) -> (PortIx, u8) {
-        let port = PortIx::from(self.ports.raw.partition_point(|port| port.first_queue <= queue) - 1);
+        let behind = self.ports.each().partition_point(|port| port.first_queue <= queue);
+        let port = PortIx::new(behind as u32 - 1);
         (port, (queue.number() - self.ports[port].first_queue.number()) as u8)
     }
 
@@ -81,7 +81,7 @@ impl Links {
         self.ports[port].features.set(PortFeatures::DOWN, cold.down != 0);
     }
 
-    /// From the next frame on the link has another rate. For what else hears of it see `Fabric::change_rate`.
+    /// From the next frame on the link has another rate. For what else hears of it see `change_rate` in `steps::faults`.
     pub fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time) {
         let bits = self.bits_on_wire(port);
         let cold = &mut self.cold[port];
@@ -137,11 +137,11 @@ impl Links {
 
     /// Begins measuring `now`: counts at zero. What they were.
     pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
-        let sent = self.ports.keys().map(|port| self.sent_of(port, u32::MAX).1).sum();
+        let sent = self.ports.indices().map(|port| self.sent_of(port, u32::MAX).1).sum();
         let mut before = Crossings { sent, ..Crossings::default() };
         self.passed.restart();
         self.managers.iter_mut().for_each(Managed::restart);
-        for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
+        for (cold, on_link_until) in self.cold.each_mut().iter_mut().zip(on_link_until) {
             before.broken += cold.counts.broken.0;
             cold.control.restart(now);
             cold.contention.iter_mut().for_each(|contention| contention.clear());
@@ -157,7 +157,7 @@ impl Links {
             self.ports.len() == self.cold.len() && self.ports.len() == self.passed.len(),
             "a port lacks a part: this is a fault of the simulator"
         );
-        for (port, cold) in self.ports.iter().zip(&self.cold) {
+        for (port, cold) in self.ports.each().iter().zip(self.cold.each()) {
             assert!(
                 port.features.has(PortFeatures::DOWN) == (cold.down != 0),
                 "a port does not know that its link is down: this is a fault of the simulator"
@@ -167,14 +167,20 @@ impl Links {
 
     /// Bytes of the tables.
     pub fn memory_bytes(&self) -> usize {
-        self.ports.capacity() * size_of::<Port>()
-            + self.cold.capacity() * size_of::<ColdPort>()
-            + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
-            + self.cold.iter().flat_map(|cold| &cold.contention).map(|own| own.memory_bytes()).sum::<usize>()
-            + self.nics.capacity() * size_of::<Option<Nic>>()
-            + self.nics.iter().flatten().map(Nic::memory_bytes).sum::<usize>()
+        self.ports.memory_bytes()
+            + self.cold.memory_bytes()
+            + self.cold.each().iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
+            + self
+                .cold
+                .each()
+                .iter()
+                .flat_map(|cold| &cold.contention)
+                .map(|own| own.memory_bytes())
+                .sum::<usize>()
+            + self.nics.memory_bytes()
+            + self.nics.each().iter().flatten().map(Nic::memory_bytes).sum::<usize>()
             + self.passed.memory_bytes()
             + self.managers.memory_bytes()
-            + self.neighbours.capacity() * size_of::<u32>()
+            + self.neighbours.memory_bytes()
     }
 }

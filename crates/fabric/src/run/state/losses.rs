@@ -1,6 +1,7 @@
 //! Lost frames: why, where, and what a loss means.
 
 use crate::run::state::sharing::PoolLimit;
+use crate::run::state::stages::StageId;
 
 /// Why a frame was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,7 +10,7 @@ pub(crate) enum Cause {
     Port,
     Class,
     Total,
-    QueueManager,
+    Stage(StageId),
     SharedMemory,
     /// A pool of this number at the switch.
     Pool {
@@ -33,7 +34,7 @@ impl Cause {
             Cause::Port => "port_limit",
             Cause::Class => "class_limit",
             Cause::Total => "total_limit",
-            Cause::QueueManager => "queue_manager",
+            Cause::Stage(stage) => stage.name(),
             Cause::SharedMemory => "shared_memory",
             Cause::Pool { limit, .. } => limit.name(),
             Cause::NicFull => "nic_full",

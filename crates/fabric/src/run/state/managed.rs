@@ -73,7 +73,7 @@ impl Managed {
 impl Links {
     /// Lets the managers of all queues begin.
     pub fn start_managers(&mut self) {
-        for (number, port) in self.ports.iter_enumerated() {
+        for (number, port) in self.ports.pairs() {
             for (class, queue) in port.queues().enumerate() {
                 let managed = self.managers.of(queue);
                 let quiet = managed.map_or(Quiet::ALWAYS, |it| it.manager.quiet());

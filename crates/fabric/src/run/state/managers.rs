@@ -3,6 +3,7 @@
 
 use crate::run::state::index::{ManagerIx, QueueIx};
 use crate::run::state::managed::Managed;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::port::Port;
 use typed_index_collections::TiVec;
 
@@ -19,7 +20,7 @@ pub(crate) enum Assigned {
 #[derive(Debug, Default)]
 pub(crate) struct Managers {
     /// By queue, its manager, if it has one; nothing behind the last that has.
-    of_queue: TiVec<QueueIx, Option<ManagerIx>>,
+    of_queue: NodeLocal<QueueIx, Option<ManagerIx>>,
     all: TiVec<ManagerIx, Managed>,
 }
 
@@ -32,8 +33,8 @@ impl Managers {
                 Assigned::Own(managed) => Some(self.all.push_and_get_key(*managed)),
                 Assigned::OfClass(class) => self.of_queue[first_queue.plus(class as u32)],
             };
-            self.of_queue.resize(first_queue.plus(class).at(), None);
-            self.of_queue.push(manager);
+            self.of_queue.each_mut().resize(first_queue.plus(class).at(), None);
+            self.of_queue.add(manager);
         }
     }
 
@@ -71,7 +72,7 @@ impl Managers {
 
     /// Bytes of the table.
     pub fn memory_bytes(&self) -> usize {
-        self.of_queue.capacity() * size_of::<Option<ManagerIx>>()
+        self.of_queue.memory_bytes()
             + self.all.capacity() * size_of::<Managed>()
             + self.all.iter().map(Managed::memory_bytes).sum::<usize>()
     }

@@ -1,14 +1,14 @@
 //! A host or a switch: what is the node's and not one port's.
 
 use crate::run::state::architecture::{Architecture, NodeMemory};
-use crate::run::state::index::{NodeIx, PauseSenderIx, PlaceIx, PortIx};
+use crate::run::state::index::{EventPlace, NodeIx, PauseSenderIx, PlaceIx, PortIx, Seal};
+use crate::run::state::own::NodeLocal;
 use frame::{ClassMap, Priority};
 use std::ops::Index;
-use typed_index_collections::TiVec;
 
 /// The node of each place.
 #[derive(Debug, Default)]
-pub(crate) struct NodeOf(pub TiVec<PlaceIx, NodeIx>);
+pub(crate) struct NodeOf(pub NodeLocal<PlaceIx, NodeIx>);
 
 impl Index<PlaceIx> for NodeOf {
     type Output = NodeIx;
@@ -22,7 +22,7 @@ impl Index<PortIx> for NodeOf {
     type Output = NodeIx;
     #[inline(always)]
     fn index(&self, port: PortIx) -> &NodeIx {
-        &self.0[PlaceIx::from(port)]
+        &self.0[port.place(Seal::new())]
     }
 }
 

@@ -5,7 +5,8 @@
 //! in fingerprints, in notes of pauses, in results. Frames carry paths and places in the table of hops, which are those
 //! of the whole: [`RouteTable`](crate::run::state::route_table::RouteTable) translates.
 
-use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::index::{NodeIx, PortIx, QueueIx};
+use frame::{NodeId, PortId};
 
 /// Where the numbers of a part begin among those of the whole.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +38,15 @@ impl Numbering {
     /// The number of a queue in the whole.
     pub fn queue(&self, queue: QueueIx) -> u32 {
         self.first_queue + queue.number()
+    }
+    /// The node of this part that has this number in the whole: a frame has come to its end there.
+    pub fn node_here(&self, node: NodeId) -> NodeIx {
+        NodeIx::new(node.0 - self.first_node)
+    }
+    /// The port of this part that has this number in the whole: the forwarding table of its node names it.
+    #[inline(always)]
+    pub fn port_here(&self, port: PortId) -> PortIx {
+        PortIx::new(port.0 - self.first_port)
     }
     /// The queue of this part that has this number in the whole.
     pub fn queue_here(&self, number: u32) -> QueueIx {

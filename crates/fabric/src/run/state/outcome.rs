@@ -3,7 +3,7 @@
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::pause_sender::unit_of;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use std::fmt;
@@ -50,7 +50,7 @@ pub(crate) enum CreditFault {
 impl Failure {
     /// A frame is lost that had to be kept, at `egress` in `class`.
     pub fn lossless_drop(
-        fabric: &Fabric,
+        fabric: &NodeView,
         (egress, class): (PortIx, TrafficClass),
         frame: &Frame,
         ingress: Option<PortIx>,
@@ -76,14 +76,14 @@ impl Failure {
             Cause::SharedMemory | Cause::Pool { .. } => {
                 (Occupancy { bytes: shared.used, frames: 0 }, Some(Amount::Bytes(shared.limit)))
             }
-            Cause::QueueManager => (within(Refusal::Queue), None),
-            Cause::ReceiveBuffer => fabric.received_so_far(ingress.unwrap_or(egress), frame.priority),
+            Cause::Stage(_) => (within(Refusal::Queue), None),
+            Cause::ReceiveBuffer => fabric.received_so_far(ingress.unwrap_or(egress), frame.priority()),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
                 (within(Refusal::Queue), None)
             }
             Cause::Headroom => {
                 let group =
-                    pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority.0)).unwrap_or(0);
+                    pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority().0)).unwrap_or(0);
                 let counter =
                     ingress.and_then(|port| fabric.ingress.get(port)).map(|port| &port.counters[group]);
                 (
@@ -104,7 +104,7 @@ impl Failure {
             egress: fabric.numbering.port(egress),
             ingress: ingress.map(|ingress| fabric.numbering.port(ingress)),
             class,
-            priority: frame.priority.0,
+            priority: frame.priority().0,
             bytes: frame.bytes,
             cause,
             occupancy: occupancy.count(limit),

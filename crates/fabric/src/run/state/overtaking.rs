@@ -5,9 +5,9 @@
 //! That is done only where a frame can be overtaken: where a switch chooses by more than a hash, or something may fail.
 
 use crate::run::state::index::NodeIx;
+use crate::run::state::own::NodeLocal;
 use crate::spec::choice::PathChoice;
 use crate::spec::{Spec, Way};
-use typed_index_collections::TiVec;
 use units::Time;
 
 /// More pairs of sender and destination than this are not kept apart: their times would take more than 128 MiB.
@@ -25,7 +25,7 @@ pub(crate) struct Overtaking {
     /// By path of the whole, the number of its flow among those that are not listed, if it is one of them.
     number_of: Vec<Option<u32>>,
     /// By node and number, when the latest frame was made that has arrived; empty before the first.
-    latest: TiVec<NodeIx, Box<[Time]>>,
+    latest: NodeLocal<NodeIx, Box<[Time]>>,
     /// By number, frames that were overtaken.
     overtaken: Vec<u64>,
 }
@@ -74,9 +74,9 @@ impl Overtaking {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        let times: usize = self.latest.iter().map(|own| own.len()).sum();
+        let times: usize = self.latest.each().iter().map(|own| own.len()).sum();
         self.number_of.capacity() * size_of::<Option<u32>>()
-            + self.latest.capacity() * size_of::<Box<[Time]>>()
+            + self.latest.memory_bytes()
             + self.overtaken.capacity() * size_of::<u64>()
             + times * size_of::<Time>()
     }

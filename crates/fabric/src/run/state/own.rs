@@ -1,36 +1,37 @@
-//! Tables in which a node finds what is its own.
+//! Tables of which each node has a range.
 //!
-//! A node acts on what is its, and what it does to another one is an event over a link. The other end of a link is a
-//! [`PeerIx`](crate::run::across::peer::PeerIx), which is an index of no table. For all other places the table itself looks: while an event runs, in
-//! builds with debug assertions, as all tests are, what is not of the event's node is not found. Releases have a plain vector here.
+//! A step finds an entry by an index, and indices of nodes, ports, queues, sources, endpoints and limiters cannot be made
+//! from numbers outside `run/state`: they come with the event of the node, from the state of the node, or from the route of a frame that is
+//! there. So a step cannot name another node's entry. The other end of a link is a [`PeerIx`](crate::run::across::peer::PeerIx), which is an
+//! index of no table. What is about all nodes at once, like the builder and the results, shows a [`Whole`].
 
-#[cfg(debug_assertions)]
-use std::ops::Range;
-use std::ops::{Deref, DerefMut, Index, IndexMut};
-use std::{fmt, slice};
-use typed_index_collections::TiVec;
+use crate::Whole;
+use crate::run::state::index::{Ix, Seal};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
 
 /// A table of which each node has a range.
 pub(crate) struct NodeLocal<I, T> {
-    all: TiVec<I, T>,
-    /// What the node has whose event runs; `None`: no event runs, and all may be looked at.
-    #[cfg(debug_assertions)]
-    mine: Option<Range<usize>>,
+    all: Vec<T>,
+    by: PhantomData<I>,
 }
 
 impl<I, T> From<Vec<T>> for NodeLocal<I, T> {
     fn from(all: Vec<T>) -> NodeLocal<I, T> {
-        NodeLocal {
-            all: all.into(),
-            #[cfg(debug_assertions)]
-            mine: None,
-        }
+        NodeLocal { all, by: PhantomData }
+    }
+}
+
+impl<I: Ix, T> FromIterator<T> for NodeLocal<I, T> {
+    fn from_iter<A: IntoIterator<Item = T>>(all: A) -> NodeLocal<I, T> {
+        Vec::from_iter(all).into()
     }
 }
 
 impl<I, T: fmt::Debug> fmt::Debug for NodeLocal<I, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.all.raw.fmt(f)
+        self.all.fmt(f)
     }
 }
 
@@ -40,104 +41,108 @@ impl<I, T> Default for NodeLocal<I, T> {
     }
 }
 
-impl<I, T> NodeLocal<I, T> {
-    /// The entry at the other end of a link: for what is done ahead of its time alone.
-    pub fn across(&mut self, place: I) -> &mut T
+impl<I: Ix, T> NodeLocal<I, T> {
+    /// The entry, if the table has any: some are empty where no node needs them.
+    #[inline(always)]
+    pub fn get(&self, own: I) -> Option<&T> {
+        self.all.get(own.at())
+    }
+    /// The entry, if the table has any.
+    #[inline(always)]
+    pub fn get_mut(&mut self, own: I) -> Option<&mut T> {
+        self.all.get_mut(own.at())
+    }
+    /// The entry, in a table that grows to the last one in use.
+    pub fn or_default(&mut self, own: I) -> &mut T
     where
-        usize: From<I>,
+        T: Default + Clone,
     {
-        &mut self.all[place]
-    }
-
-    #[cfg(debug_assertions)]
-    pub(in crate::run) fn look_only_at(&mut self, mine: Option<Range<usize>>) {
-        self.mine = mine;
-    }
-
-    #[inline(always)]
-    fn is_mine(&self, place: usize) {
-        #[cfg(debug_assertions)]
-        if let Some(mine) = &self.mine {
-            assert!(
-                mine.contains(&place),
-                "a node that has {mine:?} looks at {place}, which is another's: this is a fault of the simulator"
-            );
+        if self.all.len() <= own.at() {
+            self.all.resize(own.at() + 1, T::default());
         }
-        let _ = place;
+        &mut self.all[own.at()]
     }
-}
-
-impl<I, T> Index<I> for NodeLocal<I, T>
-where
-    usize: From<I>,
-    I: Copy,
-{
-    type Output = T;
+    /// Returns true if no node has an entry.
     #[inline(always)]
-    fn index(&self, place: I) -> &T {
-        self.is_mine(place.into());
-        &self.all[place]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
-}
-
-impl<I, T> IndexMut<I> for NodeLocal<I, T>
-where
-    usize: From<I>,
-    I: Copy,
-{
+    /// Number of entries of all nodes.
     #[inline(always)]
-    fn index_mut(&mut self, place: I) -> &mut T {
-        self.is_mine(place.into());
-        &mut self.all[place]
+    pub fn len(&self) -> usize {
+        self.all.len()
     }
-}
+    /// Memory, in bytes, without what entries own.
+    pub fn memory_bytes(&self) -> usize {
+        self.all.capacity() * size_of::<T>()
+    }
 
-impl<I, T> Deref for NodeLocal<I, T> {
-    type Target = TiVec<I, T>;
+    /// Entries of all nodes.
     #[inline(always)]
-    fn deref(&self) -> &TiVec<I, T> {
+    pub fn all(&self, _: Whole) -> &[T] {
         &self.all
     }
-}
-
-impl<I, T> DerefMut for NodeLocal<I, T> {
+    /// Entries of all nodes.
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut TiVec<I, T> {
+    pub fn all_mut(&mut self, _: Whole) -> &mut Vec<T> {
+        &mut self.all
+    }
+    /// Indices of all nodes.
+    pub fn keys(
+        &self,
+        _: Whole,
+    ) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I, T> {
+        (0..self.all.len()).map(|number| I::sealed(number, Seal::new()))
+    }
+    /// Entries of all nodes with their indices.
+    pub fn enumerated(&self, _: Whole) -> impl Iterator<Item = (I, &T)> {
+        self.all.iter().enumerate().map(|(number, entry)| (I::sealed(number, Seal::new()), entry))
+    }
+    /// The index that the next entry will have.
+    pub fn next_key(&self, _: Whole) -> I {
+        I::sealed(self.all.len(), Seal::new())
+    }
+    /// Adds an entry.
+    pub fn push(&mut self, entry: T, _: Whole) -> I {
+        self.all.push(entry);
+        I::sealed(self.all.len() - 1, Seal::new())
+    }
+
+    /// Indices of all nodes, for methods of the state that are about the whole.
+    pub(in crate::run::state) fn indices(&self) -> impl DoubleEndedIterator<Item = I> + Clone + use<I, T> {
+        (0..self.all.len()).map(|number| I::sealed(number, Seal::new()))
+    }
+    /// Entries of all nodes with their indices, for methods of the state that are about the whole.
+    pub(in crate::run::state) fn pairs(&self) -> impl Iterator<Item = (I, &T)> {
+        self.all.iter().enumerate().map(|(number, entry)| (I::sealed(number, Seal::new()), entry))
+    }
+    /// Adds an entry, for methods of the state that are about the whole.
+    pub(in crate::run::state) fn add(&mut self, entry: T) {
+        self.all.push(entry);
+    }
+    /// Entries of all nodes, for methods of the state that are about the whole.
+    #[inline(always)]
+    pub(in crate::run::state) fn each(&self) -> &[T] {
+        &self.all
+    }
+    /// Entries of all nodes, for methods of the state that are about the whole.
+    #[inline(always)]
+    pub(in crate::run::state) fn each_mut(&mut self) -> &mut Vec<T> {
         &mut self.all
     }
 }
 
-impl<'a, I, T> IntoIterator for &'a NodeLocal<I, T> {
-    type Item = &'a T;
-    type IntoIter = slice::Iter<'a, T>;
-    fn into_iter(self) -> slice::Iter<'a, T> {
-        self.all.raw.iter()
+impl<I: Ix, T> Index<I> for NodeLocal<I, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, own: I) -> &T {
+        &self.all[own.at()]
     }
 }
 
-impl<'a, I, T> IntoIterator for &'a mut NodeLocal<I, T> {
-    type Item = &'a mut T;
-    type IntoIter = slice::IterMut<'a, T>;
-    fn into_iter(self) -> slice::IterMut<'a, T> {
-        self.all.raw.iter_mut()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::run::state::index::PortIx;
-
-    #[test]
-    #[should_panic = "a node that has 1..3 looks at 3, which is another's"]
-    fn a_node_finds_its_own_and_nothing_else() {
-        let mut ports: NodeLocal<PortIx, u8> = vec![10, 11, 12, 13].into();
-        ports.look_only_at(Some(1..3));
-        assert_eq!((ports[PortIx::new(1)], ports[PortIx::new(2)]), (11, 12));
-        *ports.across(PortIx::new(0)) += 1;
-        ports.look_only_at(None);
-        assert_eq!(ports[PortIx::new(0)], 11);
-        ports.look_only_at(Some(1..3));
-        ports[PortIx::new(3)] = 0;
+impl<I: Ix, T> IndexMut<I> for NodeLocal<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, own: I) -> &mut T {
+        &mut self.all[own.at()]
     }
 }

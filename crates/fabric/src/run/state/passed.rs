@@ -84,7 +84,7 @@ impl PassedPorts {
     /// A frame has been sent through a port.
     #[inline(always)]
     pub fn count(&mut self, port: PortIx, frame: &Frame) {
-        self.counts[frame.priority.at() * self.ports + port.at()].count(frame.bytes);
+        self.counts[frame.priority().at() * self.ports + port.at()].count(frame.bytes);
     }
 
     /// That of a number, or of the class that is called by it.
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_is_sent_and_what_is_not_heard_do_not_disturb_each_other() {
         let mut ports = PassedPorts::new(3, 8);
-        let frame = Frame { bytes: 1_000, priority: Priority(5), ..Frame::default() };
+        let frame = Frame { bytes: 1_000, ..Frame::default() }.at(Priority(5));
         ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet { until: Time::from_ns(10), bytes: 2_500 });
         for _ in 0..2 {
             assert!(ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::from_ns(9), 1_000));

@@ -163,6 +163,12 @@ impl PauseSender {
     pub fn controlled(&self) -> u8 {
         self.spec.kind.priorities()
     }
+    /// The port of this number among those of its node.
+    #[inline(always)]
+    pub fn port(&self, local: usize) -> PortIx {
+        self.first_port.plus(local as u32)
+    }
+
     /// Its number at the node.
     pub fn local(&self, port: PortIx) -> usize {
         port.since(self.first_port) as usize

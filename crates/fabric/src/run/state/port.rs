@@ -32,7 +32,7 @@ pub(crate) struct Port {
     pub first_queue: QueueIx,
     /// Classes with frames waiting, bit n for class n.
     pub waiting: u32,
-    /// Classes that may not send, for one reason or another; [`Fabric::update_stopped`](crate::run::state::world::Fabric)
+    /// Classes that may not send, for one reason or another; [`update_stopped`](crate::run::steps::stops::update_stopped)
     /// alone writes it. Looked at again when a pause may be over.
     pub stopped: u32,
     /// Features of the port beyond sending frames in order. With none of them, a frame that finds the port free goes straight to the link.
@@ -41,45 +41,19 @@ pub(crate) struct Port {
     pub classes: ClassMap,
 }
 
-/// Features of a port beyond sending frames in order, as a set of bits. Half of them are free.
+/// Features of a port beyond sending frames in order, as a set of bits. [`stages`](crate::run::state::stages) lists them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PortFeatures(u32);
 
 impl PortFeatures {
-    /// A pause frame waits for the transmitter.
-    pub const PAUSE_WAITING: PortFeatures = PortFeatures(1);
-    /// The scheduler observes arrivals and departures. Without it, the set of classes with frames is all that it needs.
-    pub const SCHEDULER: PortFeatures = PortFeatures(1 << 1);
-    /// The peer is a host that only counts what arrives: see `ahead`.
-    pub const COUNTED_AHEAD: PortFeatures = PortFeatures(1 << 2);
-    /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority
-    /// or tag: [`ColdPort::changes_frames`].
-    pub const FAULTED: PortFeatures = PortFeatures(1 << 3);
-    /// Sources or endpoints may wait for a place in the NIC, which a departing frame leaves.
-    pub const FEEDS: PortFeatures = PortFeatures(1 << 4);
-    /// The node sends pauses, and counts what waits by ingress port or by queue.
-    pub const INGRESS_ACCOUNTING: PortFeatures = PortFeatures(1 << 5);
-    /// A watchdog for pause storms is active: [`ColdPort::watch`].
-    pub const WATCHED: PortFeatures = PortFeatures(1 << 6);
-    /// The link is down or the switch is off: [`ColdPort::down`].
-    pub const DOWN: PortFeatures = PortFeatures(1 << 7);
-    /// A queue manager examines the frames.
-    pub const MANAGED: PortFeatures = PortFeatures(1 << 8);
-    /// A limit or a shared memory bounds what waits.
-    pub const BOUNDED: PortFeatures = PortFeatures(1 << 9);
-    /// Frames are sent ahead of their time: see `ahead`.
-    pub const AHEAD: PortFeatures = PortFeatures(1 << 10);
-    /// What is sent is recorded over time, or written into packets: see `telemetry`.
-    pub const RECORDED: PortFeatures = PortFeatures(1 << 11);
-    /// Pauses in force begin at one of its queues, where arrivals are counted by flow (`culprits`).
-    pub const BLAMED: PortFeatures = PortFeatures(1 << 12);
-    /// The link has credits, which frames consume when they leave and return where they came in.
-    pub const CREDITS: PortFeatures = PortFeatures(1 << 13);
-    /// Pauses are decided by each egress queue, not by what came in through each port.
-    pub const EGRESS_ACCOUNTING: PortFeatures = PortFeatures(1 << 14);
-    /// Its switch has a crossbar.
-    pub const CROSSBAR: PortFeatures = PortFeatures(1 << 15);
-
+    /// The feature at this place of their list.
+    pub(in crate::run) const fn nth(place: u8) -> PortFeatures {
+        PortFeatures(1 << place)
+    }
+    /// The place of a single feature in the list.
+    pub(in crate::run) const fn place(self) -> u8 {
+        self.0.trailing_zeros() as u8
+    }
     /// None of them.
     pub const NONE: PortFeatures = PortFeatures(0);
 
@@ -91,6 +65,11 @@ impl PortFeatures {
     /// Whether all that are set are among these.
     pub const fn is_within(self, these: PortFeatures) -> bool {
         self.0 & !these.0 == 0
+    }
+    /// Those whose stages come later than that of `stage`, a single feature or none.
+    #[inline(always)]
+    pub const fn behind(self, stage: PortFeatures) -> PortFeatures {
+        PortFeatures(self.0 & !(stage.0 | stage.0.saturating_sub(1)))
     }
     /// Without these.
     pub const fn without(self, these: PortFeatures) -> PortFeatures {
@@ -305,12 +284,6 @@ mod tests {
     #[should_panic(expected = "a fault of the simulator")]
     fn a_longer_delay_does_not_fit() {
         let _ = LinkTiming::new(LinkTiming::LONGEST + Time::from_ps(1), 20);
-    }
-
-    #[test]
-    fn features_have_room_for_twelve_more() {
-        let last = PortFeatures::CROSSBAR.0.trailing_zeros();
-        assert!(size_of::<PortFeatures>() * 8 > last as usize + 12);
     }
 
     #[test]

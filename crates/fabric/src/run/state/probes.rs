@@ -7,19 +7,19 @@ use crate::run::state::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
 use crate::run::state::levels::Levels;
 use crate::run::state::link_control::Ended;
 use crate::run::state::link_series::{BitSeries, LinkSeries};
+use crate::run::state::own::NodeLocal;
 use crate::run::state::tallies::Tallies;
 use crate::run::state::victims::Victims;
 use frame::Occupancy;
 use measure::{BinnedBits, BinnedMax, Grid, Passage};
 use std::ops::Range;
-use typed_index_collections::TiVec;
 use units::Time;
 
 /// Fingerprints, and what else is recorded: empty or `None` where it is not.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By node, a hash over all that it saw.
-    pub fingerprints: TiVec<NodeIx, u64>,
+    pub fingerprints: NodeLocal<NodeIx, u64>,
     /// Whether anything is to be recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
     /// Finished bins of links, classes, arrivals, queues and counters, by width.
@@ -217,7 +217,7 @@ impl Probes {
             + self.links.capacity() * size_of::<LinkSeries>()
             + self.classes.capacity() * size_of::<ClassSeries>()
             + (self.queues.capacity() + self.counters.capacity()) * size_of::<Levels>();
-        self.fingerprints.capacity() * size_of::<u64>()
+        self.fingerprints.memory_bytes()
             + series
             + self.grids.iter().map(Grid::memory_bytes).sum::<usize>()
             + self.marks.iter().map(BinnedBits::memory_bytes).sum::<usize>()

@@ -101,8 +101,8 @@ impl Sharing {
     #[inline]
     fn way_in(&self, frame: &Frame, ingress: Option<PortIx>) -> Option<usize> {
         let local = ingress?.since(self.first_port) as usize;
-        (self.charged[local] >> frame.priority.0 & 1 != 0)
-            .then(|| local * PRIORITIES + usize::from(self.groups[frame.priority.at() % PRIORITIES]))
+        (self.charged[local] >> frame.priority().0 & 1 != 0)
+            .then(|| local * PRIORITIES + usize::from(self.groups[frame.priority().at() % PRIORITIES]))
     }
     /// Its account at the egress, if it has one.
     #[inline]

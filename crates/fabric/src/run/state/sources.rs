@@ -15,7 +15,7 @@ pub(crate) struct SourceState {
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
     pub priority: Priority,
-    /// Of its frames: [`frame::FrameKind::Part`] if it sends transfers, or streams that are counted.
+    /// Of its frames, their priority included: [`frame::FrameKind::Part`] if it sends transfers, or streams that are counted.
     pub flags: Flags,
     /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
     pub limit: Option<Amount>,
@@ -59,7 +59,6 @@ impl SourceState {
             route: routes.route_of(path, Route::forward(start + 1)),
             word: made.word,
             bytes: made.bytes,
-            priority: self.priority,
             flags: self.flags,
         };
         (start, frame)

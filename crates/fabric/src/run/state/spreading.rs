@@ -9,6 +9,7 @@
 //! flow and destination is then mixed when a switch asks for it.
 
 use crate::run::state::index::NodeIx;
+use crate::run::state::own::NodeLocal;
 use crate::spec::choice::{Chooser, PathChoice};
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::ForwardingTable;
@@ -18,7 +19,6 @@ use crate::spec::{FlowSpec, Spec, Way};
 use engine::stream;
 use frame::NodeId;
 use std::sync::Arc;
-use typed_index_collections::TiVec;
 
 /// What switches need to choose for each frame.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Spreading {
     /// Those of switches that choose by digits of the destination.
     digits: Option<Arc<Digits>>,
     /// By node of this part.
-    pub choosers: TiVec<NodeIx, Chooser>,
+    pub choosers: NodeLocal<NodeIx, Chooser>,
 }
 
 /// Both ends of a path.
@@ -67,7 +67,7 @@ impl Spreading {
         let destinations = spec.free_flows().flat_map(|(flow, to)| [flow.from].into_iter().chain(to));
         let table = Arc::new(ForwardingTable::new(&routes, destinations));
         let digits = Digits::of(spec, wiring).map(Arc::new);
-        Some(Spreading { table, ends: ends(spec, all_static).into(), digits, choosers: TiVec::new() })
+        Some(Spreading { table, ends: ends(spec, all_static).into(), digits, choosers: NodeLocal::default() })
     }
 
     /// That of the part with these nodes.
@@ -85,7 +85,7 @@ impl Spreading {
 
     /// Bytes of the choosers.
     pub fn memory_bytes(&self) -> usize {
-        self.choosers.iter().map(|own| size_of::<Chooser>() + own.memory_bytes()).sum()
+        self.choosers.each().iter().map(|own| size_of::<Chooser>() + own.memory_bytes()).sum()
     }
 
     /// Bytes of what all parts have together.

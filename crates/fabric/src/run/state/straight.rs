@@ -4,11 +4,11 @@ use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::links::Links;
 use crate::run::state::nic::Nic;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::passed::PassedPorts;
 use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::stages::{When, asked};
 use frame::{Frame, Priority, TrafficClass};
-use typed_index_collections::TiSlice;
 use units::Time;
 
 /// Who is asked, or has to be told, before a frame of a host goes straight to the link.
@@ -20,7 +20,7 @@ pub(crate) struct Straight<'a> {
     at: PortIx,
     port: &'a mut Port,
     passed: &'a mut PassedPorts,
-    neighbours: &'a TiSlice<PortIx, u32>,
+    neighbours: &'a NodeLocal<PortIx, u32>,
 }
 
 /// Where a frame of a host goes, of that class, with what its link has around frames.

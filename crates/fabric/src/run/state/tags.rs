@@ -1,6 +1,6 @@
 //! Tags and notices at work: what rate limiters put on frames, receivers take off, and congestion points write and send.
 
-use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, PathId, Priority, Route};
+use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, PathId, Route};
 use units::Time;
 
 /// What tags on their way back and probes have in common.
@@ -10,6 +10,5 @@ pub(in crate::run) const CONTROL: Frame = Frame {
     route: Route::forward(0),
     word: 0,
     bytes: CONTROL_FRAME_BYTES,
-    priority: Priority(0),
     flags: Flags::new(FrameKind::Tag, Ecn::NotCapable),
 };

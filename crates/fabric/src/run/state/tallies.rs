@@ -2,6 +2,7 @@
 //! up to, of ingress counters, and of the two parts of a memory that queues share.
 
 use crate::run::state::index::{NodeIx, QueueIx, TallyIx};
+use crate::run::state::own::NodeLocal;
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use frame::{NodeId, Occupancy, PortId};
@@ -73,11 +74,11 @@ pub(crate) struct Tally {
 #[derive(Debug)]
 pub(crate) struct Tallies {
     /// By queue, the tallies that it is part of.
-    pub of_queue: TiVec<QueueIx, [Option<TallyIx>; 4]>,
+    pub of_queue: NodeLocal<QueueIx, [Option<TallyIx>; 4]>,
     /// By counter, its tally.
     pub of_counter: Vec<Option<TallyIx>>,
     /// By node, those of the memory that its queues share and of its headroom.
-    pub of_memory: TiVec<NodeIx, [Option<TallyIx>; 2]>,
+    pub of_memory: NodeLocal<NodeIx, [Option<TallyIx>; 2]>,
     pub tallies: TiVec<TallyIx, Tally>,
 }
 
@@ -126,9 +127,9 @@ impl Tallies {
             let frames = tally.frames.as_ref().map_or(0, LevelTimes::memory_bytes);
             tally.bytes.memory_bytes() + frames + tally.series.memory_bytes()
         };
-        self.of_queue.capacity() * size_of::<[Option<TallyIx>; 4]>()
+        self.of_queue.memory_bytes()
             + self.of_counter.capacity() * size_of::<Option<TallyIx>>()
-            + self.of_memory.capacity() * size_of::<[Option<TallyIx>; 2]>()
+            + self.of_memory.memory_bytes()
             + self.tallies.capacity() * size_of::<Tally>()
             + self.tallies.iter().map(of).sum::<usize>()
     }

@@ -156,7 +156,7 @@ impl Line {
         for (slot, one) in pool.from(next) {
             behind += 1;
             if one.since < end {
-                let (flow, priority) = (flows[one.frame.path.at()], one.frame.priority);
+                let (flow, priority) = (flows[one.frame.path.at()], one.frame.priority());
                 self.read(flow, priority, one.since, seen.place(number(flow, priority), self.flows.len()));
                 (self.last, self.since) = (Some(slot), one.since);
                 read = behind;

@@ -11,40 +11,41 @@ use crate::run::state::event::{Event, EventQueue, PauseFrame};
 use crate::run::state::index::PortIx;
 use crate::run::state::link_control::LinkControl;
 use crate::run::state::pause_sender::PauseCause;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::limiter_calls;
+use crate::run::steps::limiters;
+use crate::run::steps::pause_frames;
 use flow_control::pause::PauseSignal;
 use frame::{Notice, PathId};
 use queueing::Feedback;
 use units::Time;
 
-impl Fabric {
-    /// A pause frame with one time for all priorities that it names has come in.
-    pub fn hear_pause(
-        &mut self,
-        port: PortIx,
-        signal: PauseSignal,
-        quanta: u16,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let LinkControl::Pause(pauses) = &self.links.cold[port].control else { return };
-        let cause = PauseCause { targeted: false, inherited: false, down: false, queue: None, occupancy: 0 };
-        let at = now + pauses.response;
-        let pause = PauseFrame { signal, quanta, note: cause.pack(), more: false };
-        if at == now {
-            self.receive_pause(port, pause, now, events);
-        } else {
-            events.push(Event::pause(at, port, pause));
-        }
+/// A pause frame with one time for all priorities that it names has come in.
+pub fn hear_pause(
+    here: &mut NodeView,
+    port: PortIx,
+    signal: PauseSignal,
+    quanta: u16,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let LinkControl::Pause(pauses) = &here.links.cold[port].control else { return };
+    let cause = PauseCause { targeted: false, inherited: false, down: false, queue: None, occupancy: 0 };
+    let at = now + pauses.response;
+    let pause = PauseFrame { signal, quanta, note: cause.pack(), more: false };
+    if at == now {
+        pause_frames::receive_pause(here, port, pause, now, events);
+    } else {
+        events.push(Event::pause(at, port, pause));
     }
+}
 
-    /// A congestion message for the source of a path has come in. No congestion point of the fabric has sent it, so that
-    /// the cut counts for none.
-    pub fn hear_congestion(&mut self, path: u32, feedback: u8, now: Time, events: &mut EventQueue) {
-        let Some(limiter) = self.limiter_of(PathId(path)) else { return };
-        let notice = Notice { feedback: feedback.into(), ..Notice::default() };
-        self.hosts.limiters[limiter].measured.foreign += 1;
-        self.notify_limiter(limiter, Feedback::Message(notice), now);
-        self.update_limiter(limiter, now, events);
-    }
+/// A congestion message for the source of a path has come in. No congestion point of the fabric has sent it, so that
+/// the cut counts for none.
+pub fn hear_congestion(here: &mut NodeView, path: u32, feedback: u8, now: Time, events: &mut EventQueue) {
+    let Some(limiter) = limiter_calls::limiter_of(here, PathId(path)) else { return };
+    let notice = Notice { feedback: feedback.into(), ..Notice::default() };
+    here.hosts.limiters[limiter].measured.foreign += 1;
+    limiter_calls::notify_limiter(here, limiter, Feedback::Message(notice), now);
+    limiters::update_limiter(here, limiter, now, events);
 }

@@ -12,206 +12,228 @@ use crate::run::state::credits::CreditState;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::outcome::{CreditFault, Failure};
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::credit_waits;
+use crate::run::steps::decision;
+use crate::run::steps::stops;
 use flow_control::credit::{channel_of_count, is_bypass};
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-impl Fabric {
-    /// A frame comes to the queue of a port: it lies in the buffer of the port that it came in through, and may find
-    /// no credits for the next link.
-    #[inline(always)]
-    pub fn meets_credits(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let port = &self.links.ports[egress];
-        let (queue, waiting) = (port.queue(class), port.waiting);
-        let bit = 1 << class.0;
-        if let Some(ingress) = ingress {
-            self.credits_arrived(ingress, frame, Some(queue), now);
-        }
-        if waiting & bit != 0 {
-            return;
-        }
-        let Some(credits) = self.links.cold[egress].control.credits() else { return };
-        let lacks = credits.lacks(frame);
-        if lacks || credits.short & bit != 0 {
-            self.meets_none(egress, bit, frame, now, events);
-        }
+/// A frame comes to the queue of a port: it lies in the buffer of the port that it came in through, and may find
+/// no credits for the next link.
+#[inline(always)]
+pub fn meets_credits(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let port = &here.links.ports[egress];
+    let (queue, waiting) = (port.queue(class), port.waiting);
+    let bit = 1 << class.0;
+    if let Some(ingress) = ingress {
+        credits_arrived(here, ingress, frame, Some(queue), now);
     }
+    if waiting & bit != 0 {
+        return;
+    }
+    let Some(credits) = here.links.cold[egress].control.credits() else { return };
+    let lacks = credits.lacks(frame);
+    if lacks || credits.short & bit != 0 {
+        meets_none(here, egress, bit, frame, now, events);
+    }
+}
 
-    /// As `meets_credits`, where there may be none.
-    #[inline(never)]
-    fn meets_none(&mut self, egress: PortIx, bit: u32, frame: &Frame, now: Time, events: &mut EventQueue) {
-        let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
-        if self.credits_mut(egress).is_some_and(reads) {
-            self.read_updates(egress, now);
-        }
-        let Some(credits) = self.credits_mut(egress) else { return };
-        let short = if credits.lacks(frame) { credits.short | bit } else { credits.short & !bit };
-        self.change_short(egress, short, now, events);
+/// As `meets_credits`, where there may be none.
+#[inline(never)]
+fn meets_none(
+    here: &mut NodeView,
+    egress: PortIx,
+    bit: u32,
+    frame: &Frame,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
+    if balance::credits_mut(here, egress).is_some_and(reads) {
+        updates::read_updates(here, egress, now);
     }
+    let Some(credits) = balance::credits_mut(here, egress) else { return };
+    let short = if credits.lacks(frame) { credits.short | bit } else { credits.short & !bit };
+    change_short(here, egress, short, now, events);
+}
 
-    /// A frame has begun to leave: it takes credits of this link, and gives back those of the link that it came over.
-    #[inline(always)]
-    pub fn credits_used(
-        &mut self,
-        egress: PortIx,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if let Some(credits) = self.credits_mut(egress) {
-            let (count, need) = credits.need(frame);
-            let taken = credits.sender.take(count, need);
-            let carries = credits.spec.piggyback.is_some() && credits.receiver.owes();
-            let others = credits.of_channels[channel_of_count(count)];
-            let may_lack = credits.short != 0 || credits.sender.available(count) < credits.plenty;
-            if let Err(why) = taken {
-                self.overdraft(self.numbering.port(egress), why, now);
-            }
-            if carries {
-                self.send_along(egress, now, events);
-            }
-            if may_lack {
-                self.look_at_heads(egress, others, now, events);
-            }
+/// A frame has begun to leave: it takes credits of this link, and gives back those of the link that it came over.
+#[inline(always)]
+pub fn credits_used(
+    here: &mut NodeView,
+    egress: PortIx,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    if let Some(credits) = balance::credits_mut(here, egress) {
+        let (count, need) = credits.need(frame);
+        let taken = credits.sender.take(count, need);
+        let carries = credits.spec.piggyback.is_some() && credits.receiver.owes();
+        let others = credits.of_channels[channel_of_count(count)];
+        let may_lack = credits.short != 0 || credits.sender.available(count) < credits.plenty;
+        if let Err(why) = taken {
+            let number = here.numbering.port(egress);
+            balance::overdraft(here, number, why, now);
         }
-        if let Some(ingress) = ingress {
-            self.credits_free(ingress, frame, now, events);
+        if carries {
+            updates::send_along(here, egress, now, events);
+        }
+        if may_lack {
+            look_at_heads(here, egress, others, now, events);
         }
     }
+    if let Some(ingress) = ingress {
+        updates::credits_free(here, ingress, frame, now, events);
+    }
+}
 
-    /// Looks at the next frame of each of these classes; what is known of the others holds.
-    #[inline(always)]
-    pub fn look_at_heads(&mut self, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
-        let Some(credits) = self.links.cold[egress].control.credits() else { return };
-        if credits.spec.bypassable != 0 {
-            return self.look_at_bypasses(egress, among, now, events);
-        }
-        let short = self.short_among(egress, among);
-        if short | credits.short != 0 {
-            self.short_heads(egress, among, short, now, events);
-        }
+/// Looks at the next frame of each of these classes; what is known of the others holds.
+#[inline(always)]
+pub fn look_at_heads(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
+    let Some(credits) = here.links.cold[egress].control.credits() else { return };
+    if credits.spec.bypassable != 0 {
+        return look_at_bypasses(here, egress, among, now, events);
     }
+    let short = short_among(here, egress, among);
+    if short | credits.short != 0 {
+        short_heads(here, egress, among, short, now, events);
+    }
+}
 
-    /// The classes whose next frame lacks credits by what is known: looked at among some, as before of the others.
-    #[inline(always)]
-    fn short_among(&self, egress: PortIx, among: u32) -> u32 {
-        let Some(credits) = self.links.cold[egress].control.credits() else { return 0 };
-        let port = &self.links.ports[egress];
-        let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
-        while left != 0 {
-            let class = left.trailing_zeros();
-            left &= left - 1;
-            let head = self.buffers.head(port.first_queue.plus(class));
-            short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
-        }
-        short
+/// The classes whose next frame lacks credits by what is known: looked at among some, as before of the others.
+#[inline(always)]
+fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
+    let Some(credits) = here.links.cold[egress].control.credits() else { return 0 };
+    let port = &here.links.ports[egress];
+    let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
+    while left != 0 {
+        let class = left.trailing_zeros();
+        left &= left - 1;
+        let head = here.buffers.head(port.queue(TrafficClass(class as u8)));
+        short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
     }
+    short
+}
 
-    /// Some lack credits by what is known, or have lacked them.
-    #[inline(never)]
-    fn short_heads(
-        &mut self,
-        egress: PortIx,
-        among: u32,
-        mut short: u32,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let reads = self.credits_mut(egress).is_some_and(|credits| credits.reads());
-        if reads && short & among != 0 && self.read_updates(egress, now) {
-            short = self.short_among(egress, among);
-        }
-        self.change_short(egress, short, now, events);
+/// Some lack credits by what is known, or have lacked them.
+#[inline(never)]
+fn short_heads(
+    here: &mut NodeView,
+    egress: PortIx,
+    among: u32,
+    mut short: u32,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let reads = balance::credits_mut(here, egress).is_some_and(|credits| credits.reads());
+    if reads && short & among != 0 && updates::read_updates(here, egress, now) {
+        short = short_among(here, egress, among);
     }
+    change_short(here, egress, short, now, events);
+}
 
-    /// As `short_heads`, where classes have bypass queues.
-    #[inline(never)]
-    fn look_at_bypasses(&mut self, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
-        if self.credits_mut(egress).is_some_and(|credits| credits.reads()) {
-            self.read_updates(egress, now);
-        }
-        let Some(credits) = self.links.cold[egress].control.credits() else { return };
-        let port = &self.links.ports[egress];
-        let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
-        let mut other_head = 0;
-        while left != 0 {
-            let class = left.trailing_zeros();
-            left &= left - 1;
-            let (lacks, other) = self.buffers.bypass(port.first_queue.plus(class), |frame| {
-                (credits.lacks(frame), is_bypass(credits.spec.count_of(frame)))
-            });
-            short |= u32::from(lacks) << class;
-            other_head |= u32::from(other) << class;
-        }
-        let before = credits.short;
-        self.change_short(egress, short, now, events);
-        self.note_bypasses(egress, among, before, now, events);
-        // Also of who was stopped until now: of a stop that ends before the next decision the scheduler has not heard.
-        let active = other_head & !self.links.ports[egress].stopped;
-        if active != 0 {
-            self.notify_heads(egress, active, now);
-        }
+/// As `short_heads`, where classes have bypass queues.
+#[inline(never)]
+fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
+    if balance::credits_mut(here, egress).is_some_and(|credits| credits.reads()) {
+        updates::read_updates(here, egress, now);
     }
+    let Some(credits) = here.links.cold[egress].control.credits() else { return };
+    let port = &here.links.ports[egress];
+    let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
+    let mut other_head = 0;
+    while left != 0 {
+        let class = left.trailing_zeros();
+        left &= left - 1;
+        let (lacks, other) = here.buffers.bypass(port.queue(TrafficClass(class as u8)), |frame| {
+            (credits.lacks(frame), is_bypass(credits.spec.count_of(frame)))
+        });
+        short |= u32::from(lacks) << class;
+        other_head |= u32::from(other) << class;
+    }
+    let before = credits.short;
+    change_short(here, egress, short, now, events);
+    bypass_waits::note_bypasses(here, egress, among, before, now, events);
+    // Also of who was stopped until now: of a stop that ends before the next decision the scheduler has not heard.
+    let active = other_head & !here.links.ports[egress].stopped;
+    if active != 0 {
+        decision::notify_heads(here, egress, active, now);
+    }
+}
 
-    /// These are the classes whose next frame lacks credits.
-    #[inline(never)]
-    fn change_short(&mut self, egress: PortIx, short: u32, now: Time, events: &mut EventQueue) {
-        let free = self.links.ports[egress].busy_until;
-        let Some(credits) = self.credits_mut(egress) else { return };
-        let looks = credits.reads() && credits.short == 0;
-        if credits.set_short(short, free, now) {
-            if looks {
-                self.await_update(egress, events);
-            }
-            self.update_stopped(egress, now);
+/// These are the classes whose next frame lacks credits.
+#[inline(never)]
+fn change_short(here: &mut NodeView, egress: PortIx, short: u32, now: Time, events: &mut EventQueue) {
+    let free = here.links.ports[egress].busy_until;
+    let Some(credits) = balance::credits_mut(here, egress) else { return };
+    let looks = credits.reads() && credits.short == 0;
+    if credits.set_short(short, free, now) {
+        if looks {
+            updates::await_update(here, egress, events);
         }
+        stops::update_stopped(here, egress, now);
     }
+}
 
-    /// A frame has come to a queue with a bypass queue. It may go though those before it may not.
-    #[inline(never)]
-    pub fn may_be_passed(&mut self, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
-        let Some(credits) = self.links.cold[egress].control.credits() else { return };
-        if credits.spec.bypassable != 0 && credits.short >> class.0 & 1 != 0 {
-            self.look_at_heads(egress, 1 << class.0, now, events);
-        }
+/// A frame has come to a queue with a bypass queue. It may go though those before it may not.
+#[inline(never)]
+pub fn may_be_passed(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let Some(credits) = here.links.cold[egress].control.credits() else { return };
+    if credits.spec.bypassable != 0 && credits.short >> class.0 & 1 != 0 {
+        look_at_heads(here, egress, 1 << class.0, now, events);
     }
+}
 
-    /// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; none at its host.
-    #[inline(always)]
-    pub fn credits_arrived(&mut self, ingress: PortIx, frame: &Frame, queue: Option<QueueIx>, now: Time) {
-        // All copies lie in one slot.
-        if frame.route.is_tree() && !self.copies.takes_room(ingress, frame.word) {
-            return;
-        }
-        let Some(credits) = self.credits_mut(ingress) else { return };
-        let (channel, need) = credits.need(frame);
-        if let Err(why) = credits.receiver.arrive(channel, need) {
-            self.overdraft(self.sender_of(ingress), why, now);
-        } else if credits.fills.is_some() {
-            self.note_fill(ingress, channel, queue, now);
-        }
+/// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; none at its host.
+#[inline(always)]
+pub fn credits_arrived(
+    here: &mut NodeView,
+    ingress: PortIx,
+    frame: &Frame,
+    queue: Option<QueueIx>,
+    now: Time,
+) {
+    // All copies lie in one slot.
+    if frame.route.is_tree() && !here.copies.takes_room(ingress, frame.word) {
+        return;
     }
+    let Some(credits) = balance::credits_mut(here, ingress) else { return };
+    let (channel, need) = credits.need(frame);
+    if let Err(why) = credits.receiver.arrive(channel, need) {
+        let sender = sender_of(here, ingress);
+        balance::overdraft(here, sender, why, now);
+    } else if credits.fills.is_some() {
+        credit_waits::note_fill(here, ingress, channel, queue, now);
+    }
+}
 
-    /// A frame that took credits is lost on its way to `port`.
-    pub fn credits_lost(&mut self, port: PortIx, frame: &Frame, now: Time) {
-        let Some(credits) = self.links.cold[port].control.credits() else { return };
-        let (channel, need) = credits.need(frame);
-        let (port, what) = (self.sender_of(port), CreditFault::Lost(need));
-        self.ledger.fail(Failure::Credits { at: now, port, channel: channel as u8, what });
-    }
+/// A frame that took credits is lost on its way to `port`.
+pub fn credits_lost(here: &mut NodeView, port: PortIx, frame: &Frame, now: Time) {
+    let Some(credits) = here.links.cold[port].control.credits() else { return };
+    let (channel, need) = credits.need(frame);
+    let (port, what) = (sender_of(here, port), CreditFault::Lost(need));
+    here.ledger.fail(Failure::Credits { at: now, port, channel: channel as u8, what });
+}
 
-    /// The port of the whole fabric at the other end of the link of a port.
-    fn sender_of(&self, port: PortIx) -> u32 {
-        self.routes.peers[self.numbering.port(port) as usize]
-    }
+/// The port of the whole fabric at the other end of the link of a port.
+fn sender_of(here: &NodeView, port: PortIx) -> u32 {
+    here.routes.peers[here.numbering.port(port) as usize]
 }

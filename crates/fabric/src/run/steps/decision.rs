@@ -8,115 +8,113 @@ use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use frame::TrafficClass;
 use units::Time;
 
 /// Features whose stages observe every look of the port that finds nothing to send.
 const WHEN_STALLING: PortFeatures = asked(When::STALLS);
 
-impl Fabric {
-    /// The port has something to send: now if it is free, else when it will be.
-    #[inline(always)]
-    pub fn try_transmit(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let busy_until = self.links.ports[egress].busy_until;
-        if busy_until <= now {
-            self.deferred.push(Deferred::Decide(egress));
-        } else {
-            self.arm(egress, busy_until, events);
-        }
+/// The port has something to send: now if it is free, else when it will be.
+#[inline(always)]
+pub fn try_transmit(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let busy_until = here.links.ports[egress].busy_until;
+    if busy_until <= now {
+        here.deferred.push(Deferred::Decide(egress));
+    } else {
+        arm(here, egress, busy_until, events);
     }
+}
 
-    /// A frame waits at a port: the port looks when it is free, or, if all that waits is stopped for some time and more of this class
-    /// waited before, when it would have looked without this frame.
-    #[inline(always)]
-    pub fn decide_when_free(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let port = &self.links.ports[egress];
-        let is_stuck = port.busy_until <= now
-            && port.waiting & !port.stopped == 0
-            && !port.features.has(WHEN_STALLING)
-            && now < self.links.cold[egress].stops_until
-            && self.buffers.queues[port.queue(class)].occupancy.frames > 1;
-        if !is_stuck {
-            self.try_transmit(egress, now, events);
-        }
+/// A frame waits at a port: the port looks when it is free, or, if all that waits is stopped for some time and more of this class
+/// waited before, when it would have looked without this frame.
+#[inline(always)]
+pub fn decide_when_free(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let port = &here.links.ports[egress];
+    let is_stuck = port.busy_until <= now
+        && port.waiting & !port.stopped == 0
+        && !port.features.has(WHEN_STALLING)
+        && now < here.links.cold[egress].stops_until
+        && here.buffers.queues[port.queue(class)].occupancy.frames > 1;
+    if !is_stuck {
+        try_transmit(here, egress, now, events);
     }
+}
 
-    /// The port decides then.
-    #[inline(always)]
-    pub fn arm(&mut self, egress: PortIx, at: Time, events: &mut EventQueue) {
-        if self.links.ports[egress].decision.arm(at) {
-            events.push(Event::bare(Kind::Decide, at, egress));
-        }
+/// The port decides then.
+#[inline(always)]
+pub fn arm(here: &mut NodeView, egress: PortIx, at: Time, events: &mut EventQueue) {
+    if here.links.ports[egress].decision.arm(at) {
+        events.push(Event::bare(Kind::Decide, at, egress));
     }
+}
 
-    /// A frame finds its port free and nothing waiting that may go: whether its scheduler lets it go at once.
-    pub fn may_pass(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) -> bool {
-        let scheduler = &mut self.links.cold[egress].scheduler;
-        if self.links.ports[egress].waiting == 0 {
-            scheduler.idle(now);
-        }
-        scheduler.pass(u32::from(class.0), u32::from(bytes), now)
+/// A frame finds its port free and nothing waiting that may go: whether its scheduler lets it go at once.
+pub fn may_pass(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) -> bool {
+    let scheduler = &mut here.links.cold[egress].scheduler;
+    if here.links.ports[egress].waiting == 0 {
+        scheduler.idle(now);
     }
+    scheduler.pass(u32::from(class.0), u32::from(bytes), now)
+}
 
-    /// A frame has entered the queue of its class; `waiting` does not show it yet.
-    #[inline(always)]
-    pub fn on_arrival(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
-        let port = &self.links.ports[egress];
-        let scheduler = &mut self.links.cold[egress].scheduler;
-        if port.waiting == 0 && port.busy_until <= now {
-            scheduler.idle(now);
-        }
-        let may_send = (port.waiting | port.stopped) >> class.0 & 1 == 0;
-        scheduler.arrive(u32::from(class.0), u32::from(bytes), may_send, now);
+/// A frame has entered the queue of its class; `waiting` does not show it yet.
+#[inline(always)]
+pub fn on_arrival(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+    let port = &here.links.ports[egress];
+    let scheduler = &mut here.links.cold[egress].scheduler;
+    if port.waiting == 0 && port.busy_until <= now {
+        scheduler.idle(now);
     }
+    let may_send = (port.waiting | port.stopped) >> class.0 & 1 == 0;
+    scheduler.arrive(u32::from(class.0), u32::from(bytes), may_send, now);
+}
 
-    /// The head of a class, which has left its queue, begins its transmission.
-    #[inline(always)]
-    pub fn on_sent(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
-        let port = &self.links.ports[egress];
-        let could = port.waiting & !port.stopped | 1 << class.0;
-        let cold = &mut self.links.cold[egress];
-        cold.scheduler.sent(u32::from(class.0), u32::from(bytes), now);
-        if let Some(contention) = &mut cold.contention {
-            contention.add(could, class, bytes);
-        }
+/// The head of a class, which has left its queue, begins its transmission.
+#[inline(always)]
+pub fn on_sent(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+    let port = &here.links.ports[egress];
+    let could = port.waiting & !port.stopped | 1 << class.0;
+    let cold = &mut here.links.cold[egress];
+    cold.scheduler.sent(u32::from(class.0), u32::from(bytes), now);
+    if let Some(contention) = &mut cold.contention {
+        contention.add(could, class, bytes);
     }
+}
 
-    /// The set of stopped classes is about to become `stopped`.
-    pub fn on_stopped(&mut self, egress: PortIx, stopped: u32, now: Time) {
-        let port = &self.links.ports[egress];
-        let mut free = port.waiting & port.stopped & !stopped;
-        while free != 0 {
-            let class = TrafficClass(free.trailing_zeros() as u8);
-            free &= free - 1;
-            if let Some(head) = self.head_bytes(egress, class) {
-                self.links.cold[egress].scheduler.go(u32::from(class.0), head, now);
-            }
+/// The set of stopped classes is about to become `stopped`.
+pub fn on_stopped(here: &mut NodeView, egress: PortIx, stopped: u32, now: Time) {
+    let port = &here.links.ports[egress];
+    let mut free = port.waiting & port.stopped & !stopped;
+    while free != 0 {
+        let class = TrafficClass(free.trailing_zeros() as u8);
+        free &= free - 1;
+        if let Some(head) = head_bytes(here, egress, class) {
+            here.links.cold[egress].scheduler.go(u32::from(class.0), head, now);
         }
     }
+}
 
-    /// Other frames than before are the heads of these classes, which go on being active.
-    pub fn notify_heads(&mut self, egress: PortIx, mut classes: u32, now: Time) {
-        if !self.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
-            return;
-        }
-        while classes != 0 {
-            let class = TrafficClass(classes.trailing_zeros() as u8);
-            classes &= classes - 1;
-            let Some(head) = self.head_bytes(egress, class) else { continue };
-            self.links.cold[egress].scheduler.replace_head(u32::from(class.0), head, now);
-        }
+/// Other frames than before are the heads of these classes, which go on being active.
+pub fn notify_heads(here: &mut NodeView, egress: PortIx, mut classes: u32, now: Time) {
+    if !here.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
+        return;
     }
+    while classes != 0 {
+        let class = TrafficClass(classes.trailing_zeros() as u8);
+        classes &= classes - 1;
+        let Some(head) = head_bytes(here, egress, class) else { continue };
+        here.links.cold[egress].scheduler.replace_head(u32::from(class.0), head, now);
+    }
+}
 
-    #[inline]
-    fn head_bytes(&self, egress: PortIx, class: TrafficClass) -> Option<u32> {
-        self.buffers.head_bytes(self.links.ports[egress].queue(class))
-    }
+#[inline]
+fn head_bytes(here: &NodeView, egress: PortIx, class: TrafficClass) -> Option<u32> {
+    here.buffers.head_bytes(here.links.ports[egress].queue(class))
 }

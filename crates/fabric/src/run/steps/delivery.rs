@@ -2,67 +2,69 @@
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::releases::End;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::ahead::arrivals;
+use crate::run::steps::endpoints;
+use crate::run::steps::releases;
+use crate::run::steps::tags;
 use frame::{Frame, FrameKind};
 use units::Time;
 
-impl Fabric {
-    #[inline(always)]
-    pub fn deliver(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) {
-        if !frame.flags.is_plain() {
-            // A copy: whose address is told has to lie in memory.
-            let frame = *frame;
-            return self.deliver_slow(&frame, now, events);
-        }
-        self.hosts.receiver(frame.path).count(frame, now);
-        self.ledger.delivered += 1;
+#[inline(always)]
+pub fn deliver(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
+    if !frame.flags.is_plain() {
+        // A copy: whose address is told has to lie in memory.
+        let frame = *frame;
+        return deliver_slow(here, &frame, now, events);
     }
+    here.hosts.receiver(frame.path).count(frame, now);
+    here.ledger.delivered += 1;
+}
 
-    /// A frame that means something to whoever receives it.
-    #[inline(never)]
-    pub(super) fn deliver_slow(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) {
-        if frame.flags.is_of_endpoint() {
-            self.deliver_to_endpoint(frame, now, events);
-        } else {
-            self.deliver_special(frame, now, events);
-        }
+/// A frame that means something to whoever receives it.
+#[inline(never)]
+pub(super) fn deliver_slow(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
+    if frame.flags.is_of_endpoint() {
+        endpoints::deliver_to_endpoint(here, frame, now, events);
+    } else {
+        deliver_special(here, frame, now, events);
     }
+}
 
-    /// A frame that is not what endpoints send each other.
-    #[inline(never)]
-    pub(super) fn deliver_special(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) {
-        if frame.flags.is_tagged() {
-            return self.deliver_tagged(frame, now, events);
-        }
-        if frame.flags.kind() == FrameKind::Part {
-            return self.deliver_part(frame, now, events);
-        }
-        self.deliver_message(frame, now, events);
+/// A frame that is not what endpoints send each other.
+#[inline(never)]
+pub(super) fn deliver_special(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
+    if frame.flags.is_tagged() {
+        return deliver_tagged(here, frame, now, events);
     }
-
-    /// As `deliver_special`, with a tag, which its host takes.
-    #[inline(never)]
-    pub(super) fn deliver_tagged(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) {
-        // A planned route leads beyond the end of its path by now.
-        if self.routes.has_one_receiver(frame.path, frame.route) {
-            self.is_here(frame);
-        }
-        match self.take_tag(frame, now, events) {
-            Some(untagged) => self.deliver(&untagged, now, events),
-            None => self.ledger.delivered += 1,
-        }
+    if frame.flags.kind() == FrameKind::Part {
+        return deliver_part(here, frame, now, events);
     }
+    endpoints::deliver_message(here, frame, now, events);
+}
 
-    /// A part of a transfer or of a stream.
-    #[inline(never)]
-    pub(super) fn deliver_part(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) {
-        let receiver = self.hosts.receiver_of(frame.path);
-        self.hosts.receivers[receiver].count(frame, now);
-        self.ledger.delivered += 1;
-        let is_last = !self.hosts.stream_counts.arrived(receiver, frame, now)
-            && self.hosts.completions.arrived(receiver, frame.word, now);
-        if is_last && !self.hosts.releases.is_empty() {
-            self.transfer_ended(End::Receiver(receiver, frame.word), now, events);
-        }
+/// As `deliver_special`, with a tag, which its host takes.
+#[inline(never)]
+pub(super) fn deliver_tagged(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
+    // A planned route leads beyond the end of its path by now.
+    if here.routes.has_one_receiver(frame.path, frame.route) {
+        arrivals::is_here(here, frame);
+    }
+    match tags::take_tag(here, frame, now, events) {
+        Some(untagged) => deliver(here, &untagged, now, events),
+        None => here.ledger.delivered += 1,
+    }
+}
+
+/// A part of a transfer or of a stream.
+#[inline(never)]
+pub(super) fn deliver_part(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
+    let receiver = here.hosts.receiver_of(frame.path);
+    here.hosts.receivers[receiver].count(frame, now);
+    here.ledger.delivered += 1;
+    let is_last = !here.hosts.stream_counts.arrived(receiver, frame, now)
+        && here.hosts.completions.arrived(receiver, frame.word, now);
+    if is_last && !here.hosts.releases.is_empty() {
+        releases::transfer_ended(here, End::Receiver(receiver, frame.word), now, events);
     }
 }

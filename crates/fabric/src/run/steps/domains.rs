@@ -1,28 +1,26 @@
 //! CN-TAGs and the edges of congestion notification domains, where frames go to the link.
 
 use crate::run::state::index::PortIx;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::endpoint_ways;
 use frame::{Frame, FrameKind, PRIORITIES, Tag};
 use queueing::CN_TAG_BYTES;
 
-impl Fabric {
-    /// A frame that goes to the link, with the CN-TAG that it leaves with.
-    #[cold]
-    #[inline(never)]
-    pub fn with_cn_tag(&mut self, egress: PortIx, mut frame: Frame) -> Frame {
-        let Some(domain) = self.links.cold[egress].domain.as_deref() else { return frame };
-        let among = |set: u8| usize::from(frame.priority.0) < PRIORITIES && set >> frame.priority.0 & 1 != 0;
-        if among(domain.strips) && self.headers.tag_of(&frame).is_some_and(|tag| matches!(tag, Tag::Flow(_)))
-        {
-            return self.headers.untag(&frame).0;
-        }
-        // Messages have the tag of the frame that was sampled, in what they say. Copies have their slot in the word.
-        let is_data = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
-        if among(domain.tags) && is_data && !frame.flags.is_tagged() && !frame.route.is_tree() {
-            let far = !self.goes_to_far_end(&frame);
-            let flow = self.hosts.flow_numbers.get(frame.path.at()).map_or(0, |ends| ends[usize::from(far)]);
-            self.headers.tag(&mut frame, Tag::Flow(flow), CN_TAG_BYTES);
-        }
-        frame
+/// A frame that goes to the link, with the CN-TAG that it leaves with.
+#[cold]
+#[inline(never)]
+pub fn with_cn_tag(here: &mut NodeView, egress: PortIx, mut frame: Frame) -> Frame {
+    let Some(domain) = here.links.cold[egress].domain.as_deref() else { return frame };
+    let among = |set: u8| usize::from(frame.priority().0) < PRIORITIES && set >> frame.priority().0 & 1 != 0;
+    if among(domain.strips) && here.headers.tag_of(&frame).is_some_and(|tag| matches!(tag, Tag::Flow(_))) {
+        return here.headers.untag(&frame).0;
     }
+    // Messages have the tag of the frame that was sampled, in what they say. Copies have their slot in the word.
+    let is_data = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
+    if among(domain.tags) && is_data && !frame.flags.is_tagged() && !frame.route.is_tree() {
+        let far = !endpoint_ways::goes_to_far_end(here, &frame);
+        let flow = here.hosts.flow_numbers.get(frame.path.at()).map_or(0, |ends| ends[usize::from(far)]);
+        here.headers.tag(&mut frame, Tag::Flow(flow), CN_TAG_BYTES);
+    }
+    frame
 }

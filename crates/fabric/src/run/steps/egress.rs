@@ -1,345 +1,261 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
-use crate::run::state::admitted::{Admission, Admitted};
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Port, PortFeatures};
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::ahead::queues;
+use crate::run::steps::credits;
+use crate::run::steps::decision;
+use crate::run::steps::losses;
+use crate::run::steps::managed;
+use crate::run::steps::pausing;
+use crate::run::steps::sharing;
+use crate::run::steps::stages;
+use crate::run::steps::stages::Verdict;
+use crate::run::steps::stops;
+use crate::run::steps::transmission;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-impl Fabric {
-    /// A frame of which a queue manager hears finds its port free, and nobody else is asked: it goes, unless it is lost. Apart, as
-    /// it is worth a tenth of the instructions of the workload `red`.
-    #[inline(never)]
-    pub fn pass_manager(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        mut frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
-            frame = self.manager_on_dequeue(egress, class, frame, now);
-            self.transmit(egress, frame, now, events);
+/// A frame of which a queue manager hears finds its port free, and nobody else is asked: it goes, unless it is lost. Apart, as
+/// it is worth a tenth of the instructions of the workload `red`.
+#[inline(never)]
+pub fn pass_manager(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let mut at = AtEgress { frame, egress, class, ingress };
+    match managed::enter_manager(here, &mut at, now) {
+        Verdict::Pass | Verdict::Wait => {
+            let frame = managed::manager_on_dequeue(here, egress, class, at.frame, now);
+            transmission::transmit(here, egress, frame, now, events);
         }
+        Verdict::Drop(cause) => losses::lose(here, egress, class, &at.frame, ingress, cause, now),
+        Verdict::Notify => managed::defer_behind(here, PortFeatures::MANAGED, &at),
     }
+}
 
-    /// A frame comes to a busy port that has no stage but the counter of where the frame came in: apart, as most of a fabric with PFC
-    /// is this. Worth 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
-    #[inline(always)]
-    pub fn wait_for_link(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let counts = self.links.ports[egress].features.has(PortFeatures::INGRESS_ACCOUNTING);
-        if counts && !self.before_enqueue(egress, class, frame, ingress, now, events) {
-            return self.lose(egress, class, frame, ingress, Cause::Headroom, now);
-        }
-        // The pause may begin at this very queue.
-        self.note_at_root(egress, class, frame);
-        self.wait(egress, class, frame, ingress, now);
-        let at = self.links.ports[egress].busy_until;
-        self.arm(egress, at, events);
+/// A frame comes to a busy port that has no stage but the counter of where the frame came in: apart, as most of a fabric with PFC
+/// is this. Worth 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
+#[inline(always)]
+pub fn wait_for_link(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let counts = here.links.ports[egress].features.has(PortFeatures::INGRESS_ACCOUNTING);
+    if counts && !pausing::before_enqueue(here, egress, class, frame, ingress, now, events) {
+        return losses::lose(here, egress, class, frame, ingress, Cause::Headroom, now);
     }
+    // The pause may begin at this very queue.
+    pausing::note_at_root(here, egress, class, frame);
+    wait(here, egress, class, frame, ingress, now);
+    let at = here.links.ports[egress].busy_until;
+    decision::arm(here, egress, at, events);
+}
 
-    /// A frame comes to the queue of its egress port: the stages in their order. It may be refused, or may go at once.
-    #[inline(never)]
-    pub fn enqueue_at_output(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        mut frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::CREDITS) {
-            self.meets_credits(egress, class, &frame, ingress, now, events);
-        }
-        if features.has(PortFeatures::MANAGED) && !self.needs_no_update(egress, class, &frame, now) {
-            match self.admitted_by_manager(egress, class, &mut frame, ingress, now) {
-                Admission::Admitted => {}
-                Admission::Deferred => return,
-                Admission::Lost => return self.room_left(egress, class, &frame, ingress, now, events),
-            }
-        }
-        self.enqueue_admitted(Admitted { frame, egress, class, ingress }, now, events);
+/// A frame comes to the queue of its egress port: the stages in their order. It may be refused, or may go at once.
+#[inline(never)]
+pub fn enqueue_at_output(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    enter_behind(here, PortFeatures::NONE, AtEgress { frame, egress, class, ingress }, now, events);
+}
+
+/// A frame goes on behind a stage, after the message that the stage has sent because of it.
+#[cold]
+pub fn goes_on_behind(
+    here: &mut NodeView,
+    stage: PortFeatures,
+    at: AtEgress,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    if here.links.ports[at.egress].features.has(PortFeatures::AHEAD) {
+        queues::enqueue_admitted_ahead(here, at, now, events);
+    } else {
+        enter_behind(here, stage, at, now, events);
     }
+}
 
-    /// A frame goes on behind the congestion message that its queue manager sent because of it.
-    #[cold]
-    pub fn enter_admitted(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
-        if self.links.ports[admitted.egress].features.has(PortFeatures::AHEAD) {
-            self.enqueue_admitted_ahead(admitted, now, events);
-        } else {
-            self.enqueue_admitted(admitted, now, events);
-        }
+/// The stages behind one of them, and what follows: the frame leaves at once, waits or is lost.
+#[inline(always)]
+fn enter_behind(
+    here: &mut NodeView,
+    stage: PortFeatures,
+    mut at: AtEgress,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let waits = match stages::enter_stages(here, &mut at, stage, now, events) {
+        (Verdict::Pass, _) => false,
+        (Verdict::Wait, _) => true,
+        (Verdict::Drop(cause), _) => return stages::dropped_by_stage(here, &at, cause, now, events),
+        (Verdict::Notify, stage) => return managed::defer_behind(here, stage, &at),
+    };
+    let AtEgress { egress, class, ingress, .. } = at;
+    let is_free = here.links.ports[egress].busy_until <= now;
+    if is_free && !waits && goes_at_once(here, egress, class, &at.frame, now) {
+        stages::leave_stages(here, &mut at, false, now);
+        transmission::transmit(here, egress, at.frame, now, events);
+        return stages::has_left_stages(here, &at, None, now, events);
     }
-
-    /// The stages behind the queue manager.
-    #[inline(always)]
-    fn enqueue_admitted(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
-        let Admitted { frame, egress, class, ingress } = admitted;
-        if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
-            return self.leave_at_once(egress, class, frame, ingress, now, events);
-        }
-        if let Err(cause) = self.takes_room(egress, class, &frame, ingress, now, events) {
-            self.lose(egress, class, &frame, ingress, cause, now);
-            return self.room_left(egress, class, &frame, ingress, now, events);
-        }
-        self.begin_to_wait(egress, class, &frame, ingress, now, events);
-        self.decide_when_free(egress, class, now, events);
-        if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
-            self.deferred.push(Deferred::Stuck(egress, 1 << class.0));
-        }
+    if let Err(cause) = stages::take_room(here, &at, now, events) {
+        return stages::dropped_by_stage(here, &at, cause, now, events);
     }
-
-    /// Limits, the shared memory and the counters of flow control, in this order: why a frame may not wait, if one of them has no room
-    /// for it.
-    #[inline(always)]
-    fn takes_room(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) -> Result<(), Cause> {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::BOUNDED.or(PortFeatures::WATCHED).or(PortFeatures::DOWN))
-            && let Some(cause) = self.refusal(egress, class, frame)
-        {
-            self.note_tied_loss(egress, class, frame, cause, now);
-            return Err(cause);
-        }
-        let bounded = features.has(PortFeatures::BOUNDED);
-        if bounded && self.nodes[self.node_of[egress]].memory().sharing.is_some() {
-            self.share_in(self.node_of[egress], egress, class, frame, ingress, now)?;
-        }
-        // A crossbar has counted it at its input.
-        if features.has(PortFeatures::INGRESS_ACCOUNTING.or(PortFeatures::CREDITS))
-            && !features.has(PortFeatures::CROSSBAR)
-        {
-            if features.has(PortFeatures::INGRESS_ACCOUNTING)
-                && !self.before_enqueue(egress, class, frame, ingress, now, events)
-            {
-                return Err(Cause::Headroom);
-            }
-            self.note_at_root(egress, class, frame);
-        }
-        if bounded {
-            let memory = self.nodes[self.node_of[egress]].memory_mut();
-            if memory.limited {
-                memory.add(class.at(), frame.bytes, now);
-                if memory.buffer.port.is_some() {
-                    self.links.cold[egress].occupancy.add(frame.bytes);
-                }
-            }
-        }
-        Ok(())
+    begin_to_wait(here, egress, class, &at.frame, ingress, now, events);
+    decision::decide_when_free(here, egress, class, now, events);
+    if here.links.ports[egress].stopped >> class.0 & 1 != 0 {
+        here.deferred.push(Deferred::Stuck(egress, 1 << class.0));
     }
+}
 
-    /// A frame leaves that has not waited.
-    #[inline(always)]
-    fn leave_at_once(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        mut frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::MANAGED) {
-            frame = self.manager_on_dequeue(egress, class, frame, now);
-        }
-        self.transmit(egress, frame, now, events);
-        if features.has(PortFeatures::CREDITS) {
-            self.credits_used(egress, &frame, ingress, now, events);
-        }
-        if features.has(PortFeatures::CROSSBAR) {
-            self.output_left(egress, class, &frame, now, events);
-        }
+/// A frame is about to wait.
+#[inline(always)]
+fn notify_scheduler(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+    if here.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
+        decision::on_arrival(here, egress, class, bytes, now);
     }
+}
 
-    /// A frame is lost at its queue: credits and a crossbar hear of its room.
-    #[cold]
-    fn room_left(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if self.links.ports[egress].features.has(PortFeatures::CREDITS)
-            && let Some(ingress) = ingress
-        {
-            self.credits_free(ingress, frame, now, events);
-        }
-        self.output_left(egress, class, frame, now, events);
+/// A frame begins to wait where somebody may hear of that.
+#[inline(always)]
+pub fn begin_to_wait(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    notify_scheduler(here, egress, class, frame.bytes, now);
+    wait(here, egress, class, frame, ingress, now);
+    let Port { features, stopped, .. } = here.links.ports[egress];
+    if features.has(PortFeatures::CREDITS) && stopped >> class.0 & 1 != 0 {
+        credits::may_be_passed(here, egress, class, now, events);
     }
+}
 
-    /// A frame is about to wait.
-    #[inline(always)]
-    fn notify_scheduler(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
-        if self.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
-            self.on_arrival(egress, class, bytes, now);
-        }
+/// A frame begins to wait.
+#[inline(always)]
+fn wait(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+) {
+    let port = &mut here.links.ports[egress];
+    port.waiting |= 1 << class.0;
+    let queue_id = port.queue(class);
+    let first_port = || here.nodes[here.node_of[egress]].first_port;
+    here.buffers.enter(queue_id, frame, now, ingress, first_port);
+    here.probes.queue_holds(queue_id, now, || here.buffers.queues[queue_id].occupancy);
+}
+
+/// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
+/// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
+#[inline(always)]
+fn goes_at_once(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+    let port = &here.links.ports[egress];
+    if port.features.has(PortFeatures::PAUSE_WAITING) {
+        return false;
     }
-
-    /// A frame begins to wait where somebody may hear of that.
-    #[inline(always)]
-    pub fn begin_to_wait(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        self.notify_scheduler(egress, class, frame.bytes, now);
-        self.wait(egress, class, frame, ingress, now);
-        let Port { features, stopped, .. } = self.links.ports[egress];
-        if features.has(PortFeatures::CREDITS) && stopped >> class.0 & 1 != 0 {
-            self.may_be_passed(egress, class, now, events);
-        }
+    if port.stopped != 0 {
+        stops::look_at_stops(here, egress, now);
     }
+    let port = &here.links.ports[egress];
+    let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
+    first
+        && (!port.features.has(PortFeatures::SCHEDULER)
+            || decision::may_pass(here, egress, class, frame.bytes, now))
+}
 
-    /// A frame begins to wait.
-    #[inline(always)]
-    fn wait(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-    ) {
-        let port = &mut self.links.ports[egress];
-        port.waiting |= 1 << class.0;
-        let queue_id = port.queue(class);
-        let first_port = || self.nodes[self.node_of[egress]].first_port;
-        self.buffers.enter(queue_id, frame, now, ingress, first_port);
-        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
+/// The limit that a frame may not wait within, if any.
+#[inline(never)]
+pub fn refusal(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
+    let node = &here.nodes[here.node_of[egress]];
+    if node.memory().limited { admit(here, egress, class, frame.bytes).err() } else { None }
+}
+
+/// Whether the limits leave room for a frame.
+#[inline(always)]
+fn admit(here: &NodeView, egress: PortIx, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
+    let node = &here.nodes[here.node_of[egress]];
+    let waits = |limit| here.waits_within(limit, egress, class);
+    node.memory().buffer.admit(bytes, waits).map_err(|refusal| match refusal {
+        Refusal::Queue if node.is_host => Cause::NicFull,
+        Refusal::Queue => Cause::Queue,
+        Refusal::Port => Cause::Port,
+        Refusal::Class => Cause::Class,
+        Refusal::Total => Cause::Total,
+    })
+}
+
+/// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
+pub fn take(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
+    take_out(here, false, egress, class, now)
+}
+
+/// As `take`; `send`: it goes to the link, so that its waiting time counts.
+#[inline(always)]
+pub fn take_out(
+    here: &mut NodeView,
+    send: bool,
+    egress: PortIx,
+    class: TrafficClass,
+    now: Time,
+) -> (Waiting, Occupancy) {
+    let port = &mut here.links.ports[egress];
+    let queue_id = port.queue(class);
+    let before = here.buffers.queues[queue_id].occupancy;
+    let waiting = here.buffers.leave(queue_id, now, send);
+    here.probes.queue_holds(queue_id, now, || here.buffers.queues[queue_id].occupancy);
+    if before.frames == 1 {
+        port.waiting &= !(1 << class.0);
     }
-
-    /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
-    /// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
-    #[inline(always)]
-    fn goes_at_once(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        let port = &self.links.ports[egress];
-        if port.features.has(PortFeatures::PAUSE_WAITING.or(PortFeatures::DOWN)) {
-            return false;
-        }
-        if port.stopped != 0 {
-            self.look_at_stops(egress, now);
-        }
-        let port = &self.links.ports[egress];
-        let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
-        first
-            && (!port.features.has(PortFeatures::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
+    if port.features.has(PortFeatures::BOUNDED) {
+        count_leaving(here, egress, class, &waiting, now);
     }
+    (waiting, before)
+}
 
-    /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
-    #[inline(never)]
-    fn refusal(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
-        let port = &self.links.ports[egress];
-        if let Some(cause) = self.links.cold[egress].refuses() {
-            return Some(cause);
-        }
-        if port.features.has(PortFeatures::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
-            return Some(Cause::Watchdog);
-        }
-        let node = &self.nodes[self.node_of[egress]];
-        if node.memory().limited { self.admit(egress, class, frame.bytes).err() } else { None }
+/// A frame has left its queue where limits or a shared memory count it.
+#[inline(never)]
+pub fn count_leaving(here: &mut NodeView, egress: PortIx, class: TrafficClass, waiting: &Waiting, now: Time) {
+    let node_id = here.node_of[egress];
+    let bytes = waiting.frame.bytes;
+    if here.nodes[node_id].memory().sharing.is_some() {
+        sharing::share_out(here, node_id, egress, class, &waiting.frame, waiting.across, now);
     }
-
-    /// What waits within a limit, where a frame of this class and port would; counted where that limit is set.
-    #[inline]
-    pub fn waits_within(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
-        let memory = || self.nodes[self.node_of[egress]].memory();
-        match limit {
-            Refusal::Queue => self.buffers.queues[self.links.ports[egress].queue(class)].occupancy,
-            Refusal::Port => self.links.cold[egress].occupancy,
-            Refusal::Class => memory().by_class[class.at()],
-            Refusal::Total => memory().total,
-        }
-    }
-
-    /// Whether the limits leave room for a frame.
-    #[inline(always)]
-    fn admit(&self, egress: PortIx, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
-        let node = &self.nodes[self.node_of[egress]];
-        let waits = |limit| self.waits_within(limit, egress, class);
-        node.memory().buffer.admit(bytes, waits).map_err(|refusal| match refusal {
-            Refusal::Queue if node.is_host => Cause::NicFull,
-            Refusal::Queue => Cause::Queue,
-            Refusal::Port => Cause::Port,
-            Refusal::Class => Cause::Class,
-            Refusal::Total => Cause::Total,
-        })
-    }
-
-    /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
-    pub fn take(&mut self, egress: PortIx, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
-        self.take_out(false, egress, class, now)
-    }
-
-    /// As `take`; `send`: it goes to the link, so that its waiting time counts.
-    #[inline(always)]
-    pub fn take_out(
-        &mut self,
-        send: bool,
-        egress: PortIx,
-        class: TrafficClass,
-        now: Time,
-    ) -> (Waiting, Occupancy) {
-        let port = &mut self.links.ports[egress];
-        let queue_id = port.queue(class);
-        let before = self.buffers.queues[queue_id].occupancy;
-        let waiting = self.buffers.leave(queue_id, now, send);
-        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
-        if before.frames == 1 {
-            port.waiting &= !(1 << class.0);
-        }
-        if port.features.has(PortFeatures::BOUNDED) {
-            self.count_leaving(egress, class, &waiting, now);
-        }
-        (waiting, before)
-    }
-
-    /// A frame has left its queue where limits or a shared memory count it.
-    #[inline(never)]
-    pub fn count_leaving(&mut self, egress: PortIx, class: TrafficClass, waiting: &Waiting, now: Time) {
-        let node_id = self.node_of[egress];
-        let bytes = waiting.frame.bytes;
-        if self.nodes[node_id].memory().sharing.is_some() {
-            self.share_out(node_id, egress, class, &waiting.frame, waiting.across, now);
-        }
-        let memory = self.nodes[node_id].memory_mut();
-        if memory.limited {
-            memory.remove(class.at(), bytes);
-            if memory.buffer.port.is_some() {
-                self.links.cold[egress].occupancy.remove(bytes);
-            }
+    let memory = here.nodes[node_id].memory_mut();
+    if memory.limited {
+        memory.remove(class.at(), bytes);
+        if memory.buffer.port.is_some() {
+            here.links.cold[egress].occupancy.remove(bytes);
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Fingerprints of nodes: a digest of every event that a node handles, in order.
 
 use crate::run::state::event::{Event, Kind};
-use crate::run::state::world::Fabric;
+use crate::run::state::index::NodeIx;
+use crate::run::state::view::NodeView;
 
-impl Fabric {
-    /// Adds an event to the fingerprint of its node; `place` is the number of its place in the whole fabric.
-    #[inline(always)]
-    pub fn note(&mut self, event: &Event, kind: Kind, place: u32) {
-        let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place()]];
-        *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &self.headers))
-            .wrapping_mul(0xff51_afd7_ed55_8ccd);
-    }
+/// Adds an event to the fingerprint of its node, which is `node`; `place` is the number of its place in the whole fabric.
+#[inline(always)]
+pub fn note(here: &mut NodeView, node: NodeIx, event: &Event, kind: Kind, place: u32) {
+    let fingerprint = &mut here.probes.fingerprints[node];
+    *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &here.headers))
+        .wrapping_mul(0xff51_afd7_ed55_8ccd);
 }

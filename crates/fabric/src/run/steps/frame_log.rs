@@ -4,7 +4,7 @@ use crate::run::state::frame_log::{End, Happened, PAUSE, Row};
 use crate::run::state::headers::Carried;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, Frame, Heading, Tag};
 use units::Time;
@@ -12,89 +12,94 @@ use units::Time;
 /// In place of the port of a row, until that is known.
 const TO_BE_WRITTEN: u32 = u32::MAX;
 
-impl Fabric {
-    /// A frame goes to the link of a port, which is busy with it from now on.
-    #[inline(never)]
-    pub fn log_sent(&mut self, egress: PortIx, frame: &Frame, now: Time) {
-        let row = self.row(frame, now);
-        self.log_passage(egress, row, Happened::Arrived);
-    }
+/// A frame goes to the link of a port, which is busy with it from now on.
+#[inline(never)]
+pub fn log_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
+    let row = row(here, frame, now);
+    log_passage(here, egress, row, Happened::Arrived);
+}
 
-    /// As `log_sent`, of a pause frame, which may get lost.
-    #[inline(never)]
-    pub fn log_pause(&mut self, egress: PortIx, signal: PauseSignal, quanta: u16, now: Time, lost: bool) {
-        let word = u32::from(signal.xoff) | u32::from(signal.xon) << 8 | u32::from(quanta) << 16;
-        let frame = Frame { path: PAUSE, word, bytes: CONTROL_FRAME_BYTES, ..Frame::default() };
-        let row = Row {
-            time: now,
-            port: TO_BE_WRITTEN,
-            inward: false,
-            happened: Happened::Sent,
-            frame,
-            back: false,
-            connection: 0,
-            asked: 0,
-            operation: 0,
-            cn_tag: None,
-            notice: None,
-        };
-        self.log_passage(egress, row, if lost { Happened::Dropped(None) } else { Happened::Arrived });
-    }
+/// As `log_sent`, of a pause frame, which may get lost.
+#[inline(never)]
+pub fn log_pause(
+    here: &mut NodeView,
+    egress: PortIx,
+    signal: PauseSignal,
+    quanta: u16,
+    now: Time,
+    lost: bool,
+) {
+    let word = u32::from(signal.xoff) | u32::from(signal.xon) << 8 | u32::from(quanta) << 16;
+    let frame = Frame { path: PAUSE, word, bytes: CONTROL_FRAME_BYTES, ..Frame::default() };
+    let row = Row {
+        time: now,
+        port: TO_BE_WRITTEN,
+        inward: false,
+        happened: Happened::Sent,
+        frame,
+        back: false,
+        connection: 0,
+        asked: 0,
+        operation: 0,
+        cn_tag: None,
+        notice: None,
+    };
+    log_passage(here, egress, row, if lost { Happened::Dropped(None) } else { Happened::Arrived });
+}
 
-    /// A port drops a frame: one that has come in through it, or one that was to leave.
-    #[cold]
-    pub fn log_drop(&mut self, port: PortIx, inward: bool, frame: &Frame, cause: Cause, now: Time) {
-        let row = Row { happened: Happened::Dropped(Some(cause)), inward, ..self.row(frame, now) };
-        if let Some(log) = &mut self.probes.frames {
-            log.write(port, End::Near, row);
+/// A port drops a frame: one that has come in through it, or one that was to leave.
+#[cold]
+pub fn log_drop(here: &mut NodeView, port: PortIx, inward: bool, frame: &Frame, cause: Cause, now: Time) {
+    let row = Row { happened: Happened::Dropped(Some(cause)), inward, ..row(here, frame, now) };
+    if let Some(log) = &mut here.probes.frames {
+        log.write(port, End::Near, row);
+    }
+}
+
+/// When the frame that a port is busy with is at the other end.
+pub fn arrives_at_peer(here: &NodeView, egress: PortIx) -> Time {
+    here.links.ports[egress].busy_until + here.links.cold[egress].delay
+}
+
+/// What leaves a port, and what becomes of it at the other end.
+fn log_passage(here: &mut NodeView, egress: PortIx, row: Row, there: Happened) {
+    let time = arrives_at_peer(here, egress);
+    if let Some(log) = &mut here.probes.frames {
+        log.write(egress, End::Near, row);
+        log.write(egress, End::Far, Row { time, inward: true, happened: there, ..row });
+    }
+}
+
+fn row(here: &NodeView, frame: &Frame, now: Time) -> Row {
+    let back = match frame.route.heading() {
+        Heading::Forward(_) | Heading::Tree(_) => false,
+        Heading::Backward(_) => true,
+        Heading::Destination(node) => here.routes.source_node(frame.path) == Some(node),
+    };
+    let (word, connection) = here.headers.word_of(frame);
+    let (asked, operation) = match here.headers.of(frame) {
+        Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
+            (header.asked(), header.operation())
         }
-    }
-
-    /// When the frame that a port is busy with is at the other end.
-    pub fn arrives_at_peer(&self, egress: PortIx) -> Time {
-        self.links.ports[egress].busy_until + self.links.cold[egress].delay
-    }
-
-    /// What leaves a port, and what becomes of it at the other end.
-    fn log_passage(&mut self, egress: PortIx, row: Row, there: Happened) {
-        let time = self.arrives_at_peer(egress);
-        if let Some(log) = &mut self.probes.frames {
-            log.write(egress, End::Near, row);
-            log.write(egress, End::Far, Row { time, inward: true, happened: there, ..row });
-        }
-    }
-
-    fn row(&self, frame: &Frame, now: Time) -> Row {
-        let back = match frame.route.heading() {
-            Heading::Forward(_) | Heading::Tree(_) => false,
-            Heading::Backward(_) => true,
-            Heading::Destination(node) => self.routes.source_node(frame.path) == Some(node),
-        };
-        let (word, connection) = self.headers.word_of(frame);
-        let (asked, operation) = match self.headers.of(frame) {
-            Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
-                (header.asked(), header.operation())
-            }
-            _ => (0, 0),
-        };
-        let (cn_tag, notice) = match self.headers.of(frame) {
-            Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => (Some(*flow), None),
-            Some(Carried::Notice(notice)) => (notice.sampled.flow, Some(*notice)),
-            _ => (None, None),
-        };
-        let frame = Frame { word, ..*frame };
-        Row {
-            time: now,
-            port: TO_BE_WRITTEN,
-            inward: false,
-            happened: Happened::Sent,
-            frame,
-            back,
-            connection,
-            asked,
-            operation,
-            cn_tag,
-            notice,
-        }
+        _ => (0, 0),
+    };
+    let (cn_tag, notice) = match here.headers.of(frame) {
+        Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => (Some(*flow), None),
+        Some(Carried::Notice(notice)) => (notice.sampled.flow, Some(*notice)),
+        _ => (None, None),
+    };
+    let frame = Frame { word, ..*frame };
+    Row {
+        time: now,
+        port: TO_BE_WRITTEN,
+        inward: false,
+        happened: Happened::Sent,
+        frame,
+        back,
+        connection,
+        asked,
+        operation,
+        cn_tag,
+        notice,
     }
 }

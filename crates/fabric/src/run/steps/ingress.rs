@@ -8,161 +8,177 @@ use crate::run::state::index::{PauseSenderIx, PortIx, QueueIx};
 use crate::run::state::ingress::IngressPort;
 use crate::run::state::pausing::{NO_QUANTA, RenewalsDue};
 use crate::run::state::pool::Waiting;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::blame;
+use crate::run::steps::culprits;
+use crate::run::steps::signals;
 use flow_control::Drain;
 use flow_control::pause::PauseSignal;
 use flow_control::pfc::{Counted, Levels};
 use frame::{Frame, Occupancy, PRIORITIES};
 use units::{Amount, Time};
 
-impl Fabric {
-    /// The watermarks of a counter now, where they move.
-    #[inline(never)]
-    fn moved(&self, ingress: PortIx, group: usize) -> Levels {
-        let node = &self.nodes[self.node_of[ingress]];
-        let fixed = self.ingress[ingress].levels;
-        let sharing = node.memory().sharing.as_ref();
-        sharing.map_or(fixed, |sharing| sharing.levels(ingress.since(node.first_port) as usize, group))
-    }
+/// The watermarks of a counter now, where they move.
+#[inline(never)]
+fn moved(here: &NodeView, ingress: PortIx, group: usize) -> Levels {
+    let node = &here.nodes[here.node_of[ingress]];
+    let fixed = here.ingress[ingress].levels;
+    let sharing = node.memory().sharing.as_ref();
+    sharing.map_or(fixed, |sharing| sharing.levels(ingress.since(node.first_port) as usize, group))
+}
 
-    /// A counter holds more or less than before.
-    #[inline(always)]
-    fn counter_changes(&mut self, ingress: PortIx, group: usize, now: Time) {
-        let level = || self.ingress[ingress].counters[group].occupancy;
-        self.probes.counter_holds(ingress, group, now, level);
-    }
+/// A counter holds more or less than before.
+#[inline(always)]
+fn counter_changes(here: &mut NodeView, ingress: PortIx, group: usize, now: Time) {
+    let level = || here.ingress[ingress].counters[group].occupancy;
+    here.probes.counter_holds(ingress, group, now, level);
+}
 
-    /// A frame that came in through a port is about to wait. Whoever calls does what the answer asks for.
-    #[must_use]
-    #[inline(always)]
-    pub fn count_in(&mut self, frame: &Frame, ingress: Option<PortIx>, now: Time) -> Counted {
-        // A frame that began its way here came in through no port.
-        let Some(ingress) = ingress else { return Counted::Fits };
-        let Some(port) = self.ingress.get_mut(ingress) else { return Counted::Fits };
-        let Some(group) = port.kind.group(frame.priority.0) else { return Counted::Fits };
-        let counted = if port.moving {
-            let levels = self.moved(ingress, group);
-            self.ingress[ingress].counters[group].admit(frame.bytes, &levels, now)
-        } else {
-            port.counters[group].admit(frame.bytes, &port.levels, now)
-        };
-        self.counter_changes(ingress, group, now);
-        counted
-    }
+/// A frame that came in through a port is about to wait. Whoever calls does what the answer asks for.
+#[must_use]
+#[inline(always)]
+pub fn count_in(here: &mut NodeView, frame: &Frame, ingress: Option<PortIx>, now: Time) -> Counted {
+    // A frame that began its way here came in through no port.
+    let Some(ingress) = ingress else { return Counted::Fits };
+    let Some(port) = here.ingress.get_mut(ingress) else { return Counted::Fits };
+    let Some(group) = port.kind.group(frame.priority().0) else { return Counted::Fits };
+    let counted = if port.moving {
+        let levels = moved(here, ingress, group);
+        here.ingress[ingress].counters[group].admit(frame.bytes, &levels, now)
+    } else {
+        port.counters[group].admit(frame.bytes, &port.levels, now)
+    };
+    counter_changes(here, ingress, group, now);
+    counted
+}
 
-    /// As `send_xoff`, of a frame for a queue that came in through a port: who began its way here is not counted.
-    pub fn send_xoff_to(
-        &mut self,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        queue: QueueIx,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if let Some(ingress) = ingress {
-            self.send_xoff(frame, ingress, Some(queue), now, events);
+/// As `send_xoff`, of a frame for a queue that came in through a port: who began its way here is not counted.
+pub fn send_xoff_to(
+    here: &mut NodeView,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    queue: QueueIx,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    if let Some(ingress) = ingress {
+        send_xoff(here, frame, ingress, Some(queue), now, events);
+    }
+}
+
+/// The counter of a frame has reached its high watermark; the frame is for `queue`.
+#[inline(never)]
+pub fn send_xoff(
+    here: &mut NodeView,
+    frame: &Frame,
+    ingress: PortIx,
+    queue: Option<QueueIx>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let Some(group) = here.ingress[ingress].kind.group(frame.priority().0) else { return };
+    let Some(at) = here.nodes[here.node_of[ingress]].pause_sender else { return };
+    let IngressPort { levels, counters, .. } = &here.ingress[ingress];
+    let counter = &counters[group];
+    let (counted, since) = (counter.occupancy, counter.rising_since);
+    let occupancy = counted.count(levels.xoff);
+    let sender = &here.pause_senders[at];
+    let (local, priorities) = (sender.local(ingress), sender.bits(group));
+    let queue = blame::to_blame(here, sender, queue, (ingress, group), counted);
+    let drain = sender.timing.is_computed().then(|| ingress_drain(here, (ingress, group), queue));
+    let (quanta, after) = sender.timing.of(local, priorities, drain.as_ref());
+    here.ingress[ingress].counters[group].pause.set(now + after);
+    let cause = signals::cause(here, false, queue, since, occupancy);
+    if !cause.inherited {
+        culprits::root_begins(here, ingress, group as u8, queue);
+    }
+    here.pause_senders[at].schedule_renewal(local, now + after, events);
+    let signal = PauseSignal { xoff: priorities, xon: 0 };
+    signals::signal(here, ingress, signal, &quanta, cause.pack(), now, events);
+}
+
+/// A frame that came in through a port has left its queue: XON may be due there.
+#[inline(always)]
+pub fn count_out(here: &mut NodeView, waiting: &Waiting, now: Time, events: &mut EventQueue) {
+    let Some(ingress) = waiting.across else { return };
+    let Some(port) = here.ingress.get_mut(ingress) else { return };
+    let Some(group) = port.kind.group(waiting.frame.priority().0) else { return };
+    let bytes = waiting.frame.bytes;
+    let xon_due = if port.moving {
+        let levels = moved(here, ingress, group);
+        here.ingress[ingress].counters[group].remove(bytes, &levels)
+    } else {
+        port.counters[group].remove(bytes, &port.levels)
+    };
+    counter_changes(here, ingress, group, now);
+    if xon_due {
+        send_xon(here, ingress, group, now, events);
+    }
+}
+
+/// An ingress counter is back at its low watermark.
+#[inline(never)]
+fn send_xon(here: &mut NodeView, ingress: PortIx, group: usize, now: Time, events: &mut EventQueue) {
+    culprits::root_ends(here, ingress, group as u8, None, now);
+    let sender = here.pause_sender_of(ingress).filter(|sender| sender.spec.resume);
+    if let Some(bits) = sender.map(|sender| sender.bits(group)) {
+        signals::signal(here, ingress, PauseSignal { xoff: 0, xon: bits }, &NO_QUANTA, 0, now, events);
+    }
+}
+
+/// What has to be said again through `port` because of what came in through it.
+pub fn renew_by_ingress(
+    here: &mut NodeView,
+    at: PauseSenderIx,
+    port: PortIx,
+    now: Time,
+    due: &mut RenewalsDue,
+) {
+    for group in 0..PRIORITIES {
+        let sender = &here.pause_senders[at];
+        let local = sender.local(port);
+        let levels = moved(here, port, group);
+        let counter = &here.ingress[port].counters[group];
+        let (mut renew, occupancy) = (counter.renew(&levels, now), counter.occupancy);
+        let queue = if renew { blame::to_blame(here, sender, None, (port, group), occupancy) } else { None };
+        let drain = (renew && sender.timing.is_computed()).then(|| ingress_drain(here, (port, group), queue));
+        renew &= drain.is_none_or(|drain| !drain.may_end(sender.timing.link(local)));
+        if renew {
+            let bits = sender.bits(group);
+            let (quanta, after) = sender.timing.of(local, bits, drain.as_ref());
+            here.ingress[port].counters[group].pause.set(now + after);
+            due.add(
+                bits,
+                &quanta,
+                signals::cause(here, false, queue, now, occupancy.count(levels.xoff)).pack(),
+            );
+        }
+        // One that may end is not said again, and must not hide those that are.
+        let pause = here.ingress[port].counters[group].pause;
+        if pause.in_force() && !pause.is_due(now) {
+            due.next = due.next.min(pause.renew_at());
         }
     }
+}
 
-    /// The counter of a frame has reached its high watermark; the frame is for `queue`.
-    #[inline(never)]
-    pub fn send_xoff(
-        &mut self,
-        frame: &Frame,
-        ingress: PortIx,
-        queue: Option<QueueIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let Some(group) = self.ingress[ingress].kind.group(frame.priority.0) else { return };
-        let Some(at) = self.nodes[self.node_of[ingress]].pause_sender else { return };
-        let IngressPort { levels, counters, .. } = &self.ingress[ingress];
-        let counter = &counters[group];
-        let (counted, since) = (counter.occupancy, counter.rising_since);
-        let occupancy = counted.count(levels.xoff);
-        let sender = &self.pause_senders[at];
-        let (local, priorities) = (sender.local(ingress), sender.bits(group));
-        let queue = self.to_blame(sender, queue, (ingress, group), counted);
-        let drain = sender.timing.is_computed().then(|| self.ingress_drain((ingress, group), queue));
-        let (quanta, after) = sender.timing.of(local, priorities, drain.as_ref());
-        self.ingress[ingress].counters[group].pause.set(now + after);
-        let cause = self.cause(false, queue, since, occupancy);
-        if !cause.inherited {
-            self.root_begins(ingress, group as u8, queue);
-        }
-        self.pause_senders[at].schedule_renewal(local, now + after, events);
-        let signal = PauseSignal { xoff: priorities, xon: 0 };
-        self.signal(ingress, signal, &quanta, cause.pack(), now, events);
-    }
+/// What has to leave before the pause of a counter may end; what it holds waits in `queue`. A host takes it in at
+/// no rate that is known: that of its link.
+fn ingress_drain(here: &NodeView, (ingress, group): (PortIx, usize), queue: Option<QueueIx>) -> Drain {
+    let levels = moved(here, ingress, group);
+    let held = here.ingress[ingress].counters[group].occupancy;
+    let egress = queue.map_or(ingress, |queue| here.links.place_of_queue(queue).0);
+    let waiting = queue.map_or(0, |queue| here.buffers.queues[queue].occupancy.bytes);
+    what_drains(here, egress, held, (levels.xoff, levels.xon), waiting)
+}
 
-    /// A frame that came in through a port has left its queue: XON may be due there.
-    #[inline(always)]
-    pub fn count_out(&mut self, waiting: &Waiting, now: Time, events: &mut EventQueue) {
-        let Some(ingress) = waiting.across else { return };
-        let Some(port) = self.ingress.get_mut(ingress) else { return };
-        let Some(group) = port.kind.group(waiting.frame.priority.0) else { return };
-        let bytes = waiting.frame.bytes;
-        let xon_due = if port.moving {
-            let levels = self.moved(ingress, group);
-            self.ingress[ingress].counters[group].remove(bytes, &levels)
-        } else {
-            port.counters[group].remove(bytes, &port.levels)
-        };
-        self.counter_changes(ingress, group, now);
-        if xon_due {
-            self.send_xon(ingress, group, now, events);
-        }
-    }
-
-    /// An ingress counter is back at its low watermark.
-    #[inline(never)]
-    fn send_xon(&mut self, ingress: PortIx, group: usize, now: Time, events: &mut EventQueue) {
-        self.root_ends(ingress, group as u8, None, now);
-        let sender = self.pause_sender_of(ingress).filter(|sender| sender.spec.resume);
-        if let Some(bits) = sender.map(|sender| sender.bits(group)) {
-            self.signal(ingress, PauseSignal { xoff: 0, xon: bits }, &NO_QUANTA, 0, now, events);
-        }
-    }
-
-    /// What has to be said again through `port` because of what came in through it.
-    pub fn renew_by_ingress(&mut self, at: PauseSenderIx, port: PortIx, now: Time, due: &mut RenewalsDue) {
-        for group in 0..PRIORITIES {
-            let sender = &self.pause_senders[at];
-            let local = sender.local(port);
-            let levels = self.moved(port, group);
-            let counter = &self.ingress[port].counters[group];
-            let (mut renew, occupancy) = (counter.renew(&levels, now), counter.occupancy);
-            let queue = if renew { self.to_blame(sender, None, (port, group), occupancy) } else { None };
-            let drain =
-                (renew && sender.timing.is_computed()).then(|| self.ingress_drain((port, group), queue));
-            renew &= drain.is_none_or(|drain| !drain.may_end(sender.timing.link(local)));
-            if renew {
-                let bits = sender.bits(group);
-                let (quanta, after) = sender.timing.of(local, bits, drain.as_ref());
-                self.ingress[port].counters[group].pause.set(now + after);
-                due.add(bits, &quanta, self.cause(false, queue, now, occupancy.count(levels.xoff)).pack());
-            }
-            // One that may end is not said again, and must not hide those that are.
-            let pause = self.ingress[port].counters[group].pause;
-            if pause.in_force() && !pause.is_due(now) {
-                due.next = due.next.min(pause.renew_at());
-            }
-        }
-    }
-
-    /// What has to leave before the pause of a counter may end; what it holds waits in `queue`. A host takes it in at
-    /// no rate that is known: that of its link.
-    fn ingress_drain(&self, (ingress, group): (PortIx, usize), queue: Option<QueueIx>) -> Drain {
-        let levels = self.moved(ingress, group);
-        let held = self.ingress[ingress].counters[group].occupancy;
-        let egress = queue.map_or(ingress, |queue| self.links.place_of_queue(queue).0);
-        let waiting = queue.map_or(0, |queue| self.buffers.queues[queue].occupancy.bytes);
-        self.what_drains(egress, held, (levels.xoff, levels.xon), waiting)
-    }
-
-    /// What has to leave through a port.
-    pub fn what_drains(&self, egress: PortIx, held: Occupancy, marks: (Amount, Amount), queue: u64) -> Drain {
-        let (rate, overhead) = (self.links.cold[egress].rate, self.links.ports[egress].timing.overhead());
-        Drain { held, marks, queue, rate, overhead }
-    }
+/// What has to leave through a port.
+pub fn what_drains(
+    here: &NodeView,
+    egress: PortIx,
+    held: Occupancy,
+    marks: (Amount, Amount),
+    queue: u64,
+) -> Drain {
+    let (rate, overhead) = (here.links.cold[egress].rate, here.links.ports[egress].timing.overhead());
+    Drain { held, marks, queue, rate, overhead }
 }

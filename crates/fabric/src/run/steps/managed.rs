@@ -4,15 +4,18 @@
 //! their port free, unless it is quiet: then the queue counts what it need not hear of. It is asked before limits are, so
 //! that it sees what they refuse.
 
-use crate::run::state::admitted::Admission;
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::headers::Carried;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::managed::Managed;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::stages::{When, asked};
-use crate::run::state::world::Fabric;
+use crate::run::state::stages::{StageId, When, asked};
+use crate::run::state::view::NodeView;
+use crate::run::steps::probes;
+use crate::run::steps::replies;
+use crate::run::steps::stages;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, Sampled, TrafficClass};
 use queueing::{Fill, FrameFacts, Moment, QueueManager, Quiet, Report, Verdict};
 use rand_xoshiro::rand_core::Rng;
@@ -21,199 +24,196 @@ use units::Time;
 /// Who is asked at a free port beside a queue manager.
 pub(super) const BESIDE_MANAGER: PortFeatures = asked(When::FREE).without(PortFeatures::MANAGED);
 
-impl Fabric {
-    /// Whether the manager of a queue need not hear of a frame that comes: then it is counted. Of what carries a tag it hears,
-    /// and of one on its way back if somebody writes into it.
-    #[inline(always)]
-    pub fn needs_no_update(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        let links = &mut self.links;
-        let heard = frame.flags.is_wide()
-            && (frame.flags.is_tagged() || links.stamps_returned && frame.flags.kind() == FrameKind::Tag);
-        !heard && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
-    }
+/// Whether the manager of a queue need not hear of a frame that comes: then it is counted. Of what carries a tag it hears,
+/// and of one on its way back if somebody writes into it.
+#[inline(always)]
+pub fn needs_no_update(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    now: Time,
+) -> bool {
+    let links = &mut here.links;
+    let heard = frame.flags.is_wide()
+        && (frame.flags.is_tagged() || links.stamps_returned && frame.flags.kind() == FrameKind::Tag);
+    !heard && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
+}
 
-    /// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
-    #[inline(always)]
-    pub fn passes_quiet_manager(&mut self, egress: PortIx, frame: &Frame, now: Time) -> bool {
-        let port = &self.links.ports[egress];
-        if port.features.has(BESIDE_MANAGER) {
-            return false;
-        }
-        // No channels, then, of which there may be more than priorities.
-        let class = port.classes.class_of_priority(frame.priority);
-        self.needs_no_update(egress, class, frame, now)
+/// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
+#[inline(always)]
+pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) -> bool {
+    let port = &here.links.ports[egress];
+    if port.features.has(BESIDE_MANAGER) {
+        return false;
     }
+    // No channels, then, of which there may be more than priorities.
+    let class = port.classes.class_of_priority(frame.priority());
+    needs_no_update(here, egress, class, frame, now)
+}
 
-    /// Whether it need not hear that a frame leaves.
-    #[inline(always)]
-    fn leaves_unheard(&self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        now < self.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
-    }
+/// Whether it need not hear that a frame leaves.
+#[inline(always)]
+fn leaves_unheard(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+    now < here.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
+}
 
-    /// Passes a frame that comes to the queue of a class to its manager, which may mark it, drop it, or send a message to its source. A
-    /// message leaves before the frame goes on.
-    #[inline(always)]
-    pub fn admitted_by_manager(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &mut Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-    ) -> Admission {
-        if frame.flags.kind() == FrameKind::Tag
-            && self.links.stamps_returned
-            && let Some(ingress) = ingress
-        {
-            self.stamp_returned(ingress, frame);
-        }
-        match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
-            Verdict::Drop => {
-                self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
-                Admission::Lost
-            }
-            Verdict::Notify(report) if self.notify_source(egress, class, frame, report, now) => {
-                let frame = self.deferred.keep(*frame);
-                self.deferred.push(Deferred::Admitted { egress, class, ingress, frame });
-                Admission::Deferred
-            }
-            Verdict::Notify(_) | Verdict::Pass | Verdict::Mark => Admission::Admitted,
-        }
+/// Passes a frame that comes to the queue of a class to its manager, which may mark it, drop it, or send a message to its source. A
+/// message leaves before the frame goes on.
+#[inline(always)]
+pub fn enter_manager(here: &mut NodeView, at: &mut AtEgress, now: Time) -> stages::Verdict {
+    if at.frame.flags.kind() == FrameKind::Tag
+        && here.links.stamps_returned
+        && let Some(ingress) = at.ingress
+    {
+        stamp_returned(here, ingress, &at.frame);
     }
+    match manager_verdict(here, at.egress, at.class, &mut at.frame, Moment::Enqueue, now) {
+        Verdict::Drop => stages::Verdict::Drop(Cause::Stage(StageId::of(PortFeatures::MANAGED))),
+        Verdict::Notify(report) if notify_source(here, at.egress, at.class, &at.frame, report, now) => {
+            stages::Verdict::Notify
+        }
+        Verdict::Notify(_) | Verdict::Pass | Verdict::Mark => stages::Verdict::Pass,
+    }
+}
 
-    /// A frame leaves the queue of a class for the link, perhaps with a mark.
-    #[inline(always)]
-    pub fn manager_on_dequeue(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        mut frame: Frame,
-        now: Time,
-    ) -> Frame {
-        if self.leaves_unheard(egress, class, &frame, now) {
-            return frame;
-        }
-        if let Verdict::Notify(report) = self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, now)
-        {
-            self.notify_source(egress, class, &frame, report, now);
-        }
-        frame
-    }
+/// A frame goes on behind a stage of its port as soon as the message has left that the stage has deferred.
+pub fn defer_behind(here: &mut NodeView, stage: PortFeatures, at: &AtEgress) {
+    let &AtEgress { frame, egress, class, ingress } = at;
+    let frame = here.deferred.keep(frame);
+    here.deferred.push(Deferred::Behind { stage: stage.place(), egress, class, ingress, frame });
+}
 
-    /// A frame has left the queue of a class at a port that sends ahead, as of then.
-    #[inline]
-    pub fn manager_on_departure(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        mut frame: Frame,
-        then: Time,
-    ) {
-        if self.leaves_unheard(egress, class, &frame, then) {
-            return;
-        }
-        let said = self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, then);
-        debug_assert_eq!(said, Verdict::Pass, "it does no more than note departures");
+/// A frame leaves the queue of a class for the link, perhaps with a mark.
+#[inline(always)]
+pub fn manager_on_dequeue(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    mut frame: Frame,
+    now: Time,
+) -> Frame {
+    if leaves_unheard(here, egress, class, &frame, now) {
+        return frame;
     }
+    if let Verdict::Notify(report) = manager_verdict(here, egress, class, &mut frame, Moment::Dequeue, now) {
+        notify_source(here, egress, class, &frame, report, now);
+    }
+    frame
+}
 
-    /// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
-    fn stamp_returned(&mut self, port: PortIx, frame: &Frame) {
-        let Some(tag) = self.headers.returned(frame) else { return };
-        let port = &self.links.ports[port];
-        // Those of schemes without such tags leave it as it is.
-        self.links.managers.for_port(port, |managed| {
-            *tag = managed.manager.stamp_returned(*tag, || self.buffers.bytes_at(port));
-        });
+/// A frame has left the queue of a class at a port that sends ahead, as of then.
+#[inline]
+pub fn manager_on_departure(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    mut frame: Frame,
+    then: Time,
+) {
+    if leaves_unheard(here, egress, class, &frame, then) {
+        return;
     }
+    let said = manager_verdict(here, egress, class, &mut frame, Moment::Dequeue, then);
+    debug_assert_eq!(said, Verdict::Pass, "it does no more than note departures");
+}
 
-    /// What the manager of a queue says of a frame; a mark is made at once.
-    #[inline(never)]
-    fn manager_verdict(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &mut Frame,
-        moment: Moment,
-        now: Time,
-    ) -> Verdict {
-        let queue = self.links.ports[egress].queue(class);
-        let passed = self.links.passed.of_mut(egress, class.at());
-        let Some(managed) = self.links.managers.of_mut(queue) else {
-            passed.be_quiet(Quiet::ALWAYS);
-            return Verdict::Pass;
-        };
-        let Managed { manager, random, counts, by_class, .. } = managed;
-        let fill = Fill {
-            queue: if by_class.is_some() {
-                self.buffers.occupancy_at(&self.links.ports[egress])
-            } else {
-                self.buffers.queues[queue].occupancy
-            },
-        };
-        let counts = by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
-        let tag = self.headers.tag_of(frame);
-        let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
-        let color = self.routes.color(frame.path);
-        let facts = FrameFacts { color, bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
-        let (verdict, quiet) =
-            manager.hears(moment, passed.not_heard(), (now, &fill, facts), &mut || random.next_u64());
-        passed.be_quiet(quiet);
-        if let Some(tag) = tag {
-            let port = &self.links.ports[egress];
-            *tag = manager.stamp(moment, *tag, || self.buffers.bytes_at(port));
-        }
-        match verdict {
-            Verdict::Mark if frame.flags.mark() => {
-                counts.marks += 1;
-                self.record_marked(queue, now);
-            }
-            Verdict::Notify(_) => counts.messages += 1,
-            Verdict::Mark | Verdict::Pass | Verdict::Drop => {}
-        }
-        verdict
-    }
+/// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
+fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
+    let Some(tag) = here.headers.returned(frame) else { return };
+    let port = &here.links.ports[port];
+    // Those of schemes without such tags leave it as it is.
+    here.links.managers.for_port(port, |managed| {
+        *tag = managed.manager.stamp_returned(*tag, || here.buffers.bytes_at(port));
+    });
+}
 
-    /// Sends a congestion message that says this to the source of a frame, as soon as the current step returns. Returns false if none is
-    /// sent: to a source whose way back is not known, and because of messages and of tags on their way back.
-    fn notify_source(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        report: Report,
-        now: Time,
-    ) -> bool {
-        let queue = self.links.ports[egress].queue(class);
-        let Some(managed) = self.links.managers.of(queue) else { return false };
-        let (priority, point) = (managed.message_priority, managed.point);
-        let sampled = self.headers.sampled(frame, managed.header_octets);
-        let mut message = Frame {
-            path: frame.path,
-            bytes: message_bytes(&sampled),
-            priority: priority.unwrap_or(frame.priority),
-            flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable),
-            ..Frame::default()
-        };
-        let node = self.node_of[egress];
-        let answers = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
-        if answers {
-            let Report { feedback, offset, delta } = report;
-            let notice = Notice { point, feedback, offset, delta, sampled };
-            self.headers.attach(&mut message, Carried::Notice(notice));
-        }
-        if answers && let Some((back, message)) = self.answer(node, frame, message, now) {
-            let message = self.deferred.keep(message);
-            self.deferred.push(Deferred::Originate(back, message));
-            return true;
-        }
-        self.headers.release(&message);
-        if let Some(managed) = self.links.managers.of_mut(queue) {
-            let counts = &mut managed.counts;
-            let counts = managed.by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
-            counts.messages -= 1;
-        }
-        false
+/// What the manager of a queue says of a frame; a mark is made at once.
+#[inline(never)]
+fn manager_verdict(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &mut Frame,
+    moment: Moment,
+    now: Time,
+) -> Verdict {
+    let queue = here.links.ports[egress].queue(class);
+    let passed = here.links.passed.of_mut(egress, class.at());
+    let Some(managed) = here.links.managers.of_mut(queue) else {
+        passed.be_quiet(Quiet::ALWAYS);
+        return Verdict::Pass;
+    };
+    let Managed { manager, random, counts, by_class, .. } = managed;
+    let fill = Fill {
+        queue: if by_class.is_some() {
+            here.buffers.occupancy_at(&here.links.ports[egress])
+        } else {
+            here.buffers.queues[queue].occupancy
+        },
+    };
+    let counts = by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
+    let tag = here.headers.tag_of(frame);
+    let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
+    let color = here.routes.color(frame.path);
+    let facts = FrameFacts { color, bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
+    let (verdict, quiet) =
+        manager.hears(moment, passed.not_heard(), (now, &fill, facts), &mut || random.next_u64());
+    passed.be_quiet(quiet);
+    if let Some(tag) = tag {
+        let port = &here.links.ports[egress];
+        *tag = manager.stamp(moment, *tag, || here.buffers.bytes_at(port));
     }
+    match verdict {
+        Verdict::Mark if frame.flags.mark() => {
+            counts.marks += 1;
+            probes::record_marked(here, queue, now);
+        }
+        Verdict::Notify(_) => counts.messages += 1,
+        Verdict::Mark | Verdict::Pass | Verdict::Drop => {}
+    }
+    verdict
+}
+
+/// Sends a congestion message that says this to the source of a frame, as soon as the current step returns. Returns false if none is
+/// sent: to a source whose way back is not known, and because of messages and of tags on their way back.
+fn notify_source(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    report: Report,
+    now: Time,
+) -> bool {
+    let queue = here.links.ports[egress].queue(class);
+    let Some(managed) = here.links.managers.of(queue) else { return false };
+    let (priority, point) = (managed.message_priority, managed.point);
+    let sampled = here.headers.sampled(frame, managed.header_octets);
+    let mut message = Frame {
+        path: frame.path,
+        bytes: message_bytes(&sampled),
+        flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable).at(priority.unwrap_or(frame.priority())),
+        ..Frame::default()
+    };
+    let node = here.node_of[egress];
+    let answers = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
+    if answers {
+        let Report { feedback, offset, delta } = report;
+        let notice = Notice { point, feedback, offset, delta, sampled };
+        here.headers.attach(&mut message, Carried::Notice(notice));
+    }
+    if answers && let Some((back, message)) = replies::answer(here, node, frame, message, now) {
+        let message = here.deferred.keep(message);
+        here.deferred.push(Deferred::Originate(back, message));
+        return true;
+    }
+    here.headers.release(&message);
+    if let Some(managed) = here.links.managers.of_mut(queue) {
+        let counts = &mut managed.counts;
+        let counts = managed.by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
+        counts.messages -= 1;
+    }
+    false
 }
 
 /// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, perhaps CN-TAG, type, 24 octets, what it repeats

@@ -2,70 +2,69 @@
 
 use crate::run::state::deferred::Deferred;
 use crate::run::state::index::PortIx;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::limiter_calls;
 use frame::{Frame, TrafficClass};
 
-impl Fabric {
-    /// A frame has left a NIC: defers what may take its place, if anything waits for that.
-    #[inline(always)]
-    pub fn feed(&mut self, egress: PortIx, frame: &Frame) {
-        let class = self.links.ports[egress].classes.class(frame.priority);
-        let is_pushed = frame.flags.is_pushed();
-        if self.was_pulled(frame, is_pushed) {
-            self.pulled_frame_left(egress, class);
-        }
-        let Some(nic) = &self.links.nics[egress] else { return };
-        let has_wait_queue = nic.has_line(class);
-        if has_wait_queue || is_pushed || nic.has_blocked(class) {
-            let pushed = is_pushed.then_some(frame.path);
-            self.deferred.push(Deferred::Refill { egress, class, has_wait_queue, pushed });
+/// A frame has left a NIC: defers what may take its place, if anything waits for that.
+#[inline(always)]
+pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame) {
+    let class = here.links.ports[egress].classes.class(frame.priority());
+    let is_pushed = frame.flags.is_pushed();
+    if was_pulled(here, frame, is_pushed) {
+        pulled_frame_left(here, egress, class);
+    }
+    let Some(nic) = &here.links.nics[egress] else { return };
+    let has_wait_queue = nic.has_line(class);
+    if has_wait_queue || is_pushed || nic.has_blocked(class) {
+        let pushed = is_pushed.then_some(frame.path);
+        here.deferred.push(Deferred::Refill { egress, class, has_wait_queue, pushed });
+    }
+}
+
+/// A frame that occupied no place for endpoints and limiters has left for the link: sources may follow.
+#[inline(always)]
+pub fn refill_from_sources(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
+    let pushed = frame.flags.is_pushed().then_some(frame.path);
+    here.deferred.push(Deferred::Refill { egress, class, has_wait_queue: false, pushed });
+}
+
+/// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
+/// queue without being pulled.
+#[inline(always)]
+pub fn was_pulled(here: &NodeView, frame: &Frame, pushed: bool) -> bool {
+    if pushed { limiter_calls::limiter_of(here, frame.path).is_some() } else { !frame.flags.is_originated() }
+}
+
+/// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
+pub fn pulled_frame_left(here: &mut NodeView, egress: PortIx, class: TrafficClass) {
+    if let Some(nic) = &mut here.links.nics[egress] {
+        nic.pulled_left(class);
+    }
+}
+
+/// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
+pub fn nic_refused(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
+    let pushed = frame.flags.is_pushed();
+    if was_pulled(here, frame, pushed) {
+        pulled_frame_left(here, egress, class);
+    }
+    if !pushed {
+        return;
+    }
+    let source = here.routes.path_source[frame.path.at()];
+    let state = &mut here.hosts.sources[source];
+    if state.source.is_greedy() {
+        // What it left at another port when its path changed is not counted any more.
+        state.in_nic = state.in_nic.saturating_sub(1);
+        if let Some(nic) = &mut here.links.nics[egress] {
+            nic.block(class, source);
         }
     }
+}
 
-    /// A frame that occupied no place for endpoints and limiters has left for the link: sources may follow.
-    #[inline(always)]
-    pub fn refill_from_sources(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
-        let pushed = frame.flags.is_pushed().then_some(frame.path);
-        self.deferred.push(Deferred::Refill { egress, class, has_wait_queue: false, pushed });
-    }
-
-    /// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
-    /// queue without being pulled.
-    #[inline(always)]
-    pub fn was_pulled(&self, frame: &Frame, pushed: bool) -> bool {
-        if pushed { self.limiter_of(frame.path).is_some() } else { !frame.flags.is_originated() }
-    }
-
-    /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
-    pub fn pulled_frame_left(&mut self, egress: PortIx, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.nics[egress] {
-            nic.pulled_left(class);
-        }
-    }
-
-    /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
-    pub fn nic_refused(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
-        let pushed = frame.flags.is_pushed();
-        if self.was_pulled(frame, pushed) {
-            self.pulled_frame_left(egress, class);
-        }
-        if !pushed {
-            return;
-        }
-        let source = self.routes.path_source[frame.path.at()];
-        let state = &mut self.hosts.sources[source];
-        if state.source.is_greedy() {
-            // What it left at another port when its path changed is not counted any more.
-            state.in_nic = state.in_nic.saturating_sub(1);
-            if let Some(nic) = &mut self.links.nics[egress] {
-                nic.block(class, source);
-            }
-        }
-    }
-
-    pub fn count_pulled(&mut self, egress: PortIx, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.nics[egress] {
-            nic.count_pulled(class);
-        }
+pub fn count_pulled(here: &mut NodeView, egress: PortIx, class: TrafficClass) {
+    if let Some(nic) = &mut here.links.nics[egress] {
+        nic.count_pulled(class);
     }
 }

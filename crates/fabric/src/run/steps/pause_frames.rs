@@ -1,103 +1,115 @@
 //! Pause frames on the link of a port: sent by its transmitter, and taking effect at the transmitter that receives them.
 
+use crate::run::across::ahead;
 use crate::run::state::event::{Event, EventQueue, PauseFrame};
 use crate::run::state::index::PortIx;
 use crate::run::state::link_control::LinkControl;
 use crate::run::state::pause_sender::{Parts, cause_of};
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::credits::updates;
+use crate::run::steps::decision;
+use crate::run::steps::frame_log;
+use crate::run::steps::stops;
+use crate::run::steps::storms;
+use crate::run::steps::transmission;
+use crate::run::steps::victims;
 use flow_control::pause::pause_time;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, TrafficClass, members};
 use units::Time;
 
-impl Fabric {
-    /// Puts the waiting pause frame on the link; the transmitter is free.
-    #[inline(never)]
-    pub fn transmit_pause(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let cold = &mut self.links.cold[egress];
-        let LinkControl::Pause(pauses) = &mut cold.control else {
-            return self.transmit_update(egress, now, events);
-        };
-        let (signal, causes, times) = pauses.take_signal();
-        cold.counts.pause_frames += 1;
-        cold.counts.pauses_sent += u64::from(signal.xoff != 0);
-        cold.counts.resumes_sent += u64::from(signal.xon != 0);
-        // Each time in the frame is an event, which carries one cause; where it stops several priorities for different
-        // ones, the others are kept here, to be found by time.
-        let parts = Parts::of(signal, &times);
-        let (delay, peer_response) = (cold.delay, pauses.peer_response);
-        let port = &mut self.links.ports[egress];
-        port.features.set(PortFeatures::PAUSE_WAITING, false);
-        if port.busy_until < now {
-            port.clock.restart();
-        }
-        port.busy_until =
-            now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.timing.overhead()));
-        let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.peer());
-        let at = ends_at + peer_response;
-        for priority in members(signal.xoff).filter(|_| self.probes.pauses.is_some()) {
-            let carried = parts.iter().find(|(part, _)| part.xoff >> priority & 1 != 0);
-            if carried.is_some_and(|(part, _)| cause_of(part, &causes) != causes[priority]) {
-                pauses.other_causes.push((at, priority as u8, causes[priority]));
-            }
-        }
-        let faulted = self.links.ports[egress].features.has(PortFeatures::FAULTED);
-        let lost = faulted && self.pause_is_lost(egress, now, at);
-        if self.probes.frames.is_some() {
-            for (part, quanta) in parts.iter() {
-                self.log_pause(egress, part, quanta, now, lost);
-            }
-        }
-        if lost {
-            self.links.cold[egress].counts.pauses_lost += 1;
-            return;
-        }
-        if signal.xoff != 0 {
-            self.notify_of_pause(egress, at);
-        }
-        for (number, (part, quanta)) in parts.iter().enumerate() {
-            let pause = PauseFrame { signal: part, quanta, note: cause_of(part, &causes), more: number != 0 };
-            events.send(Event::pause(at, peer, pause), || self.links.neighbours[egress]);
+/// Puts the waiting pause frame on the link; the transmitter is free.
+#[inline(never)]
+pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let cold = &mut here.links.cold[egress];
+    let LinkControl::Pause(pauses) = &mut cold.control else {
+        return updates::transmit_update(here, egress, now, events);
+    };
+    let (signal, causes, times) = pauses.take_signal();
+    cold.counts.pause_frames += 1;
+    cold.counts.pauses_sent += u64::from(signal.xoff != 0);
+    cold.counts.resumes_sent += u64::from(signal.xon != 0);
+    // Each time in the frame is an event, which carries one cause; where it stops several priorities for different
+    // ones, the others are kept here, to be found by time.
+    let parts = Parts::of(signal, &times);
+    let (delay, peer_response) = (cold.delay, pauses.peer_response);
+    let port = &mut here.links.ports[egress];
+    port.features.set(PortFeatures::PAUSE_WAITING, false);
+    if port.busy_until < now {
+        port.clock.restart();
+    }
+    port.busy_until =
+        now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.timing.overhead()));
+    let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.peer());
+    let at = ends_at + peer_response;
+    for priority in members(signal.xoff).filter(|_| here.probes.pauses.is_some()) {
+        let carried = parts.iter().find(|(part, _)| part.xoff >> priority & 1 != 0);
+        if carried.is_some_and(|(part, _)| cause_of(part, &causes) != causes[priority]) {
+            pauses.other_causes.push((at, priority as u8, causes[priority]));
         }
     }
+    let faulted = here.links.ports[egress].features.has(PortFeatures::FAULTED);
+    let lost = faulted && transmission::pause_is_lost(here, egress, now, at);
+    if here.probes.frames.is_some() {
+        for (part, quanta) in parts.iter() {
+            frame_log::log_pause(here, egress, part, quanta, now, lost);
+        }
+    }
+    if lost {
+        here.links.cold[egress].counts.pauses_lost += 1;
+        return;
+    }
+    if signal.xoff != 0 {
+        ahead::notify_of_pause(here, egress, at);
+    }
+    for (number, (part, quanta)) in parts.iter().enumerate() {
+        let pause = PauseFrame { signal: part, quanta, note: cause_of(part, &causes), more: number != 0 };
+        events.send(Event::pause(at, peer, pause), || here.links.neighbours[egress]);
+    }
+}
 
-    /// A pause frame takes effect at a transmitter.
-    #[inline(never)]
-    pub fn receive_pause(&mut self, port_id: PortIx, pause: PauseFrame, now: Time, events: &mut EventQueue) {
-        let PauseFrame { signal, quanta, note: cause, more } = pause;
-        let cold = &mut self.links.cold[port_id];
-        if signal.xoff != 0
-            && let Some(lone) = &mut cold.sole_source
-        {
-            lone.pause_acts(now);
-        }
-        let LinkControl::Pause(pauses) = &mut cold.control else { return };
-        cold.counts.pauses_received += u64::from(signal.xoff != 0 && !more);
-        // A time that is over before it acts ends what runs when it acts.
-        let until = ((now - pauses.response) + pause_time(quanta, cold.rate)).max(now);
-        let shortens = until < pauses.timers.until(signal.xoff);
-        if let Some(watch) = &mut cold.watch {
-            // A pause that had run out leaves a gap even if the next one follows at once.
-            let classes = self.nodes[self.node_of[port_id]].classes;
-            watch.free(classes_where(classes, |priorities| pauses.timers.until(priorities) < now));
-        }
-        let before = self.probes.pauses_ended();
-        pauses.receive(signal, until, cause, now, |ended| self.probes.pause_ended(port_id, ended));
-        self.note_held(port_id, before, now);
-        self.update_stopped(port_id, now);
-        let port = &self.links.ports[port_id];
-        let (stopped, watched) = (port.stopped, port.features.has(PortFeatures::WATCHED));
-        let stuck = stopped & port.waiting;
-        // An XON for one of several priorities of a queue, or a shorter time, may bring forward the end of its pause.
-        if port.waiting & !stopped != 0 || (signal.xon != 0 || shortens) && port.waiting != 0 {
-            self.try_transmit(port_id, now, events);
-        }
-        if watched {
-            self.note_change(port_id, now, events);
-        }
-        if stuck != 0 {
-            self.note_stuck(port_id, stuck, now, events);
-        }
+/// A pause frame takes effect at a transmitter.
+#[inline(never)]
+pub fn receive_pause(
+    here: &mut NodeView,
+    port_id: PortIx,
+    pause: PauseFrame,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let PauseFrame { signal, quanta, note: cause, more } = pause;
+    let cold = &mut here.links.cold[port_id];
+    if signal.xoff != 0
+        && let Some(lone) = &mut cold.sole_source
+    {
+        lone.pause_acts(now);
+    }
+    let LinkControl::Pause(pauses) = &mut cold.control else { return };
+    cold.counts.pauses_received += u64::from(signal.xoff != 0 && !more);
+    // A time that is over before it acts ends what runs when it acts.
+    let until = ((now - pauses.response) + pause_time(quanta, cold.rate)).max(now);
+    let shortens = until < pauses.timers.until(signal.xoff);
+    if let Some(watch) = &mut cold.watch {
+        // A pause that had run out leaves a gap even if the next one follows at once.
+        let classes = here.nodes[here.node_of[port_id]].classes;
+        watch.free(classes_where(classes, |priorities| pauses.timers.until(priorities) < now));
+    }
+    let before = here.probes.pauses_ended();
+    pauses.receive(signal, until, cause, now, |ended| here.probes.pause_ended(port_id, ended));
+    victims::note_held(here, port_id, before, now);
+    stops::update_stopped(here, port_id, now);
+    let port = &here.links.ports[port_id];
+    let (stopped, watched) = (port.stopped, port.features.has(PortFeatures::WATCHED));
+    let stuck = stopped & port.waiting;
+    // An XON for one of several priorities of a queue, or a shorter time, may bring forward the end of its pause.
+    if port.waiting & !stopped != 0 || (signal.xon != 0 || shortens) && port.waiting != 0 {
+        decision::try_transmit(here, port_id, now, events);
+    }
+    if watched {
+        storms::note_change(here, port_id, now, events);
+    }
+    if stuck != 0 {
+        storms::note_stuck(here, port_id, stuck, now, events);
     }
 }
 

@@ -6,7 +6,11 @@ use crate::run::state::pause_sender::{PauseCause, PauseSender, Search};
 use crate::run::state::pausing::{NO_QUANTA, RenewalsDue};
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::culprits;
+use crate::run::steps::ingress;
+use crate::run::steps::signals;
+use crate::run::steps::ties;
 use flow_control::Drain;
 use flow_control::pause::PauseSignal;
 use flow_control::pfc::Counted;
@@ -15,297 +19,294 @@ use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-impl Fabric {
-    /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
-    /// Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or on what came in
-    /// through the ingress port with it.
-    #[must_use]
-    #[inline(always)]
-    pub fn before_enqueue(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) -> bool {
-        let port = &self.links.ports[egress];
-        if port.features.has(PortFeatures::EGRESS_ACCOUNTING) {
-            self.count_egress(egress, class, (ingress, frame.bytes), now, events);
-        } else {
-            let queue = port.queue(class);
-            match self.count_in(frame, ingress, now) {
-                Counted::Fits => {}
-                Counted::AtXoff => self.send_xoff_to(frame, ingress, queue, now, events),
-                Counted::Full => return false,
-            }
-        }
-        true
-    }
-
-    /// A frame is about to wait, perhaps at a root of pauses.
-    #[inline(always)]
-    pub fn note_at_root(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
-        if self.links.ports[egress].features.has(PortFeatures::BLAMED) {
-            self.enters_root(egress, class, frame);
+/// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
+/// Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or on what came in
+/// through the ingress port with it.
+#[must_use]
+#[inline(always)]
+pub fn before_enqueue(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+    events: &mut EventQueue,
+) -> bool {
+    let port = &here.links.ports[egress];
+    if port.features.has(PortFeatures::EGRESS_ACCOUNTING) {
+        count_egress(here, egress, class, (ingress, frame.bytes), now, events);
+    } else {
+        let queue = port.queue(class);
+        match ingress::count_in(here, frame, ingress, now) {
+            Counted::Fits => {}
+            Counted::AtXoff => ingress::send_xoff_to(here, frame, ingress, queue, now, events),
+            Counted::Full => return false,
         }
     }
+    true
+}
 
-    /// A frame is about to wait where queues are counted at the egress: XOFF may be due.
-    #[inline(never)]
-    fn count_egress(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        (ingress, bytes): (Option<PortIx>, u16),
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let node = &self.nodes[self.node_of[egress]];
-        let Some(at) = node.pause_sender else { return };
-        let sender = &mut self.pause_senders[at];
-        let (local, bits) = (sender.local(egress), node.classes.priorities(class) & sender.controlled());
-        let queue_id = self.links.ports[egress].queue(class);
-        let before = self.buffers.queues[queue_id].occupancy;
-        let first_port = sender.first_port;
-        let PauseSender { egress: counters, random, target, levels, ports, searches, .. } = sender;
-        let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
-        let counter = &mut counters[local * PRIORITIES + class.at()];
-        let buffers = &self.buffers;
-        // While a search is under way, only the high watermark counts.
-        let searched = searches.iter().any(|search| search.queue == (local, class));
-        let aim = counter.aim(
-            xoff,
-            target.as_ref().filter(|_| !searched),
-            before,
-            now,
-            |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
-            |nth| {
-                let frame = buffers.frames(queue_id).nth(nth as usize)?;
-                frame.across.map(|ingress| ingress.since(first_port))
-            },
-        );
-        ports.clear();
-        match aim {
-            Aim::None => {}
-            Aim::Targets => ports.extend(counter.targets()),
-            Aim::All => ports.extend((0..port_count).filter(|&port| port as usize != local)),
-        }
-        let rising_since = counter.rising_since(before, levels[local].xon, now);
-        counter.add(ingress.map(|ingress| ingress.since(first_port)), bytes);
-        if bits == 0 || ports.is_empty() {
-            return;
-        }
-        let takes = target.filter(|_| aim == Aim::Targets).map(|it| it.search(before.frames));
-        if aim == Aim::Targets {
-            self.note_tied_pause(egress, class, ingress, now);
-        }
-        let cause = self.cause(aim == Aim::Targets, Some(queue_id), rising_since, before.count(xoff));
-        if let Some(takes) = takes.filter(|&takes| takes > Time::ZERO) {
-            let sender = &mut self.pause_senders[at];
-            let targets = sender.ports.clone();
-            let search =
-                Search { ends: now + takes, queue: (local, class), priorities: bits, cause, targets };
-            sender.schedule(local, search.ends, events);
-            sender.searches.push(search);
-            return;
-        }
-        let drain = self.egress_drain(at, (local, class), bytes);
-        self.pause_ports(at, (local, class), (bits, drain), cause, now, events);
+/// A frame is about to wait, perhaps at a root of pauses.
+#[inline(always)]
+pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
+    if here.links.ports[egress].features.has(PortFeatures::BLAMED) {
+        culprits::enters_root(here, egress, class, frame);
     }
+}
 
-    /// Sends XOFF through the ports that a queue wants paused, except where it is in force.
-    fn pause_ports(
-        &mut self,
-        at: PauseSenderIx,
-        (local, class): (usize, TrafficClass),
-        (xoff, drain): (u8, Option<Drain>),
-        cause: PauseCause,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        for nth in 0..self.pause_senders[at].ports.len() {
-            let sender = &mut self.pause_senders[at];
-            let local_port = sender.ports[nth] as usize;
-            let (quanta, after) = sender.timing.of(local_port, xoff, drain.as_ref());
-            let pause = sender.egress[local * PRIORITIES + class.at()].pause_mut(local_port as u32);
-            if !pause.is_due(now) {
-                continue;
-            }
-            let fresh = !pause.in_force();
-            pause.set(now + after);
-            sender.pause_counts[local_port * PRIORITIES + class.at()] += u32::from(fresh);
-            sender.schedule_renewal(local_port, now + after, events);
-            let port = sender.first_port.plus(local_port as u32);
-            if fresh && !cause.inherited {
-                let queue = cause.queue.map(|queue| self.numbering.queue_here(queue));
-                self.root_begins(port, class.0, queue);
-            }
-            self.signal(port, PauseSignal { xoff, xon: 0 }, &quanta, cause.pack(), now, events);
+/// A frame is about to wait where queues are counted at the egress: XOFF may be due.
+#[inline(never)]
+fn count_egress(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    (ingress, bytes): (Option<PortIx>, u16),
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let node = &here.nodes[here.node_of[egress]];
+    let Some(at) = node.pause_sender else { return };
+    let sender = &mut here.pause_senders[at];
+    let (local, bits) = (sender.local(egress), node.classes.priorities(class) & sender.controlled());
+    let queue_id = here.links.ports[egress].queue(class);
+    let before = here.buffers.queues[queue_id].occupancy;
+    let first_port = sender.first_port;
+    let PauseSender { egress: counters, random, target, levels, ports, searches, .. } = sender;
+    let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
+    let counter = &mut counters[local * PRIORITIES + class.at()];
+    let buffers = &here.buffers;
+    // While a search is under way, only the high watermark counts.
+    let searched = searches.iter().any(|search| search.queue == (local, class));
+    let aim = counter.aim(
+        xoff,
+        target.as_ref().filter(|_| !searched),
+        before,
+        now,
+        |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
+        |nth| {
+            let frame = buffers.frames(queue_id).nth(nth as usize)?;
+            frame.across.map(|ingress| ingress.since(first_port))
+        },
+    );
+    ports.clear();
+    match aim {
+        Aim::None => {}
+        Aim::Targets => ports.extend(counter.targets()),
+        Aim::All => ports.extend((0..port_count).filter(|&port| port as usize != local)),
+    }
+    let rising_since = counter.rising_since(before, levels[local].xon, now);
+    counter.add(ingress.map(|ingress| ingress.since(first_port)), bytes);
+    if bits == 0 || ports.is_empty() {
+        return;
+    }
+    let takes = target.filter(|_| aim == Aim::Targets).map(|it| it.search(before.frames));
+    if aim == Aim::Targets {
+        ties::note_tied_pause(here, egress, class, ingress, now);
+    }
+    let cause = signals::cause(here, aim == Aim::Targets, Some(queue_id), rising_since, before.count(xoff));
+    if let Some(takes) = takes.filter(|&takes| takes > Time::ZERO) {
+        let sender = &mut here.pause_senders[at];
+        let targets = sender.ports.clone();
+        let search = Search { ends: now + takes, queue: (local, class), priorities: bits, cause, targets };
+        sender.schedule(local, search.ends, events);
+        sender.searches.push(search);
+        return;
+    }
+    let drain = egress_drain(here, at, (local, class), bytes);
+    pause_ports(here, at, (local, class), (bits, drain), cause, now, events);
+}
+
+/// Sends XOFF through the ports that a queue wants paused, except where it is in force.
+fn pause_ports(
+    here: &mut NodeView,
+    at: PauseSenderIx,
+    (local, class): (usize, TrafficClass),
+    (xoff, drain): (u8, Option<Drain>),
+    cause: PauseCause,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    for nth in 0..here.pause_senders[at].ports.len() {
+        let sender = &mut here.pause_senders[at];
+        let local_port = sender.ports[nth] as usize;
+        let (quanta, after) = sender.timing.of(local_port, xoff, drain.as_ref());
+        let pause = sender.egress[local * PRIORITIES + class.at()].pause_mut(local_port as u32);
+        if !pause.is_due(now) {
+            continue;
         }
-    }
-
-    /// What has to leave a queue before its pauses may end, if that decides how long they are, with a frame of so many
-    /// bytes that comes to it, or none.
-    fn egress_drain(
-        &self,
-        at: PauseSenderIx,
-        (local, class): (usize, TrafficClass),
-        bytes: u16,
-    ) -> Option<Drain> {
-        let sender = &self.pause_senders[at];
-        sender.timing.is_computed().then(|| {
-            let egress = sender.first_port.plus(local as u32);
-            let queue = self.links.ports[egress].queue(class);
-            let mut held = self.buffers.queues[queue].occupancy;
-            if bytes > 0 {
-                held.add(bytes);
-            }
-            let levels = sender.levels[local];
-            self.what_drains(egress, held, (levels.xoff, levels.xon), held.bytes)
-        })
-    }
-
-    /// Searches for targets in the queues of a port that have come to an end.
-    #[inline(never)]
-    fn end_searches(&mut self, at: PauseSenderIx, local: usize, now: Time, events: &mut EventQueue) {
-        let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
-        let ended: Vec<Search> = self.pause_senders[at].searches.extract_if(.., over).collect();
-        for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
-            let sender = &mut self.pause_senders[at];
-            let egress = sender.first_port.plus(local as u32);
-            let queue = self.links.ports[egress].queue(class);
-            // Nothing would end the pauses.
-            if self.buffers.queues[queue].occupancy.within(sender.levels[local].xon) {
-                continue;
-            }
-            sender.ports = targets;
-            let drain = self.egress_drain(at, (local, class), 0);
-            self.pause_ports(at, (local, class), (priorities, drain), cause, now, events);
+        let fresh = !pause.in_force();
+        pause.set(now + after);
+        sender.pause_counts[local_port * PRIORITIES + class.at()] += u32::from(fresh);
+        sender.schedule_renewal(local_port, now + after, events);
+        let port = sender.port(local_port);
+        if fresh && !cause.inherited {
+            let queue = cause.queue.map(|queue| here.numbering.queue_here(queue));
+            culprits::root_begins(here, port, class.0, queue);
         }
+        signals::signal(here, port, PauseSignal { xoff, xon: 0 }, &quanta, cause.pack(), now, events);
     }
+}
 
-    /// A frame has left its queue, which held `before` with it: XON may be due.
-    #[inline(always)]
-    pub fn after_dequeue(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        waiting: &Waiting,
-        before: Occupancy,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if self.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
-            self.release_egress((egress, class), waiting, before, now, events);
-        } else {
-            self.count_out(waiting, now, events);
+/// What has to leave a queue before its pauses may end, if that decides how long they are, with a frame of so many
+/// bytes that comes to it, or none.
+fn egress_drain(
+    here: &NodeView,
+    at: PauseSenderIx,
+    (local, class): (usize, TrafficClass),
+    bytes: u16,
+) -> Option<Drain> {
+    let sender = &here.pause_senders[at];
+    sender.timing.is_computed().then(|| {
+        let egress = sender.port(local);
+        let queue = here.links.ports[egress].queue(class);
+        let mut held = here.buffers.queues[queue].occupancy;
+        if bytes > 0 {
+            held.add(bytes);
         }
-    }
-
-    /// As `after_dequeue`, where queues are counted at the egress.
-    #[inline(never)]
-    fn release_egress(
-        &mut self,
-        (egress, class): (PortIx, TrafficClass),
-        waiting: &Waiting,
-        before: Occupancy,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let node = &self.nodes[self.node_of[egress]];
-        let Some(at) = node.pause_sender else { return };
-        let sender = &mut self.pause_senders[at];
-        let local = sender.local(egress);
-        let signal = PauseSignal { xoff: 0, xon: node.classes.priorities(class) & sender.controlled() };
         let levels = sender.levels[local];
-        let queue = self.links.ports[egress].queue(class);
-        let after = self.buffers.queues[queue].occupancy;
-        let first_port = sender.first_port;
-        let PauseSender { egress: counters, ports, target, .. } = sender;
-        let counter = &mut counters[local * PRIORITIES + class.at()];
-        let from = waiting.across.map(|ingress| ingress.since(first_port));
-        counter.remove(from, waiting.frame.bytes, target.as_ref(), after);
-        ports.clear();
-        counter.release(&levels, target.as_ref(), before, after, |port| ports.push(port));
-        for nth in 0..self.pause_senders[at].ports.len() {
-            let sender = &mut self.pause_senders[at];
-            let local_port = sender.ports[nth];
-            // Another queue may keep it paused.
-            let pause_count = &mut sender.pause_counts[local_port as usize * PRIORITIES + class.at()];
-            *pause_count -= 1;
-            let is_last = *pause_count == 0 && sender.spec.resume;
-            let port = first_port.plus(local_port);
-            self.root_ends(port, class.0, Some(queue), now);
-            if is_last {
-                self.signal(port, signal, &NO_QUANTA, 0, now, events);
-            }
+        ingress::what_drains(here, egress, held, (levels.xoff, levels.xon), held.bytes)
+    })
+}
+
+/// Searches for targets in the queues of a port that have come to an end.
+#[inline(never)]
+fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time, events: &mut EventQueue) {
+    let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
+    let ended: Vec<Search> = here.pause_senders[at].searches.extract_if(.., over).collect();
+    for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
+        let sender = &mut here.pause_senders[at];
+        let egress = sender.port(local);
+        let queue = here.links.ports[egress].queue(class);
+        // Nothing would end the pauses.
+        if here.buffers.queues[queue].occupancy.within(sender.levels[local].xon) {
+            continue;
+        }
+        sender.ports = targets;
+        let drain = egress_drain(here, at, (local, class), 0);
+        pause_ports(here, at, (local, class), (priorities, drain), cause, now, events);
+    }
+}
+
+/// A frame has left its queue, which held `before` with it: XON may be due.
+#[inline(always)]
+pub fn after_dequeue(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    waiting: &Waiting,
+    before: Occupancy,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    if here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
+        release_egress(here, (egress, class), waiting, before, now, events);
+    } else {
+        ingress::count_out(here, waiting, now, events);
+    }
+}
+
+/// As `after_dequeue`, where queues are counted at the egress.
+#[inline(never)]
+fn release_egress(
+    here: &mut NodeView,
+    (egress, class): (PortIx, TrafficClass),
+    waiting: &Waiting,
+    before: Occupancy,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let node = &here.nodes[here.node_of[egress]];
+    let Some(at) = node.pause_sender else { return };
+    let sender = &mut here.pause_senders[at];
+    let local = sender.local(egress);
+    let signal = PauseSignal { xoff: 0, xon: node.classes.priorities(class) & sender.controlled() };
+    let levels = sender.levels[local];
+    let queue = here.links.ports[egress].queue(class);
+    let after = here.buffers.queues[queue].occupancy;
+    let first_port = sender.first_port;
+    let PauseSender { egress: counters, ports, target, .. } = sender;
+    let counter = &mut counters[local * PRIORITIES + class.at()];
+    let from = waiting.across.map(|ingress| ingress.since(first_port));
+    counter.remove(from, waiting.frame.bytes, target.as_ref(), after);
+    ports.clear();
+    counter.release(&levels, target.as_ref(), before, after, |port| ports.push(port));
+    for nth in 0..here.pause_senders[at].ports.len() {
+        let sender = &mut here.pause_senders[at];
+        let local_port = sender.ports[nth];
+        // Another queue may keep it paused.
+        let pause_count = &mut sender.pause_counts[local_port as usize * PRIORITIES + class.at()];
+        *pause_count -= 1;
+        let is_last = *pause_count == 0 && sender.spec.resume;
+        let port = sender.port(local_port as usize);
+        culprits::root_ends(here, port, class.0, Some(queue), now);
+        if is_last {
+            signals::signal(here, port, signal, &NO_QUANTA, 0, now, events);
         }
     }
+}
 
-    /// Says again what is about to run out and still needed.
-    #[inline(never)]
-    pub fn renew_pauses(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
-        let Some(at) = self.nodes[self.node_of[port]].pause_sender else { return };
-        let sender = &mut self.pause_senders[at];
-        let local = sender.local(port);
-        if sender.renewals[local].fires(now) {
-            self.end_searches(at, local, now, events);
-            self.renew_due(at, port, now, events);
-        }
+/// Says again what is about to run out and still needed.
+#[inline(never)]
+pub fn renew_pauses(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
+    let Some(at) = here.nodes[here.node_of[port]].pause_sender else { return };
+    let sender = &mut here.pause_senders[at];
+    let local = sender.local(port);
+    if sender.renewals[local].fires(now) {
+        end_searches(here, at, local, now, events);
+        renew_due(here, at, port, now, events);
     }
+}
 
-    fn renew_due(&mut self, at: PauseSenderIx, port: PortIx, now: Time, events: &mut EventQueue) {
-        let sender = &self.pause_senders[at];
-        let local = sender.local(port);
-        let searched = sender.searches.iter().filter(|search| search.queue.0 == local);
-        let next = searched.map(|search| search.ends).min().unwrap_or(Time::NEVER);
-        let mut due = RenewalsDue { bits: 0, quanta: NO_QUANTA, note: 0, next };
-        if !sender.spec.refresh {
-            // Only searches wait.
-        } else if sender.by_ingress() {
-            self.renew_by_ingress(at, port, now, &mut due);
-        } else {
-            self.renew_by_egress(at, port, now, &mut due);
-        }
-        let RenewalsDue { bits, quanta, note, next } = due;
-        if next > now && next != Time::NEVER && self.pause_senders[at].renewals[local].arm(next) {
-            events.push(Event::bare(Kind::Renew, next, port));
-        }
-        if bits != 0 {
-            self.signal(port, PauseSignal { xoff: bits, xon: 0 }, &quanta, note, now, events);
-        }
+fn renew_due(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Time, events: &mut EventQueue) {
+    let sender = &here.pause_senders[at];
+    let local = sender.local(port);
+    let searched = sender.searches.iter().filter(|search| search.queue.0 == local);
+    let next = searched.map(|search| search.ends).min().unwrap_or(Time::NEVER);
+    let mut due = RenewalsDue { bits: 0, quanta: NO_QUANTA, note: 0, next };
+    if !sender.spec.refresh {
+        // Only searches wait.
+    } else if sender.by_ingress() {
+        ingress::renew_by_ingress(here, at, port, now, &mut due);
+    } else {
+        renew_by_egress(here, at, port, now, &mut due);
     }
+    let RenewalsDue { bits, quanta, note, next } = due;
+    if next > now && next != Time::NEVER && here.pause_senders[at].renewals[local].arm(next) {
+        events.push(Event::bare(Kind::Renew, next, port));
+    }
+    if bits != 0 {
+        signals::signal(here, port, PauseSignal { xoff: bits, xon: 0 }, &quanta, note, now, events);
+    }
+}
 
-    fn renew_by_egress(&mut self, at: PauseSenderIx, port: PortIx, now: Time, due: &mut RenewalsDue) {
-        let local = self.pause_senders[at].local(port);
-        let classes = self.links.ports[port].classes;
-        for nth in 0..self.pause_senders[at].egress.len() {
-            let (queue_port, class) = (nth / PRIORITIES, TrafficClass((nth % PRIORITIES) as u8));
-            if class.at() >= classes.classes() {
-                continue;
+fn renew_by_egress(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Time, due: &mut RenewalsDue) {
+    let local = here.pause_senders[at].local(port);
+    let classes = here.links.ports[port].classes;
+    for nth in 0..here.pause_senders[at].egress.len() {
+        let (queue_port, class) = (nth / PRIORITIES, TrafficClass((nth % PRIORITIES) as u8));
+        if class.at() >= classes.classes() {
+            continue;
+        }
+        let sender = &here.pause_senders[at];
+        let queue = here.links.ports[sender.port(queue_port)].queue(class);
+        let occupancy = here.buffers.queues[queue].occupancy;
+        let levels = sender.levels[queue_port];
+        let bits = classes.priorities(class) & sender.controlled();
+        if sender.egress[nth].renew(local as u32, levels.xon, occupancy, now) {
+            let drain = egress_drain(here, at, (queue_port, class), 0);
+            if drain.is_none_or(|drain| !drain.may_end(sender.timing.link(local))) {
+                let (quanta, after) = sender.timing.of(local, bits, drain.as_ref());
+                let cause = signals::cause(here, false, Some(queue), now, occupancy.count(levels.xoff));
+                due.add(bits, &quanta, cause.pack());
+                here.pause_senders[at].egress[nth].pause_mut(local as u32).set(now + after);
             }
-            let sender = &self.pause_senders[at];
-            let queue = self.links.ports[sender.first_port.plus(queue_port as u32)].queue(class);
-            let occupancy = self.buffers.queues[queue].occupancy;
-            let levels = sender.levels[queue_port];
-            let bits = classes.priorities(class) & sender.controlled();
-            if sender.egress[nth].renew(local as u32, levels.xon, occupancy, now) {
-                let drain = self.egress_drain(at, (queue_port, class), 0);
-                if drain.is_none_or(|drain| !drain.may_end(sender.timing.link(local))) {
-                    let (quanta, after) = sender.timing.of(local, bits, drain.as_ref());
-                    let cause = self.cause(false, Some(queue), now, occupancy.count(levels.xoff));
-                    due.add(bits, &quanta, cause.pack());
-                    self.pause_senders[at].egress[nth].pause_mut(local as u32).set(now + after);
-                }
-            }
-            let counter = &self.pause_senders[at].egress[nth];
-            // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
-            let pause = counter.pause(local as u32);
-            if pause.in_force() && !pause.is_due(now) {
-                due.next = due.next.min(pause.renew_at());
-            }
+        }
+        let counter = &here.pause_senders[at].egress[nth];
+        // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
+        let pause = counter.pause(local as u32);
+        if pause.in_force() && !pause.is_due(now) {
+            due.next = due.next.min(pause.renew_at());
         }
     }
 }

@@ -3,32 +3,32 @@
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::EndpointIx;
 use crate::run::state::releases::{End, Starter, Waiting};
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::endpoints;
+use crate::run::steps::sources;
 use transport::{HostEvent, Protocol};
 use units::Time;
 
-impl Fabric {
-    /// Takes the ends that an endpoint tells of.
-    #[inline(never)]
-    pub fn take_ends(&mut self, nth: EndpointIx, now: Time, events: &mut EventQueue) {
-        while let Some(transfer) = self.hosts.endpoints[nth].endpoint.poll_ended() {
-            self.transfer_ended(End::Endpoint(nth, transfer), now, events);
-        }
+/// Takes the ends that an endpoint tells of.
+#[inline(never)]
+pub fn take_ends(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) {
+    while let Some(transfer) = here.hosts.endpoints[nth].endpoint.poll_ended() {
+        transfer_ended(here, End::Endpoint(nth, transfer), now, events);
     }
+}
 
-    /// A transfer has ended that others may wait for.
-    #[inline(never)]
-    pub fn transfer_ended(&mut self, end: End, now: Time, events: &mut EventQueue) {
-        for Waiting { starter, nth: transfer, .. } in self.hosts.releases.ended(end, now) {
-            match starter {
-                Starter::Endpoint(nth) => {
-                    self.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::Release(transfer));
-                    self.update_endpoint(nth, now, events);
-                }
-                Starter::Source(source, row) => {
-                    self.hosts.sources[source].source.release(row as usize, transfer);
-                    self.fill(source, now, events);
-                }
+/// A transfer has ended that others may wait for.
+#[inline(never)]
+pub fn transfer_ended(here: &mut NodeView, end: End, now: Time, events: &mut EventQueue) {
+    for Waiting { starter, nth: transfer, .. } in here.hosts.releases.ended(end, now) {
+        match starter {
+            Starter::Endpoint(nth) => {
+                here.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::Release(transfer));
+                endpoints::update_endpoint(here, nth, now, events);
+            }
+            Starter::Source(source, row) => {
+                here.hosts.sources[source].source.release(row as usize, transfer);
+                sources::fill(here, source, now, events);
             }
         }
     }

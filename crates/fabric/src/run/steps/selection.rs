@@ -3,13 +3,23 @@
 //! A class may send exactly if it has frames and its bit in `stopped` is clear. That bit may outlive a pause, until the port examines it
 //! again (see `stops`). `decision` schedules decisions and passes to the scheduler what it has to observe.
 
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
-use crate::run::state::pool::Waiting;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
-use crate::run::state::world::Fabric;
-use frame::{Occupancy, TrafficClass, members};
+use crate::run::state::view::NodeView;
+use crate::run::steps::ahead::queues;
+use crate::run::steps::ahead::sole_source;
+use crate::run::steps::decision;
+use crate::run::steps::egress;
+use crate::run::steps::ingress;
+use crate::run::steps::managed;
+use crate::run::steps::pause_frames;
+use crate::run::steps::stages;
+use crate::run::steps::stops;
+use crate::run::steps::transmission;
+use frame::{TrafficClass, members};
 use scheduling::SchedulerSpec;
 use units::Time;
 
@@ -21,177 +31,144 @@ pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
 /// Who is asked before a frame is sent.
 const WHEN_CHOOSING: PortFeatures = asked(When::CHOOSES);
 
-impl Fabric {
-    /// The port chooses what to send next.
-    pub fn decide(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let port = &self.links.ports[egress];
-        let may_go = || port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
-        if !port.features.has(WHEN_CHOOSING) && may_go() {
-            if port.features.has(PortFeatures::FEEDS)
-                && let Some(&lone) = self.links.cold[egress].sole_source.as_deref()
-            {
-                return self.decide_lone_ahead(egress, lone, now, events);
-            }
-            self.send_next(egress, now, events);
-        } else {
-            self.decide_asking(egress, now, events);
-        }
-    }
-
-    /// The rest of [`Fabric::decide`] where somebody has to be asked. Pause frames go first; they wait for the frame on the
-    /// link only.
-    #[inline(never)]
-    fn decide_asking(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let port = &self.links.ports[egress];
-        let busy_until = port.busy_until;
-        if port.features.has(PortFeatures::AHEAD) {
-            return self.decide_ahead(egress, now, events);
-        }
-        if busy_until > now {
-            return self.arm(egress, busy_until, events);
-        }
-        if port.features.has(PortFeatures::PAUSE_WAITING) {
-            self.transmit_pause(egress, now, events);
-        } else if let Some(class) = self.pick(egress, now) {
-            self.serve(egress, class, now, events);
-        } else {
-            return self.arm_next_eligible(egress, now, events);
-        }
-        let port = &self.links.ports[egress];
-        if port.waiting != 0 || port.features.has(PortFeatures::PAUSE_WAITING) {
-            let at = port.busy_until;
-            self.arm(egress, at, events);
-        }
-    }
-
-    /// Sends the first frame of the highest class that has any: by strict priority, and FIFO, which has but one class.
-    #[inline(always)]
-    pub fn send_next(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let port = &mut self.links.ports[egress];
-        let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
-        let queue_id = port.queue(class);
-        let mut waiting = self.buffers.leave(queue_id, now, true);
-        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
-        if self.buffers.queues[queue_id].occupancy.frames == 0 {
-            port.waiting &= !(1 << class.0);
-        }
-        let features = port.features;
-        if features.has(PortFeatures::BOUNDED.or(PortFeatures::MANAGED)) {
-            if features.has(PortFeatures::BOUNDED) {
-                self.count_leaving(egress, class, &waiting, now);
-            }
-            if features.has(PortFeatures::MANAGED) {
-                waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now);
-            }
-        }
-        self.put_on_link(egress, waiting.frame, now, events);
-        let port = &mut self.links.ports[egress];
-        let at = port.busy_until;
-        if port.waiting != 0 && port.decision.arm(at) {
-            events.push(Event::bare(Kind::Decide, at, egress));
-        }
-        self.count_sent(egress, &waiting.frame, features, now);
-        // After the transmission has begun: what follows may want to send a pause through this very port.
-        if features.has(PortFeatures::INGRESS_ACCOUNTING) {
-            self.count_out(&waiting, now, events);
-        }
-    }
-
-    /// Nothing may go now.
-    #[inline(never)]
-    fn arm_next_eligible(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let at = self.next_eligible(egress, now);
-        if at != Time::NEVER {
-            self.arm(egress, at, events);
-        }
-    }
-
-    /// Takes the next frame of a class and transmits it.
-    #[inline(always)]
-    fn serve(&mut self, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
-        let features = self.links.ports[egress].features;
-        let (mut waiting, before) = self.take_out(true, egress, class, now);
-        if features.has(PortFeatures::MANAGED) {
-            waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now);
-        }
-        if features.has(PortFeatures::SCHEDULER) {
-            self.on_sent(egress, class, waiting.frame.bytes, now);
-        }
-        self.transmit(egress, waiting.frame, now, events);
-        // After the transmission has begun: what follows may want to send a pause through this very port.
-        if features.has(PortFeatures::INGRESS_ACCOUNTING.or(PortFeatures::CREDITS).or(PortFeatures::CROSSBAR))
+/// The port chooses what to send next.
+pub fn decide(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let port = &here.links.ports[egress];
+    let may_go = || port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
+    if !port.features.has(WHEN_CHOOSING) && may_go() {
+        if port.features.has(PortFeatures::FEEDS)
+            && let Some(&lone) = here.links.cold[egress].sole_source.as_deref()
         {
-            self.after_serving(egress, class, &waiting, before, now, events);
+            return sole_source::decide_lone_ahead(here, egress, lone, now, events);
+        }
+        send_next(here, egress, now, events);
+    } else {
+        decide_asking(here, egress, now, events);
+    }
+}
+
+/// The rest of [`decide`] where somebody has to be asked. Pause frames go first; they wait for the frame on the
+/// link only.
+#[inline(never)]
+fn decide_asking(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let port = &here.links.ports[egress];
+    let busy_until = port.busy_until;
+    if port.features.has(PortFeatures::AHEAD) {
+        return queues::decide_ahead(here, egress, now, events);
+    }
+    if busy_until > now {
+        return decision::arm(here, egress, busy_until, events);
+    }
+    if port.features.has(PortFeatures::PAUSE_WAITING) {
+        pause_frames::transmit_pause(here, egress, now, events);
+    } else if let Some(class) = pick(here, egress, now) {
+        serve(here, egress, class, now, events);
+    } else {
+        return arm_next_eligible(here, egress, now, events);
+    }
+    let port = &here.links.ports[egress];
+    if port.waiting != 0 || port.features.has(PortFeatures::PAUSE_WAITING) {
+        let at = port.busy_until;
+        decision::arm(here, egress, at, events);
+    }
+}
+
+/// Sends the first frame of the highest class that has any: by strict priority, and FIFO, which has but one class.
+#[inline(always)]
+pub fn send_next(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let port = &mut here.links.ports[egress];
+    let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
+    let queue_id = port.queue(class);
+    let mut waiting = here.buffers.leave(queue_id, now, true);
+    here.probes.queue_holds(queue_id, now, || here.buffers.queues[queue_id].occupancy);
+    if here.buffers.queues[queue_id].occupancy.frames == 0 {
+        port.waiting &= !(1 << class.0);
+    }
+    let features = port.features;
+    if features.has(PortFeatures::BOUNDED.or(PortFeatures::MANAGED)) {
+        if features.has(PortFeatures::BOUNDED) {
+            egress::count_leaving(here, egress, class, &waiting, now);
+        }
+        if features.has(PortFeatures::MANAGED) {
+            waiting.frame = managed::manager_on_dequeue(here, egress, class, waiting.frame, now);
         }
     }
-
-    /// Credits, limits and pauses hear that a frame has left.
-    #[inline(always)]
-    fn after_serving(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        waiting: &Waiting,
-        before: Occupancy,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::INGRESS_ACCOUNTING) {
-            self.after_dequeue(egress, class, waiting, before, now, events);
-        }
-        if features.has(PortFeatures::CREDITS) {
-            self.credits_used(egress, &waiting.frame, waiting.across, now, events);
-        }
-        if features.has(PortFeatures::CROSSBAR) {
-            self.output_left(egress, class, &waiting.frame, now, events);
-        }
+    transmission::put_on_link(here, egress, waiting.frame, now, events);
+    let port = &mut here.links.ports[egress];
+    let at = port.busy_until;
+    if port.waiting != 0 && port.decision.arm(at) {
+        events.push(Event::bare(Kind::Decide, at, egress));
     }
+    transmission::count_sent(here, egress, &waiting.frame, features, now);
+    // After the transmission has begun: what follows may want to send a pause through this very port.
+    if features.has(PortFeatures::INGRESS_ACCOUNTING) {
+        ingress::count_out(here, &waiting, now, events);
+    }
+}
 
-    /// The class to serve; `None` if no class may send now.
-    #[inline(always)]
-    pub fn pick(&mut self, egress: PortIx, now: Time) -> Option<TrafficClass> {
-        let port = &self.links.ports[egress];
-        let asks = port.features.has(PortFeatures::SCHEDULER);
-        if port.waiting & port.stopped != 0 {
-            self.look_at_stops(egress, now);
-        }
-        let port = &self.links.ports[egress];
-        let eligible = port.waiting & !port.stopped;
-        if asks {
-            let (waiting, first_queue) = (port.waiting, port.first_queue);
-            let cold = &mut self.links.cold[egress];
-            if eligible == 0 {
-                cold.scheduler.stall(waiting, cold.control.credits().is_some(), now);
-                return None;
-            }
-            let head = |class| self.buffers.head_bytes(first_queue.plus(class)).unwrap_or_default();
-            let queue = cold.scheduler.pick(eligible, head, now)?;
-            debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
-            return Some(TrafficClass(queue as u8));
-        }
+/// Nothing may go now.
+#[inline(never)]
+fn arm_next_eligible(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let at = next_eligible(here, egress, now);
+    if at != Time::NEVER {
+        decision::arm(here, egress, at, events);
+    }
+}
+
+/// Takes the next frame of a class and transmits it.
+#[inline(always)]
+fn serve(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
+    let (waiting, before) = egress::take_out(here, true, egress, class, now);
+    let mut at = AtEgress { frame: waiting.frame, egress, class, ingress: waiting.across };
+    stages::leave_stages(here, &mut at, true, now);
+    transmission::transmit(here, egress, at.frame, now, events);
+    // After the transmission has begun: what follows may want to send a pause through this very port.
+    stages::has_left_stages(here, &at, Some((&waiting, before)), now, events);
+}
+
+/// The class to serve; `None` if no class may send now.
+#[inline(always)]
+pub fn pick(here: &mut NodeView, egress: PortIx, now: Time) -> Option<TrafficClass> {
+    let port = &here.links.ports[egress];
+    let asks = port.features.has(PortFeatures::SCHEDULER);
+    if port.waiting & port.stopped != 0 {
+        stops::look_at_stops(here, egress, now);
+    }
+    let port = &here.links.ports[egress];
+    let eligible = port.waiting & !port.stopped;
+    if asks {
+        let (waiting, hot) = (port.waiting, port);
+        let cold = &mut here.links.cold[egress];
         if eligible == 0 {
+            cold.scheduler.stall(waiting, cold.control.credits().is_some(), now);
             return None;
         }
-        // Strict priority: the highest class; FIFO has but one.
-        Some(TrafficClass(31 - eligible.leading_zeros() as u8))
+        let head = |class| here.buffers.head_bytes(hot.queue(TrafficClass(class as u8))).unwrap_or_default();
+        let queue = cold.scheduler.pick(eligible, head, now)?;
+        debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
+        return Some(TrafficClass(queue as u8));
     }
+    if eligible == 0 {
+        return None;
+    }
+    // Strict priority: the highest class; FIFO has but one.
+    Some(TrafficClass(31 - eligible.leading_zeros() as u8))
+}
 
-    /// When a port with frames that may not send now should look again, if nothing happens before: when the
-    /// first pause ends, or when its scheduler lets something go.
-    pub fn next_eligible(&mut self, egress: PortIx, now: Time) -> Time {
-        let port = &self.links.ports[egress];
-        if port.features.has(PortFeatures::DOWN) {
-            return Time::NEVER;
-        }
-        // While all that waits is stopped, its scheduler has not been told and has no say.
-        let (held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
-        let asks = port.features.has(PortFeatures::SCHEDULER);
-        let classes = self.nodes[self.node_of[egress]].classes;
-        let cold = &mut self.links.cold[egress];
-        let held = members(held).map(|class| TrafficClass(class as u8));
-        let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
-        let allowed = if asks && eligible { cold.scheduler.wake(now) } else { None };
-        pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
+/// When a port with frames that may not send now should look again, if nothing happens before: when the
+/// first pause ends, or when its scheduler lets something go.
+pub fn next_eligible(here: &mut NodeView, egress: PortIx, now: Time) -> Time {
+    let port = &here.links.ports[egress];
+    if port.features.has(PortFeatures::DOWN) {
+        return Time::NEVER;
     }
+    // While all that waits is stopped, its scheduler has not been told and has no say.
+    let (held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
+    let asks = port.features.has(PortFeatures::SCHEDULER);
+    let classes = here.nodes[here.node_of[egress]].classes;
+    let cold = &mut here.links.cold[egress];
+    let held = members(held).map(|class| TrafficClass(class as u8));
+    let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
+    let allowed = if asks && eligible { cold.scheduler.wake(now) } else { None };
+    pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
 }

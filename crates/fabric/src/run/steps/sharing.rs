@@ -2,49 +2,47 @@
 
 use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::losses::Cause;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-impl Fabric {
-    /// A frame is about to wait: charges it to the memory that its switch shares, or tells what there is no room in.
-    pub fn share_in(
-        &mut self,
-        node: NodeIx,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-    ) -> Result<(), Cause> {
-        let Some(sharing) = &mut self.nodes[node].memory_mut().sharing else { return Ok(()) };
-        let is_in = sharing.add(egress, class, frame, ingress);
-        self.tally_memory(node, now);
-        is_in
-    }
+/// A frame is about to wait: charges it to the memory that its switch shares, or tells what there is no room in.
+pub fn share_in(
+    here: &mut NodeView,
+    node: NodeIx,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+) -> Result<(), Cause> {
+    let Some(sharing) = &mut here.nodes[node].memory_mut().sharing else { return Ok(()) };
+    let is_in = sharing.add(egress, class, frame, ingress);
+    tally_memory(here, node, now);
+    is_in
+}
 
-    /// A frame has left its queue.
-    pub fn share_out(
-        &mut self,
-        node: NodeIx,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-    ) {
-        if let Some(sharing) = &mut self.nodes[node].memory_mut().sharing {
-            sharing.remove(egress, class, frame, ingress);
-            self.tally_memory(node, now);
-        }
+/// A frame has left its queue.
+pub fn share_out(
+    here: &mut NodeView,
+    node: NodeIx,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    ingress: Option<PortIx>,
+    now: Time,
+) {
+    if let Some(sharing) = &mut here.nodes[node].memory_mut().sharing {
+        sharing.remove(egress, class, frame, ingress);
+        tally_memory(here, node, now);
     }
+}
 
-    /// What is in use of a memory that queues share may have changed.
-    fn tally_memory(&mut self, node: NodeIx, now: Time) {
-        if let Some(tallies) = &mut self.probes.tallies
-            && let Some(sharing) = &self.nodes[node].memory().sharing
-        {
-            tallies.memory_changes(node, now, sharing.in_use());
-        }
+/// What is in use of a memory that queues share may have changed.
+fn tally_memory(here: &mut NodeView, node: NodeIx, now: Time) {
+    if let Some(tallies) = &mut here.probes.tallies
+        && let Some(sharing) = &here.nodes[node].memory().sharing
+    {
+        tallies.memory_changes(node, now, sharing.in_use());
     }
 }

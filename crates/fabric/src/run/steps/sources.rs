@@ -5,251 +5,257 @@
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::{LimiterIx, PortIx, SourceIx};
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::cores;
+use crate::run::steps::forward;
+use crate::run::steps::limiter_calls;
+use crate::run::steps::limiter_passing;
 use frame::{Frame, PathId, Route, TrafficClass};
 use queueing::Refusal;
 use units::{Amount, Time};
 use workload::{Made, Wake};
 
-impl Fabric {
-    /// The time of a source has come.
-    pub fn source_due(&mut self, source: SourceIx, now: Time, events: &mut EventQueue) {
-        loop {
-            if self.hosts.sources[source].limit.is_some() && self.is_held_back(source) {
-                let (egress, class) = self.next_place(source);
-                if let Some(nic) = &mut self.links.nics[egress] {
-                    nic.block(class, source);
-                }
-                return;
-            }
-            let own = &mut self.hosts.sources[source].source;
-            let wake = own.wake(now);
-            let mut next = own.next_wake();
-            match wake {
-                Wake::Nothing => {}
-                Wake::Emit(made) => self.submit(source, made, now, events),
-                Wake::Fill => {
-                    self.fill(source, now, events);
-                    next = self.hosts.sources[source].source.next_wake();
-                }
-            }
-            match next {
-                Some(at) if at <= now => {}
-                Some(at) => {
-                    let place = self.place_of_source(source);
-                    events.push(Event::bare(Kind::Source, at, place));
-                    return;
-                }
-                None => return,
-            }
-        }
-    }
-
-    /// A greedy source begins.
-    #[cold]
-    #[inline(never)]
-    pub fn fill(&mut self, source: SourceIx, now: Time, events: &mut EventQueue) {
-        for _ in 0..self.hosts.sources[source].keeps {
-            self.refill(source, now, events);
-        }
-    }
-
-    /// The port and class of the next frame of a source.
-    fn next_place(&mut self, source: SourceIx) -> (PortIx, TrafficClass) {
-        let state = &mut self.hosts.sources[source];
-        let nth = if state.several_ports { state.source.next_destination() } else { 0 };
-        let egress = self.routes.first_port(state.first_path + nth);
-        let classes = self.links.ports[egress].classes;
-        (egress, classes.class(state.priority))
-    }
-
-    /// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
-    fn is_held_back(&mut self, source: SourceIx) -> bool {
-        !self.hosts.sources[source].source.is_greedy() && self.nic_is_full(source)
-    }
-
-    /// Whether the queue of the next frame of a source is at the limit that holds sources back.
-    fn nic_is_full(&mut self, source: SourceIx) -> bool {
-        let state = &self.hosts.sources[source];
-        let Some(limit) = state.limit else { return false };
-        if state.limited {
-            return self.limiter_is_full(source, limit);
-        }
-        let plain = state.plain;
-        let (egress, class) = self.next_place(source);
-        if !plain {
-            return self.waits_before_nic(Refusal::Queue, egress, class).reaches(limit);
-        }
-        let queue = self.links.ports[egress].queue(class);
-        self.buffers.queues[queue].occupancy.reaches(limit)
-    }
-
-    /// As `nic_is_full`, where a rate limiter stands before the NIC: what waits in it counts.
-    #[inline(never)]
-    fn limiter_is_full(&mut self, source: SourceIx, limit: Amount) -> bool {
-        let state = &mut self.hosts.sources[source];
-        let destination = state.source.next_destination();
-        let path = PathId(state.path(destination));
-        let limiter = self.limiter_of(path).map(|nth| &self.hosts.limiters[nth]);
-        limiter.is_some_and(|limiter| limiter.occupancy.reaches(limit))
-    }
-
-    /// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
-    #[inline(always)]
-    fn submit(&mut self, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
-        let state = &mut self.hosts.sources[source];
-        state.count(made);
-        self.ledger.made += 1;
-        if !state.plain {
-            return match state.limiter {
-                None => self.submit_slow(source, made, now, events),
-                Some(limiter) => self.submit_limited(source, limiter, made, now, events),
-            };
-        }
-        let (start, frame) = state.frame(made, &self.routes, now);
-        self.forward(self.routes.port_at(start), frame, None, now, events);
-    }
-
-    /// As `submit`, for a frame with nothing special but that it passes this rate limiter.
-    #[inline(never)]
-    fn submit_limited(
-        &mut self,
-        source: SourceIx,
-        limiter: LimiterIx,
-        made: Made,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let state = &self.hosts.sources[source];
-        let (start, frame) = state.frame(made, &self.routes, now);
-        self.limit(limiter, (start, state.in_nic > 0), frame, now, events);
-    }
-
-    /// As `submit_limited`, for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
-    /// says of what stream it is, or which is for several receivers.
-    #[inline(never)]
-    fn submit_slow(&mut self, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
-        let state = &self.hosts.sources[source];
-        let path = state.path(made.destination);
-        let start = self.routes.path_start[path as usize];
-        let route = match &state.targets {
-            Some(targets) => Route::to(targets.nth(made.destination)),
-            None => self.routes.route_of(path, Route::forward(start + 1)),
-        };
-        let route = if state.multicast { Route::tree(start + 1) } else { route };
-        let word = state.source.stream().unwrap_or(made.word);
-        let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
-        let counted = state.in_nic > 0;
-        let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
-        match self.limiter_of(frame.path) {
-            Some(limiter) => self.limit(limiter, (start, counted), frame, now, events),
-            None => self.depart(self.routes.port_at(start), frame, now, events),
-        }
-    }
-
-    /// A greedy source keeps a frame or two in the NIC.
-    #[inline(never)]
-    pub fn refill(&mut self, source: SourceIx, now: Time, events: &mut EventQueue) {
-        let state = &mut self.hosts.sources[source];
-        if state.limit.is_some() && state.source.has_transfers() && self.waits_for_room(source) {
-            return;
-        }
-        let state = &mut self.hosts.sources[source];
-        if state.in_nic < state.keeps
-            && let Some(made) = state.source.take(now)
-        {
-            state.in_nic += 1;
-            self.submit(source, made, now, events);
-        }
-    }
-
-    /// A source of transfers whose NIC has no room waits for it: what is lost would be missing in a transfer. Whether it
-    /// does.
-    #[cold]
-    fn waits_for_room(&mut self, source: SourceIx) -> bool {
-        if !self.hosts.sources[source].source.is_active() || !self.nic_is_full(source) {
-            return false;
-        }
-        let (egress, class) = self.next_place(source);
-        if let Some(nic) = &mut self.links.nics[egress]
-            && !nic.blocked(class).contains(&source)
-        {
-            nic.block(class, source);
-        }
-        true
-    }
-
-    /// Lets sources fill the place of a frame that has left a NIC: first the one that pushed it, if it has a path here.
-    #[inline(always)]
-    pub fn feed_sources(
-        &mut self,
-        (egress, class): (PortIx, TrafficClass),
-        pushed: Option<PathId>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if let Some(path) = pushed {
-            let source = self.routes.path_source[path.at()];
-            let state = &mut self.hosts.sources[source];
-            if state.source.is_greedy() {
-                state.in_nic = state.in_nic.saturating_sub(1);
-                self.refill(source, now, events);
-            }
-        }
-        let Some(nic) = &self.links.nics[egress] else { return };
-        if nic.has_blocked(class) {
-            self.unblock(egress, class, true, now, events);
-        }
-    }
-
-    /// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
-    pub fn unblock_all(&mut self, egress: PortIx, greedy: bool, now: Time, events: &mut EventQueue) {
-        let classes = self.links.ports[egress].classes.classes();
-        for class in (0..classes as u8).map(TrafficClass) {
-            self.unblock(egress, class, greedy, now, events);
-        }
-    }
-
-    /// Lets those act who wait for a class of a port, as long as there is room; greedy sources only if `greedy`.
-    #[inline(never)]
-    fn unblock(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        greedy: bool,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let waiting =
-            |fabric: &Fabric| fabric.links.nics[egress].as_ref().map_or(0, |nic| nic.blocked(class).len());
-        for _ in 0..waiting(self) {
-            let Some(nic) = &mut self.links.nics[egress] else { return };
-            let Some(source) = nic.unblock(class) else { return };
-            if self.is_held_back(source) {
-                let limited = self.hosts.sources[source].limited;
-                let Some(nic) = &mut self.links.nics[egress] else { return };
-                if limited {
-                    // The limiter of another may have room.
-                    nic.block(class, source);
-                    continue;
-                }
-                // Still no room, or its next frame goes elsewhere now.
-                nic.block_again(class, source);
-                return;
-            }
-            if !self.hosts.sources[source].source.is_greedy() {
-                self.source_due(source, now, events);
-            } else if greedy {
-                self.refill(source, now, events);
-            } else if let Some(nic) = &mut self.links.nics[egress] {
+/// The time of a source has come.
+pub fn source_due(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
+    loop {
+        if here.hosts.sources[source].limit.is_some() && is_held_back(here, source) {
+            let (egress, class) = next_place(here, source);
+            if let Some(nic) = &mut here.links.nics[egress] {
                 nic.block(class, source);
             }
+            return;
+        }
+        let own = &mut here.hosts.sources[source].source;
+        let wake = own.wake(now);
+        let mut next = own.next_wake();
+        match wake {
+            Wake::Nothing => {}
+            Wake::Emit(made) => submit(here, source, made, now, events),
+            Wake::Fill => {
+                fill(here, source, now, events);
+                next = here.hosts.sources[source].source.next_wake();
+            }
+        }
+        match next {
+            Some(at) if at <= now => {}
+            Some(at) => {
+                let place = here.place_of_source(source);
+                events.push(Event::bare(Kind::Source, at, place));
+                return;
+            }
+            None => return,
         }
     }
+}
 
-    /// Takes a source off the list of those that wait for a port. Whether it was there.
-    pub fn stop_waiting(&mut self, egress: PortIx, source: SourceIx) -> bool {
-        let Some(nic) = &mut self.links.nics[egress] else { return false };
-        nic.forget(source)
+/// A greedy source begins.
+#[cold]
+#[inline(never)]
+pub fn fill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
+    for _ in 0..here.hosts.sources[source].keeps {
+        refill(here, source, now, events);
     }
+}
+
+/// The port and class of the next frame of a source.
+fn next_place(here: &mut NodeView, source: SourceIx) -> (PortIx, TrafficClass) {
+    let state = &mut here.hosts.sources[source];
+    let nth = if state.several_ports { state.source.next_destination() } else { 0 };
+    let egress = here.routes.first_port(state.first_path + nth);
+    let classes = here.links.ports[egress].classes;
+    (egress, classes.class(state.priority))
+}
+
+/// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
+fn is_held_back(here: &mut NodeView, source: SourceIx) -> bool {
+    !here.hosts.sources[source].source.is_greedy() && nic_is_full(here, source)
+}
+
+/// Whether the queue of the next frame of a source is at the limit that holds sources back.
+fn nic_is_full(here: &mut NodeView, source: SourceIx) -> bool {
+    let state = &here.hosts.sources[source];
+    let Some(limit) = state.limit else { return false };
+    if state.limited {
+        return limiter_is_full(here, source, limit);
+    }
+    let plain = state.plain;
+    let (egress, class) = next_place(here, source);
+    if !plain {
+        return cores::waits_before_nic(here, Refusal::Queue, egress, class).reaches(limit);
+    }
+    let queue = here.links.ports[egress].queue(class);
+    here.buffers.queues[queue].occupancy.reaches(limit)
+}
+
+/// As `nic_is_full`, where a rate limiter stands before the NIC: what waits in it counts.
+#[inline(never)]
+fn limiter_is_full(here: &mut NodeView, source: SourceIx, limit: Amount) -> bool {
+    let state = &mut here.hosts.sources[source];
+    let destination = state.source.next_destination();
+    let path = PathId(state.path(destination));
+    let limiter = limiter_calls::limiter_of(here, path).map(|nth| &here.hosts.limiters[nth]);
+    limiter.is_some_and(|limiter| limiter.occupancy.reaches(limit))
+}
+
+/// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
+#[inline(always)]
+fn submit(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
+    let state = &mut here.hosts.sources[source];
+    state.count(made);
+    here.ledger.made += 1;
+    if !state.plain {
+        return match state.limiter {
+            None => submit_slow(here, source, made, now, events),
+            Some(limiter) => submit_limited(here, source, limiter, made, now, events),
+        };
+    }
+    let (start, frame) = state.frame(made, &here.routes, now);
+    let egress = here.routes.port_at(start);
+    forward::forward(here, egress, frame, None, now, events);
+}
+
+/// As `submit`, for a frame with nothing special but that it passes this rate limiter.
+#[inline(never)]
+fn submit_limited(
+    here: &mut NodeView,
+    source: SourceIx,
+    limiter: LimiterIx,
+    made: Made,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let state = &here.hosts.sources[source];
+    let (start, frame) = state.frame(made, &here.routes, now);
+    limiter_passing::limit(here, limiter, (start, state.in_nic > 0), frame, now, events);
+}
+
+/// As `submit_limited`, for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
+/// says of what stream it is, or which is for several receivers.
+#[inline(never)]
+fn submit_slow(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
+    let state = &here.hosts.sources[source];
+    let path = state.path(made.destination);
+    let start = here.routes.path_start[path as usize];
+    let route = match &state.targets {
+        Some(targets) => Route::to(targets.nth(made.destination)),
+        None => here.routes.route_of(path, Route::forward(start + 1)),
+    };
+    let route = if state.multicast { Route::tree(start + 1) } else { route };
+    let word = state.source.stream().unwrap_or(made.word);
+    let (bytes, flags) = (made.bytes, state.flags);
+    let counted = state.in_nic > 0;
+    let frame = Frame { created: now, path: PathId(path), route, word, bytes, flags };
+    match limiter_calls::limiter_of(here, frame.path) {
+        Some(limiter) => limiter_passing::limit(here, limiter, (start, counted), frame, now, events),
+        None => {
+            let egress = here.routes.port_at(start);
+            cores::depart(here, egress, frame, now, events)
+        }
+    }
+}
+
+/// A greedy source keeps a frame or two in the NIC.
+#[inline(never)]
+pub fn refill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
+    let state = &mut here.hosts.sources[source];
+    if state.limit.is_some() && state.source.has_transfers() && waits_for_room(here, source) {
+        return;
+    }
+    let state = &mut here.hosts.sources[source];
+    if state.in_nic < state.keeps
+        && let Some(made) = state.source.take(now)
+    {
+        state.in_nic += 1;
+        submit(here, source, made, now, events);
+    }
+}
+
+/// A source of transfers whose NIC has no room waits for it: what is lost would be missing in a transfer. Whether it
+/// does.
+#[cold]
+fn waits_for_room(here: &mut NodeView, source: SourceIx) -> bool {
+    if !here.hosts.sources[source].source.is_active() || !nic_is_full(here, source) {
+        return false;
+    }
+    let (egress, class) = next_place(here, source);
+    if let Some(nic) = &mut here.links.nics[egress]
+        && !nic.blocked(class).contains(&source)
+    {
+        nic.block(class, source);
+    }
+    true
+}
+
+/// Lets sources fill the place of a frame that has left a NIC: first the one that pushed it, if it has a path here.
+#[inline(always)]
+pub fn feed_sources(
+    here: &mut NodeView,
+    (egress, class): (PortIx, TrafficClass),
+    pushed: Option<PathId>,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    if let Some(path) = pushed {
+        let source = here.routes.path_source[path.at()];
+        let state = &mut here.hosts.sources[source];
+        if state.source.is_greedy() {
+            state.in_nic = state.in_nic.saturating_sub(1);
+            refill(here, source, now, events);
+        }
+    }
+    let Some(nic) = &here.links.nics[egress] else { return };
+    if nic.has_blocked(class) {
+        unblock(here, egress, class, true, now, events);
+    }
+}
+
+/// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
+pub fn unblock_all(here: &mut NodeView, egress: PortIx, greedy: bool, now: Time, events: &mut EventQueue) {
+    let classes = here.links.ports[egress].classes.classes();
+    for class in (0..classes as u8).map(TrafficClass) {
+        unblock(here, egress, class, greedy, now, events);
+    }
+}
+
+/// Lets those act who wait for a class of a port, as long as there is room; greedy sources only if `greedy`.
+#[inline(never)]
+fn unblock(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    greedy: bool,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let waiting =
+        |here: &NodeView| here.links.nics[egress].as_ref().map_or(0, |nic| nic.blocked(class).len());
+    for _ in 0..waiting(here) {
+        let Some(nic) = &mut here.links.nics[egress] else { return };
+        let Some(source) = nic.unblock(class) else { return };
+        if is_held_back(here, source) {
+            let limited = here.hosts.sources[source].limited;
+            let Some(nic) = &mut here.links.nics[egress] else { return };
+            if limited {
+                // The limiter of another may have room.
+                nic.block(class, source);
+                continue;
+            }
+            // Still no room, or its next frame goes elsewhere now.
+            nic.block_again(class, source);
+            return;
+        }
+        if !here.hosts.sources[source].source.is_greedy() {
+            source_due(here, source, now, events);
+        } else if greedy {
+            refill(here, source, now, events);
+        } else if let Some(nic) = &mut here.links.nics[egress] {
+            nic.block(class, source);
+        }
+    }
+}
+
+/// Takes a source off the list of those that wait for a port. Whether it was there.
+pub fn stop_waiting(here: &mut NodeView, egress: PortIx, source: SourceIx) -> bool {
+    let Some(nic) = &mut here.links.nics[egress] else { return false };
+    nic.forget(source)
 }

@@ -1,59 +1,59 @@
 //! Which classes of a port are stopped.
 //!
 //! Each reason is kept where it belongs: pauses in the control of the link, a failed link or switch with the port, a storm with its watchdog.
-//! [`Fabric::update_stopped`] alone writes their union and notifies the scheduler: a reason that has ended is gone, whether or not a frame
+//! [`update_stopped`] alone writes their union and notifies the scheduler: a reason that has ended is gone, whether or not a frame
 //! waits.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::decision;
+use crate::run::steps::victims;
 use units::Time;
 
-impl Fabric {
-    /// Writes anew which classes of a port may not send.
-    #[inline(never)]
-    pub fn update_stopped(&mut self, port_id: PortIx, now: Time) {
-        let classes = self.nodes[self.node_of[port_id]].classes;
-        let cold = &mut self.links.cold[port_id];
-        let port = &self.links.ports[port_id];
-        let mut stopped = cold.control.stopped(classes, now);
-        if let Some(watch) = &mut cold.watch {
-            watch.free(!stopped);
-            stopped = watch.stopped(stopped);
-        }
-        if cold.down != 0 {
-            stopped = u32::MAX;
-        }
-        // A watch looks at what waits, too.
-        let changes = cold.watch.is_some() || cold.down != 0;
-        cold.stops_until = if changes { Time::ZERO } else { cold.control.unchanged_until(now) };
-        let free = port.stopped & !stopped != 0;
-        if port.features.has(PortFeatures::SCHEDULER) {
-            self.on_stopped(port_id, stopped, now);
-        }
-        if free {
-            // Before a frame leaves: who stands there has been held back.
-            let before = self.probes.pauses_ended();
-            let cold = &mut self.links.cold[port_id];
-            cold.control.run_out(now, |ended| self.probes.pause_ended(port_id, ended));
-            self.note_held(port_id, before, now);
-        }
-        self.links.ports[port_id].stopped = stopped;
-        if let Some(nic) = &mut self.links.nics[port_id] {
-            nic.note_stopped(stopped, now);
-        }
+/// Writes anew which classes of a port may not send.
+#[inline(never)]
+pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
+    let classes = here.nodes[here.node_of[port_id]].classes;
+    let cold = &mut here.links.cold[port_id];
+    let port = &here.links.ports[port_id];
+    let mut stopped = cold.control.stopped(classes, now);
+    if let Some(watch) = &mut cold.watch {
+        watch.free(!stopped);
+        stopped = watch.stopped(stopped);
     }
+    if cold.down != 0 {
+        stopped = u32::MAX;
+    }
+    // A watch looks at what waits, too.
+    let changes = cold.watch.is_some() || cold.down != 0;
+    cold.stops_until = if changes { Time::ZERO } else { cold.control.unchanged_until(now) };
+    let free = port.stopped & !stopped != 0;
+    if port.features.has(PortFeatures::SCHEDULER) {
+        decision::on_stopped(here, port_id, stopped, now);
+    }
+    if free {
+        // Before a frame leaves: who stands there has been held back.
+        let before = here.probes.pauses_ended();
+        let cold = &mut here.links.cold[port_id];
+        cold.control.run_out(now, |ended| here.probes.pause_ended(port_id, ended));
+        victims::note_held(here, port_id, before, now);
+    }
+    here.links.ports[port_id].stopped = stopped;
+    if let Some(nic) = &mut here.links.nics[port_id] {
+        nic.note_stopped(stopped, now);
+    }
+}
 
-    /// As `update_stopped`, if a pause may have run out meanwhile.
-    #[inline(always)]
-    pub fn look_at_stops(&mut self, port_id: PortIx, now: Time) {
-        if self.links.cold[port_id].stops_until <= now {
-            return self.update_stopped(port_id, now);
-        }
-        debug_assert_eq!(
-            self.links.cold[port_id].control.stopped(self.nodes[self.node_of[port_id]].classes, now),
-            self.links.ports[port_id].stopped,
-            "what is stopped has changed unheard"
-        );
+/// As `update_stopped`, if a pause may have run out meanwhile.
+#[inline(always)]
+pub fn look_at_stops(here: &mut NodeView, port_id: PortIx, now: Time) {
+    if here.links.cold[port_id].stops_until <= now {
+        return update_stopped(here, port_id, now);
     }
+    debug_assert_eq!(
+        here.links.cold[port_id].control.stopped(here.nodes[here.node_of[port_id]].classes, now),
+        here.links.ports[port_id].stopped,
+        "what is stopped has changed unheard"
+    );
 }

@@ -9,137 +9,129 @@ use crate::run::state::event::{Event, EventQueue, News};
 use crate::run::state::headers::Carried;
 use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::tags::CONTROL;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::forward;
+use crate::run::steps::replies;
 use frame::{Frame, Heading, LevelsOn, PRIORITIES, PathId, PathNews, Priority, Route, Tag};
 use queueing::Feedback;
 use units::{Amount, BitRate, Time};
 
-impl Fabric {
-    /// A tagged frame has come to its end: the frame without its tag; `None` if there was no more to it. What a
-    /// limiter waits for goes back.
-    pub fn take_tag(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) -> Option<Frame> {
-        let (bare, tag) = self.headers.untag(frame);
-        match tag {
-            Some(Tag::Path(news)) => {
-                self.answer_probe(frame, news, now, events);
-                return None;
-            }
-            Some(tag @ Tag::Rate(_)) => self.return_tag(frame, tag, now, events),
-            Some(Tag::Limited(_) | Tag::Flow(_)) | None => {}
+/// A tagged frame has come to its end: the frame without its tag; `None` if there was no more to it. What a
+/// limiter waits for goes back.
+pub fn take_tag(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) -> Option<Frame> {
+    let (bare, tag) = here.headers.untag(frame);
+    match tag {
+        Some(Tag::Path(news)) => {
+            answer_probe(here, frame, news, now, events);
+            return None;
         }
-        Some(bare)
+        Some(tag @ Tag::Rate(_)) => return_tag(here, frame, tag, now, events),
+        Some(Tag::Limited(_) | Tag::Flow(_)) | None => {}
     }
+    Some(bare)
+}
 
-    fn return_tag(&mut self, frame: &Frame, tag: Tag, now: Time, events: &mut EventQueue) {
-        let Some((node, _)) = self.end_of(frame) else { return };
-        let Some(priority) = self.nodes[node].returns_tags else { return };
-        let mut back = Frame { path: frame.path, priority, ..CONTROL };
-        self.headers.attach(&mut back, Carried::Returned(tag));
-        if let Heading::Backward(_) = frame.route.heading()
-            && let Some((egress, route)) = self.way_from(frame.path.0, None)
-        {
-            // From the beginning of the path to its far end.
-            return self.originate(egress, Frame { route, created: now, ..back }, now, events);
-        }
-        match self.answer(node, frame, back, now) {
-            Some((egress, back)) => self.originate(egress, back, now, events),
-            None => {
-                self.headers.release(&back);
-            }
+fn return_tag(here: &mut NodeView, frame: &Frame, tag: Tag, now: Time, events: &mut EventQueue) {
+    let Some((node, _)) = end_of(here, frame) else { return };
+    let Some(priority) = here.nodes[node].returns_tags else { return };
+    let mut back = Frame { path: frame.path, ..CONTROL }.at(priority);
+    here.headers.attach(&mut back, Carried::Returned(tag));
+    if let Heading::Backward(_) = frame.route.heading()
+        && let Some((egress, route)) = replies::way_from(here, frame.path.0, None)
+    {
+        // From the beginning of the path to its far end.
+        return forward::originate(here, egress, Frame { route, created: now, ..back }, now, events);
+    }
+    match replies::answer(here, node, frame, back, now) {
+        Some((egress, back)) => forward::originate(here, egress, back, now, events),
+        None => {
+            here.headers.release(&back);
         }
     }
+}
 
-    /// A limiter asks about a path that goes this way, ahead of its next frame.
-    pub fn send_probe(
-        &mut self,
-        path: PathId,
-        (egress, route): (PortIx, Route),
-        priority: Priority,
-        news: PathNews,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let mut probe = Frame { path, priority, route, ..CONTROL };
-        self.headers.tag(&mut probe, Tag::Path(news), 0);
-        self.originate(egress, probe, now, events);
+/// A limiter asks about a path that goes this way, ahead of its next frame.
+pub fn send_probe(
+    here: &mut NodeView,
+    path: PathId,
+    (egress, route): (PortIx, Route),
+    priority: Priority,
+    news: PathNews,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let mut probe = Frame { path, route, ..CONTROL }.at(priority);
+    here.headers.tag(&mut probe, Tag::Path(news), 0);
+    forward::originate(here, egress, probe, now, events);
+}
+
+/// A probe has come to its end: what it has learned goes back, and more later if it asks for that.
+fn answer_probe(here: &mut NodeView, probe: &Frame, news: PathNews, now: Time, events: &mut EventQueue) {
+    let Some((_, port)) = end_of(here, probe) else { return };
+    let level = received_level(here, port);
+    let own = if level > news.level { PathNews { level, at: None, ..news } } else { news };
+    return_tag(here, probe, Tag::Path(own), now, events);
+    schedule_news(port, probe, news.every, news.more, now, events);
+}
+
+/// So many messages follow. What is to be known for them lies in the event, and nowhere at the receiver.
+fn schedule_news(port: PortIx, probe: &Frame, every: Time, more: u16, now: Time, events: &mut EventQueue) {
+    if more > 0 {
+        let (path, route) = (probe.path, probe.route);
+        events.push(Event::news(now + every, port, News { path, route, every, times: more }));
     }
+}
 
-    /// A probe has come to its end: what it has learned goes back, and more later if it asks for that.
-    fn answer_probe(&mut self, probe: &Frame, news: PathNews, now: Time, events: &mut EventQueue) {
-        let Some((_, port)) = self.end_of(probe) else { return };
-        let level = self.received_level(port);
-        let own = if level > news.level { PathNews { level, at: None, ..news } } else { news };
-        self.return_tag(probe, Tag::Path(own), now, events);
-        self.schedule_news(port, probe, news.every, news.more, now, events);
-    }
+/// A receiver was asked for a message about a path now.
+pub fn news_due(here: &mut NodeView, port: PortIx, due: News, now: Time, events: &mut EventQueue) {
+    let frame = Frame { path: due.path, route: due.route, ..CONTROL };
+    let news = PathNews {
+        asked: None,
+        hops: 0,
+        slowest: BitRate::from_bps(0),
+        level: received_level(here, port),
+        at: None,
+        levels: LevelsOn::WayBack,
+        more: 0,
+        every: due.every,
+    };
+    return_tag(here, &frame, Tag::Path(news), now, events);
+    schedule_news(port, &frame, due.every, due.times - 1, now, events);
+}
 
-    /// So many messages follow. What is to be known for them lies in the event, and nowhere at the receiver.
-    fn schedule_news(
-        &mut self,
-        port: PortIx,
-        probe: &Frame,
-        every: Time,
-        more: u16,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if more > 0 {
-            let (path, route) = (probe.path, probe.route);
-            events.push(Event::news(now + every, port, News { path, route, every, times: more }));
+/// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.
+fn received_level(here: &NodeView, port: PortIx) -> u32 {
+    let levels = (0..PRIORITIES as u8).map(|priority| {
+        let (held, limit) = here.received_so_far(port, Priority(priority));
+        let limit = limit.map_or(0, |limit| if let Amount::Bytes(bytes) = limit { bytes } else { 0 });
+        (held.bytes * 1000).checked_div(limit).unwrap_or(0) as u32
+    });
+    levels.max().unwrap_or(0)
+}
+
+/// The host at which a frame has come to its end, and its port there.
+fn end_of(here: &NodeView, frame: &Frame) -> Option<(NodeIx, PortIx)> {
+    match frame.route.heading() {
+        Heading::Forward(next) | Heading::Tree(next) => {
+            let (port, _) = here.routes.step_back(next.checked_sub(1)?)?;
+            Some((here.node_of[port], port))
+        }
+        Heading::Destination(to) => {
+            let node = here.numbering.node_here(to);
+            Some((node, here.nodes[node].first_port))
+        }
+        Heading::Backward(_) => {
+            let port = here.routes.first_port(frame.path.0);
+            Some((here.node_of[port], port))
         }
     }
+}
 
-    /// A receiver was asked for a message about a path now.
-    pub fn news_due(&mut self, port: PortIx, due: News, now: Time, events: &mut EventQueue) {
-        let frame = Frame { path: due.path, route: due.route, ..CONTROL };
-        let news = PathNews {
-            asked: None,
-            hops: 0,
-            slowest: BitRate::from_bps(0),
-            level: self.received_level(port),
-            at: None,
-            levels: LevelsOn::WayBack,
-            more: 0,
-            every: due.every,
-        };
-        self.return_tag(&frame, Tag::Path(news), now, events);
-        self.schedule_news(port, &frame, due.every, due.times - 1, now, events);
-    }
-
-    /// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.
-    fn received_level(&self, port: PortIx) -> u32 {
-        let levels = (0..PRIORITIES as u8).map(|priority| {
-            let (held, limit) = self.received_so_far(port, Priority(priority));
-            let limit = limit.map_or(0, |limit| if let Amount::Bytes(bytes) = limit { bytes } else { 0 });
-            (held.bytes * 1000).checked_div(limit).unwrap_or(0) as u32
-        });
-        levels.max().unwrap_or(0)
-    }
-
-    /// The host at which a frame has come to its end, and its port there.
-    fn end_of(&self, frame: &Frame) -> Option<(NodeIx, PortIx)> {
-        match frame.route.heading() {
-            Heading::Forward(next) | Heading::Tree(next) => {
-                let (port, _) = self.routes.step_back(next.checked_sub(1)?)?;
-                Some((self.node_of[port], port))
-            }
-            Heading::Destination(to) => {
-                let node = NodeIx::new(to.0 - self.numbering.first_node);
-                Some((node, self.nodes[node].first_port))
-            }
-            Heading::Backward(_) => {
-                let port = self.routes.first_port(frame.path.0);
-                Some((self.node_of[port], port))
-            }
-        }
-    }
-
-    /// What a congestion message or a returned tag tells; the frame is no more.
-    pub fn feedback_of(&mut self, frame: &Frame) -> Option<Feedback> {
-        match self.headers.release(frame)? {
-            Carried::Notice(notice) => Some(Feedback::Message(notice)),
-            Carried::Returned(tag) => Some(Feedback::Returned(tag)),
-            Carried::Header(_) | Carried::Tagged { .. } | Carried::Stamp(..) => None,
-        }
+/// What a congestion message or a returned tag tells; the frame is no more.
+pub fn feedback_of(here: &mut NodeView, frame: &Frame) -> Option<Feedback> {
+    match here.headers.release(frame)? {
+        Carried::Notice(notice) => Some(Feedback::Message(notice)),
+        Carried::Returned(tag) => Some(Feedback::Returned(tag)),
+        Carried::Header(_) | Carried::Tagged { .. } | Carried::Stamp(..) => None,
     }
 }

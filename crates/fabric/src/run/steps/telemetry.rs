@@ -5,49 +5,47 @@
 //! this is there, and no port is told to look.
 
 use crate::run::state::index::PortIx;
-use crate::run::state::world::Fabric;
-use frame::{Frame, FrameKind, Stamp, Telemetry, members};
+use crate::run::state::view::NodeView;
+use frame::{Frame, FrameKind, Stamp, Telemetry, TrafficClass, members};
 use transport::{HostEvent, Protocol};
 use units::Time;
 
-impl Fabric {
-    /// A transmission has begun at a port: a data packet that asks for telemetry gets it.
-    pub fn write_telemetry(&mut self, egress: PortIx, frame: &Frame, now: Time) {
-        let Some(own) = self.telemetry.get_mut(egress).filter(|own| own.writes) else { return };
-        let port = &self.links.ports[egress];
-        let overhead = u64::from(port.timing.overhead());
-        let before = own.sent;
-        own.sent += u64::from(frame.bytes) + overhead;
-        if frame.flags.kind() != FrameKind::Data {
-            return;
+/// A transmission has begun at a port: a data packet that asks for telemetry gets it.
+pub fn write_telemetry(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
+    let Some(own) = here.telemetry.get_mut(egress).filter(|own| own.writes) else { return };
+    let port = &here.links.ports[egress];
+    let overhead = u64::from(port.timing.overhead());
+    let before = own.sent;
+    own.sent += u64::from(frame.bytes) + overhead;
+    if frame.flags.kind() != FrameKind::Data {
+        return;
+    }
+    let Some(asked) = here.headers.asked(frame) else { return };
+    let queues = members(port.waiting).map(|class| port.queue(TrafficClass(class as u8)));
+    let queue = queues.map(|queue| {
+        let waiting = here.buffers.queues[queue].occupancy;
+        waiting.bytes + waiting.frames * overhead
+    });
+    let stamp = Stamp { at: now, sent: before, queue: queue.sum(), rate: here.links.cold[egress].rate };
+    match asked {
+        Telemetry::None => {}
+        Telemetry::Hops(most) => {
+            let most = *most;
+            here.headers.stamps_mut(frame).push(here.numbering.port(egress), stamp, most);
         }
-        let Some(asked) = self.headers.asked(frame) else { return };
-        let queues = members(port.waiting).map(|class| port.first_queue.plus(class as u32));
-        let queue = queues.map(|queue| {
-            let waiting = self.buffers.queues[queue].occupancy;
-            waiting.bytes + waiting.frames * overhead
-        });
-        let stamp = Stamp { at: now, sent: before, queue: queue.sum(), rate: self.links.cold[egress].rate };
-        match asked {
-            Telemetry::None => {}
-            Telemetry::Hops(most) => {
-                let most = *most;
-                self.headers.stamps_mut(frame).push(self.numbering.port(egress), stamp, most);
-            }
-            Telemetry::Worst { utilisation, over } => {
-                let own = own.average(&stamp, *over) * 1e6 + 0.5;
-                *utilisation = (*utilisation).max(own as u32);
-            }
+        Telemetry::Worst { utilisation, over } => {
+            let own = own.average(&stamp, *over) * 1e6 + 0.5;
+            *utilisation = (*utilisation).max(own as u32);
         }
     }
+}
 
-    /// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
-    pub fn deliver_stamps(&mut self, frame: &Frame, to_far: bool, pair: u32, now: Time) {
-        let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
-        if let Some(nth) = ends[usize::from(to_far)] {
-            let stamps = self.headers.stamps_mut(frame);
-            let event = HostEvent::Stamps { kind: frame.flags.kind(), pair, stamps };
-            self.hosts.endpoints[nth].endpoint.on_event(now, &event);
-        }
+/// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
+pub fn deliver_stamps(here: &mut NodeView, frame: &Frame, to_far: bool, pair: u32, now: Time) {
+    let Some(ends) = here.hosts.endpoints_of_path.get(frame.path.at()) else { return };
+    if let Some(nth) = ends[usize::from(to_far)] {
+        let stamps = here.headers.stamps_mut(frame);
+        let event = HostEvent::Stamps { kind: frame.flags.kind(), pair, stamps };
+        here.hosts.endpoints[nth].endpoint.on_event(now, &event);
     }
 }

@@ -15,62 +15,60 @@
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-impl Fabric {
-    /// A limit has refused a frame: was it a tie?
-    #[cold]
-    pub fn note_tied_loss(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        cause: Cause,
-        now: Time,
-    ) {
-        let node = &self.nodes[self.node_of[egress]];
-        let class_of_port = |port: PortIx| self.links.ports[port].queue(class);
-        let all_of_port = |port: PortIx| self.links.ports[port].queues();
-        let ports = || self.ports_beside(egress);
-        let own = |queue: QueueIx| self.other_came(queue, frame, now);
-        let tied = match cause {
-            Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
-            _ if !self.is_just_now(node.memory().last_entry, now) => false,
-            Cause::Port => all_of_port(egress).any(own),
-            Cause::Class => ports().map(class_of_port).any(own),
-            Cause::Total => ports().flat_map(all_of_port).any(own),
-            _ => false,
-        };
-        self.links.cold[egress].counts.ties += u64::from(tied);
-    }
+/// A limit has refused a frame: was it a tie?
+#[cold]
+pub fn note_tied_loss(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: &Frame,
+    cause: Cause,
+    now: Time,
+) {
+    let node = &here.nodes[here.node_of[egress]];
+    let class_of_port = |port: PortIx| here.links.ports[port].queue(class);
+    let all_of_port = |port: PortIx| here.links.ports[port].queues();
+    let ports = || here.ports_beside(egress);
+    let own = |queue: QueueIx| other_came(here, queue, frame, now);
+    let tied = match cause {
+        Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
+        _ if !is_just_now(here, node.memory().last_entry, now) => false,
+        Cause::Port => all_of_port(egress).any(own),
+        Cause::Class => ports().map(class_of_port).any(own),
+        Cause::Total => ports().flat_map(all_of_port).any(own),
+        _ => false,
+    };
+    here.links.cold[egress].counts.ties += u64::from(tied);
+}
 
-    /// A queue that a frame comes to pauses targets: was it a tie?
-    pub fn note_tied_pause(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        ingress: Option<PortIx>,
-        now: Time,
-    ) {
-        let queue = self.links.ports[egress].queue(class);
-        let tied = self
-            .buffers
-            .last_frames(queue)
-            .any(|last| self.is_just_now(last.since, now) && last.across != ingress);
-        self.links.cold[egress].counts.ties += u64::from(tied);
-    }
+/// A queue that a frame comes to pauses targets: was it a tie?
+pub fn note_tied_pause(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    ingress: Option<PortIx>,
+    now: Time,
+) {
+    let queue = here.links.ports[egress].queue(class);
+    let tied = here
+        .buffers
+        .last_frames(queue)
+        .any(|last| is_just_now(here, last.since, now) && last.across != ingress);
+    here.links.cold[egress].counts.ties += u64::from(tied);
+}
 
-    /// Whether a frame of another source began to wait in a queue now.
-    fn other_came(&self, queue: QueueIx, frame: &Frame, now: Time) -> bool {
-        let source = |frame: &Frame| self.routes.path_source[frame.path.at()];
-        let mut last = self.buffers.last_frames(queue);
-        last.any(|last| self.is_just_now(last.since, now) && source(&last.frame) != source(frame))
-    }
+/// Whether a frame of another source began to wait in a queue now.
+fn other_came(here: &NodeView, queue: QueueIx, frame: &Frame, now: Time) -> bool {
+    let source = |frame: &Frame| here.routes.path_source[frame.path.at()];
+    let mut last = here.buffers.last_frames(queue);
+    last.any(|last| is_just_now(here, last.since, now) && source(&last.frame) != source(frame))
+}
 
-    /// Whether only clocks tell two times apart.
-    fn is_just_now(&self, before: Time, now: Time) -> bool {
-        before <= now && now - before <= self.probes.alike
-    }
+/// Whether only clocks tell two times apart.
+fn is_just_now(here: &NodeView, before: Time, now: Time) -> bool {
+    before <= now && now - before <= here.probes.alike
 }

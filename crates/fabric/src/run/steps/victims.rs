@@ -3,7 +3,11 @@
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::probes::{PauseRecord, Stopped};
 use crate::run::state::victims::{Found, Line, Victims};
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::credit_waits;
+use crate::run::steps::crossbar::held;
+use crate::run::steps::endpoint_ways;
+use crate::run::steps::limiter_places;
 use frame::{ClassMap, Priority, TrafficClass};
 use units::Time;
 
@@ -16,113 +20,111 @@ fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
     if lowest { own | together & !paused } else { own }
 }
 
-impl Fabric {
-    /// The pauses of a port that are recorded from place `first` on have just ended: notes who stood there.
-    pub fn note_held(&mut self, port: PortIx, first: usize, now: Time) {
-        let ended = self.probes.pauses.as_ref().map_or(0, Vec::len);
-        if first >= ended {
-            return;
-        }
-        let mut paused = self.links.cold[port].control.priorities_in_force();
-        let records: Vec<PauseRecord> =
-            self.probes.pauses.iter().flat_map(|pauses| &pauses[first..]).copied().collect();
-        records.iter().for_each(|record| paused |= 1 << record.priority);
-        for record in records {
-            let Some(mut victims) = self.probes.victims.take() else { return };
-            let stopped = record.stopped();
-            let mut place = victims.places.remove(&stopped).unwrap_or_default();
-            self.look(&mut victims, &mut place.line, stopped, paused, record.end.min(now));
-            place.ended(record.start, &victims.present);
-            victims.places.insert(stopped, place);
-            self.probes.victims = Some(victims);
-        }
+/// The pauses of a port that are recorded from place `first` on have just ended: notes who stood there.
+pub fn note_held(here: &mut NodeView, port: PortIx, first: usize, now: Time) {
+    let ended = here.probes.pauses.as_ref().map_or(0, Vec::len);
+    if first >= ended {
+        return;
     }
+    let mut paused = here.links.cold[port].control.priorities_in_force();
+    let records: Vec<PauseRecord> =
+        here.probes.pauses.iter().flat_map(|pauses| &pauses[first..]).copied().collect();
+    records.iter().for_each(|record| paused |= 1 << record.priority);
+    for record in records {
+        let Some(mut victims) = here.probes.victims.take() else { return };
+        let stopped = record.stopped();
+        let mut place = victims.places.remove(&stopped).unwrap_or_default();
+        look(here, &mut victims, &mut place.line, stopped, paused, record.end.min(now));
+        place.ended(record.start, &victims.present);
+        victims.places.insert(stopped, place);
+        here.probes.victims = Some(victims);
+    }
+}
 
-    /// Notes who stands at a port that is still paused, as if its pauses had ended by `end`.
-    pub fn standing(&self, stopped: Stopped, end: Time) -> Vec<(u32, Time)> {
-        let Some(own) = &self.probes.victims else { return Vec::new() };
-        let mut victims = Victims::new(own.flows.clone());
-        let paused = self.links.cold[stopped.port].control.priorities_in_force();
-        self.look(&mut victims, &mut Line::default(), stopped, paused, end);
-        victims.present
-    }
+/// Notes who stands at a port that is still paused, as if its pauses had ended by `end`.
+pub fn standing(here: &NodeView, stopped: Stopped, end: Time) -> Vec<(u32, Time)> {
+    let Some(own) = &here.probes.victims else { return Vec::new() };
+    let mut victims = Victims::new(own.flows.clone());
+    let paused = here.links.cold[stopped.port].control.priorities_in_force();
+    look(here, &mut victims, &mut Line::default(), stopped, paused, end);
+    victims.present
+}
 
-    /// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
-    fn look(&self, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
-        let Stopped { port, priority, bypass } = stopped;
-        victims.begin();
-        let classes = self.links.ports[port].classes;
-        let class = classes.class(Priority(priority));
-        let queue = self.links.ports[port].queue(class);
-        if bypass {
-            return self.look_at_bypassed(victims, line, (port, class), queue, end);
-        }
-        let held_back = held_back_by(priority, paused, classes);
-        let is_held_back = |priority: Priority| held_back >> priority.0 & 1 != 0;
-        if let Some(list) = self.in_one_list(queue) {
-            let flows = victims.flows.clone();
-            line.advance(list, &self.buffers.pool, end, &flows, &mut victims.in_line);
-            for one in line.flows.iter().filter(|one| is_held_back(one.priority)) {
-                victims.stands(one.flow, one.since);
-            }
-        } else {
-            for one in
-                self.frames_for(queue).filter(|one| is_held_back(one.frame.priority) && one.since < end)
-            {
-                victims.stands(victims.flows[one.frame.path.at()], one.since);
-            }
-        }
-        let ready = self.links.nics[port].iter().flat_map(|nic| nic.line(class));
-        for (path, priority, since) in ready.filter_map(|entry| self.stands_for(entry)) {
-            if is_held_back(priority) && since < end {
-                victims.stands(victims.flows[path.at()], since);
-            }
-        }
-        victims.present.sort_unstable();
+/// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
+fn look(here: &NodeView, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
+    let Stopped { port, priority, bypass } = stopped;
+    victims.begin();
+    let classes = here.links.ports[port].classes;
+    let class = classes.class(Priority(priority));
+    let queue = here.links.ports[port].queue(class);
+    if bypass {
+        return look_at_bypassed(here, victims, line, (port, class), queue, end);
     }
+    let held_back = held_back_by(priority, paused, classes);
+    let is_held_back = |priority: Priority| held_back >> priority.0 & 1 != 0;
+    if let Some(list) = in_one_list(here, queue) {
+        let flows = victims.flows.clone();
+        line.advance(list, &here.buffers.pool, end, &flows, &mut victims.in_line);
+        for one in line.flows.iter().filter(|one| is_held_back(one.priority)) {
+            victims.stands(one.flow, one.since);
+        }
+    } else {
+        for one in
+            held::frames_for(here, queue).filter(|one| is_held_back(one.frame.priority()) && one.since < end)
+        {
+            victims.stands(victims.flows[one.frame.path.at()], one.since);
+        }
+    }
+    let ready = here.links.nics[port].iter().flat_map(|nic| nic.line(class));
+    for (path, priority, since) in ready.filter_map(|entry| limiter_places::stands_for(here, entry)) {
+        if is_held_back(priority) && since < end {
+            victims.stands(victims.flows[path.at()], since);
+        }
+    }
+    victims.present.sort_unstable();
+}
 
-    /// As `look`, of a wait of the bypass queues of a class.
-    fn look_at_bypassed(
-        &self,
-        victims: &mut Victims,
-        line: &mut Line,
-        (port, class): (PortIx, TrafficClass),
-        queue: QueueIx,
-        end: Time,
-    ) {
-        if let Some(found) = self.in_one_bypass(queue) {
-            let flows = victims.flows.clone();
-            line.advance(found, &self.buffers.pool, end, &flows, &mut victims.in_line);
-            line.flows.iter().for_each(|one| victims.stands(one.flow, one.since));
-        } else {
-            for one in self.bypassed_for(queue).filter(|one| one.since < end) {
-                victims.stands(victims.flows[one.frame.path.at()], one.since);
-            }
+/// As `look`, of a wait of the bypass queues of a class.
+fn look_at_bypassed(
+    here: &NodeView,
+    victims: &mut Victims,
+    line: &mut Line,
+    (port, class): (PortIx, TrafficClass),
+    queue: QueueIx,
+    end: Time,
+) {
+    if let Some(found) = in_one_bypass(here, queue) {
+        let flows = victims.flows.clone();
+        line.advance(found, &here.buffers.pool, end, &flows, &mut victims.in_line);
+        line.flows.iter().for_each(|one| victims.stands(one.flow, one.since));
+    } else {
+        for one in credit_waits::bypassed_for(here, queue).filter(|one| one.since < end) {
+            victims.stands(victims.flows[one.frame.path.at()], one.since);
         }
-        let ready = self.links.nics[port].iter().flat_map(|nic| nic.line(class));
-        for entry in ready.filter(|&entry| self.may_be_bypassed(entry)) {
-            if let Some((path, _, since)) = self.stands_for(entry).filter(|one| one.2 < end) {
-                victims.stands(victims.flows[path.at()], since);
-            }
+    }
+    let ready = here.links.nics[port].iter().flat_map(|nic| nic.line(class));
+    for entry in ready.filter(|&entry| endpoint_ways::may_be_bypassed(here, entry)) {
+        if let Some((path, _, since)) = limiter_places::stands_for(here, entry).filter(|one| one.2 < end) {
+            victims.stands(victims.flows[path.at()], since);
         }
-        victims.present.sort_unstable();
     }
+    victims.present.sort_unstable();
+}
 
-    /// The list that all frames for a queue stand in, if it is one, and how many they are.
-    fn in_one_list(&self, queue: QueueIx) -> Option<Found<'_>> {
-        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0]];
-        let [list] = self.buffers.lists(queue) else { return None };
-        let frames = self.buffers.queues[queue].occupancy.frames;
-        node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
-    }
+/// The list that all frames for a queue stand in, if it is one, and how many they are.
+fn in_one_list(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
+    let node = &here.nodes[here.node_of[here.links.place_of_queue(queue).0]];
+    let [list] = here.buffers.lists(queue) else { return None };
+    let frames = here.buffers.queues[queue].occupancy.frames;
+    node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
+}
 
-    /// As `in_one_list`, of those of its bypass queue.
-    fn in_one_bypass(&self, queue: QueueIx) -> Option<Found<'_>> {
-        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0]];
-        let (list, frames, left) = self.buffers.one_bypass(queue)?;
-        let found = Found { list, frames: frames.into(), left: Some(left) };
-        node.architecture.crossbar().is_none().then_some(found)
-    }
+/// As `in_one_list`, of those of its bypass queue.
+fn in_one_bypass(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
+    let node = &here.nodes[here.node_of[here.links.place_of_queue(queue).0]];
+    let (list, frames, left) = here.buffers.one_bypass(queue)?;
+    let found = Found { list, frames: frames.into(), left: Some(left) };
+    node.architecture.crossbar().is_none().then_some(found)
 }
 
 #[cfg(test)]
@@ -177,7 +179,7 @@ mod tests {
                 now += Time::from_ps(later);
                 match what {
                     0 | 1 => {
-                        let frame = Frame { path: PathId(flow), priority: Priority(priority), ..Frame::default() };
+                        let frame = Frame { path: PathId(flow), ..Frame::default() }.at(Priority(priority));
                         pool.push(&mut list, &frame, now, None);
                         frames += 1;
                     }
@@ -194,7 +196,7 @@ mod tests {
                         told.sort_unstable();
                         let mut all: BTreeMap<(u32, u8), Time> = BTreeMap::new();
                         for one in pool.iter(&list).filter(|one| one.since < now) {
-                            all.entry((one.frame.path.0, one.frame.priority.0)).or_insert(one.since.max(looked));
+                            all.entry((one.frame.path.0, one.frame.priority().0)).or_insert(one.since.max(looked));
                         }
                         let expected: Vec<_> = all.into_iter().map(|((flow, of), since)| (flow, of, since)).collect();
                         prop_assert_eq!(told, expected);

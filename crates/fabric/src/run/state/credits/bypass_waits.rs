@@ -43,7 +43,7 @@ impl CreditState {
     ) -> Option<Ended> {
         let (was, still) = (self.held >> class & 1 != 0, before && self.short >> class & 1 != 0);
         let began = self.waits[class].began;
-        let channel = lacks.map(|frame| self.spec.channels.class(frame.priority));
+        let channel = lacks.map(|frame| self.spec.channels.class(frame.priority()));
         let together = channel.map(|channel| self.spec.channels.numbers_of(channel));
         let of_class = self.classes.numbers_of(TrafficClass(class as u8));
         let wait = &mut self.bypass_waits.as_mut()?.0[class];

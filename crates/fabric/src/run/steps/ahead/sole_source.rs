@@ -12,65 +12,66 @@ use crate::run::state::ahead::MOST;
 use crate::run::state::ahead::sole_source::SoleGreedySource;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, SourceIx};
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::decision;
+use crate::run::steps::selection;
+use crate::run::steps::transmission;
 use frame::Frame;
 use units::Time;
 
-impl Fabric {
-    /// The port of a lone source chooses what to send next, and what after that. It is free, and not paused.
-    #[inline(never)]
-    pub fn decide_lone_ahead(
-        &mut self,
-        egress: PortIx,
-        lone: SoleGreedySource,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let source = &self.hosts.sources[lone.source].source;
-        let changes = source.next_wake().unwrap_or(Time::NEVER);
-        if changes <= now {
-            return self.send_next(egress, now, events);
-        }
-        let until = lone.undisturbed_until(events.start()).min(self.horizon).min(changes);
-        let port = &self.links.ports[egress];
-        let queue = port.waiting_queue();
-        let mut frame = self.buffers.leave(queue, now, true).frame;
-        assert!(
-            self.buffers.queues[queue].occupancy.frames == 0,
-            "of a lone source more than a frame waits: this is a fault of the simulator"
-        );
-        let (mut at, mut sent) = (now, 0);
-        let next = loop {
-            self.put_on_link(egress, frame, at, events);
-            self.links.passed.count(egress, &frame);
-            sent += 1;
-            let Some(next) = self.next_of_lone(lone.source, at) else { break None };
-            at = self.links.ports[egress].busy_until;
-            if at >= until || sent == u32::from(MOST) {
-                break Some(next);
-            }
-            self.buffers.queues[queue].pass(next.bytes, at - next.created);
-            frame = next;
-        };
-        events.count(sent - 1);
-        if let Some(next) = next {
-            self.buffers.enter(queue, &next, next.created, None, || PortIx::new(0));
-            self.arm(egress, at, events);
-        } else {
-            self.links.ports[egress].waiting = 0;
-        }
+/// The port of a lone source chooses what to send next, and what after that. It is free, and not paused.
+#[inline(never)]
+pub fn decide_lone_ahead(
+    here: &mut NodeView,
+    egress: PortIx,
+    lone: SoleGreedySource,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let source = &here.hosts.sources[lone.source].source;
+    let changes = source.next_wake().unwrap_or(Time::NEVER);
+    if changes <= now {
+        return selection::send_next(here, egress, now, events);
     }
+    let until = lone.undisturbed_until(events.start()).min(here.horizon).min(changes);
+    let port = &here.links.ports[egress];
+    let queue = port.waiting_queue();
+    let mut frame = here.buffers.leave(queue, now, true).frame;
+    assert!(
+        here.buffers.queues[queue].occupancy.frames == 0,
+        "of a lone source more than a frame waits: this is a fault of the simulator"
+    );
+    let (mut at, mut sent) = (now, 0);
+    let next = loop {
+        transmission::put_on_link(here, egress, frame, at, events);
+        here.links.passed.count(egress, &frame);
+        sent += 1;
+        let Some(next) = next_of_lone(here, lone.source, at) else { break None };
+        at = here.links.ports[egress].busy_until;
+        if at >= until || sent == u32::from(MOST) {
+            break Some(next);
+        }
+        here.buffers.queues[queue].pass(next.bytes, at - next.created);
+        frame = next;
+    };
+    events.count(sent - 1);
+    if let Some(next) = next {
+        here.buffers.enter(queue, &next, next.created, None, || egress);
+        decision::arm(here, egress, at, events);
+    } else {
+        here.links.ports[egress].waiting = 0;
+    }
+}
 
-    /// A frame of a lone source has left, and the next one comes to its NIC.
-    #[inline(always)]
-    fn next_of_lone(&mut self, source: SourceIx, now: Time) -> Option<Frame> {
-        let state = &mut self.hosts.sources[source];
-        let Some(made) = state.source.take_on() else {
-            state.in_nic = state.in_nic.saturating_sub(1);
-            return None;
-        };
-        state.count(made);
-        self.ledger.made += 1;
-        Some(state.frame(made, &self.routes, now).1)
-    }
+/// A frame of a lone source has left, and the next one comes to its NIC.
+#[inline(always)]
+fn next_of_lone(here: &mut NodeView, source: SourceIx, now: Time) -> Option<Frame> {
+    let state = &mut here.hosts.sources[source];
+    let Some(made) = state.source.take_on() else {
+        state.in_nic = state.in_nic.saturating_sub(1);
+        return None;
+    };
+    state.count(made);
+    here.ledger.made += 1;
+    Some(state.frame(made, &here.routes, now).1)
 }

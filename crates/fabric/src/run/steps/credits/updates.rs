@@ -8,230 +8,245 @@
 //! Both come to the same. An update that takes effect before a time was due a look-ahead earlier, so that whoever reads it
 //! finds all that had come free by then, and it tells nothing of what came free later: that has closed it.
 
+use crate::run::across::ahead;
 use crate::run::state::credits::updates::NEXT;
 use crate::run::state::event::{Event, EventQueue};
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::credit_waits;
+use crate::run::steps::credits;
+use crate::run::steps::credits::balance;
+use crate::run::steps::decision;
+use crate::run::steps::transmission;
 use flow_control::credit::Freed;
 use frame::Frame;
 use units::Time;
 
-impl Fabric {
-    /// A frame has left the room at the end of a link: its sender will be told, with an update that is due now as well.
-    #[inline(always)]
-    pub fn credits_free(&mut self, ingress: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
-        let at = self.free(ingress, frame, now, now);
-        if at != Time::NEVER {
-            self.update_later(ingress, at, events);
-        }
+/// A frame has left the room at the end of a link: its sender will be told, with an update that is due now as well.
+#[inline(always)]
+pub fn credits_free(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
+    let at = free(here, ingress, frame, now, now);
+    if at != Time::NEVER {
+        update_later(here, ingress, at, events);
     }
+}
 
-    /// As `credits_free`, after all updates that are due now, where no other frame can leave that room at the same time: an update that it
-    /// makes due need not wait for them.
-    #[inline(always)]
-    pub fn credits_free_last(&mut self, ingress: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
-        let at = self.free(ingress, frame, now + NEXT, now);
-        if at != Time::NEVER {
-            self.update_at_last(ingress, at, now, events);
-        }
+/// As `credits_free`, after all updates that are due now, where no other frame can leave that room at the same time: an update that it
+/// makes due need not wait for them.
+#[inline(always)]
+pub fn credits_free_last(
+    here: &mut NodeView,
+    ingress: PortIx,
+    frame: &Frame,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let at = free(here, ingress, frame, now + NEXT, now);
+    if at != Time::NEVER {
+        update_at_last(here, ingress, at, now, events);
     }
+}
 
-    #[inline(never)]
-    fn update_at_last(&mut self, port: PortIx, at: Time, now: Time, events: &mut EventQueue) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        if at == now && !credits.told.is_read && credits.updates_cost_nothing() {
-            self.send_update(port, now, now, events);
-        } else {
-            self.update_later(port, at, events);
-        }
+#[inline(never)]
+fn update_at_last(here: &mut NodeView, port: PortIx, at: Time, now: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    if at == now && !credits.told.is_read && credits.updates_cost_nothing() {
+        send_update(here, port, now, now, events);
+    } else {
+        update_later(here, port, at, events);
     }
+}
 
-    /// Room becomes free, after the updates that were due before a time; when an update is due, [`Time::NEVER`] if one will
-    /// be sent by then.
-    #[inline(always)]
-    fn free(&mut self, ingress: PortIx, frame: &Frame, told: Time, now: Time) -> Time {
-        if frame.route.is_tree() && !self.copies.leaves_room(ingress, frame.word) {
-            return Time::NEVER;
-        }
-        let Some(credits) = self.credits_mut(ingress) else { return Time::NEVER };
-        let (channel, need) = credits.need(frame);
-        if credits.told.is_read {
-            credits.tell(told);
-        }
-        let at = credits.receiver.free(&credits.spec, channel, need, now);
-        let known = at >= credits.update.due();
-        if credits.fills.is_some() {
-            self.note_room(ingress, channel, now);
-        }
-        if known { Time::NEVER } else { at }
+/// Room becomes free, after the updates that were due before a time; when an update is due, [`Time::NEVER`] if one will
+/// be sent by then.
+#[inline(always)]
+fn free(here: &mut NodeView, ingress: PortIx, frame: &Frame, told: Time, now: Time) -> Time {
+    if frame.route.is_tree() && !here.copies.leaves_room(ingress, frame.word) {
+        return Time::NEVER;
     }
-
-    #[inline(always)]
-    fn update_later(&mut self, port: PortIx, at: Time, events: &mut EventQueue) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        let (fresh, told) = (credits.update.arm(at), &credits.told);
-        if !told.is_read {
-            if fresh {
-                events.push(Event::update_due(at, port));
-            }
-        } else if told.awaited {
-            let at = at + credits.takes;
-            self.peer_looks_at(port, at, events);
-        }
+    let Some(credits) = balance::credits_mut(here, ingress) else { return Time::NEVER };
+    let (channel, need) = credits.need(frame);
+    if credits.told.is_read {
+        credits.tell(told);
     }
-
-    /// A port looks then whether the other end of its link has told of credits, if it does not look before.
-    #[inline(never)]
-    fn look_at(&mut self, port: PortIx, at: Time, events: &mut EventQueue) {
-        if self.credits_mut(port).is_some_and(|credits| credits.looks_at(at)) {
-            events.push(Event::look_for_credits(at, port));
-        }
+    let at = credits.receiver.free(&credits.spec, channel, need, now);
+    let known = at >= credits.update.due();
+    if credits.fills.is_some() {
+        credit_waits::note_room(here, ingress, channel, now);
     }
+    if known { Time::NEVER } else { at }
+}
 
-    /// A frame of a port lacks credits: when does it look again?
-    #[inline(never)]
-    pub fn await_update(&mut self, port: PortIx, events: &mut EventQueue) {
-        let Some(other) = self.credits_across(port) else { return };
-        other.told.awaited = true;
-        let at = other.next_effect();
-        if at != Time::NEVER {
-            self.look_at(port, at, events);
+#[inline(always)]
+fn update_later(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    let (fresh, told) = (credits.update.arm(at), &credits.told);
+    if !told.is_read {
+        if fresh {
+            events.push(Event::update_due(at, port));
         }
+    } else if told.awaited {
+        let at = at + credits.takes;
+        ahead::peer_looks_at(here, port, at, events);
     }
+}
 
-    /// Reads what has taken effect; false: nothing has. What does so now comes before all else but decisions.
-    #[inline(never)]
-    pub fn read_updates(&mut self, port: PortIx, now: Time) -> bool {
-        let before = if self.deciding { now } else { now + NEXT };
-        let mut any = false;
-        while let Some(freed) = self.credits_across(port).and_then(|other| other.next_told(before)) {
-            any = true;
-            let Some(credits) = self.credits_mut(port) else { break };
-            if let Err(why) = credits.sender.learn(freed) {
-                self.overdraft(self.numbering.port(port), why, now);
-            }
-        }
-        any
+/// A port looks then whether the other end of its link has told of credits, if it does not look before.
+#[inline(never)]
+fn look_at(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
+    if balance::credits_mut(here, port).is_some_and(|credits| credits.looks_at(at)) {
+        events.push(Event::look_for_credits(at, port));
     }
+}
 
-    /// The time of an update has come.
-    pub fn update_due(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        if !credits.update.fires(now) || !credits.receiver.owes() {
-            return;
-        }
-        if credits.spec.update_bytes == 0 {
-            return self.send_update(port, now, now, events);
-        }
-        self.links.ports[port].features.set(PortFeatures::PAUSE_WAITING, true);
-        self.try_transmit(port, now, events);
+/// A frame of a port lacks credits: when does it look again?
+#[inline(never)]
+pub fn await_update(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
+    let Some(other) = ahead::credits_across(here, port) else { return };
+    other.told.awaited = true;
+    let at = other.next_effect();
+    if at != Time::NEVER {
+        look_at(here, port, at, events);
     }
+}
 
-    /// Puts an update that takes time on the link; the transmitter is free.
-    pub fn transmit_update(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let Some(credits) = self.credits_mut(egress) else { return };
-        let bytes = u64::from(credits.spec.update_bytes);
-        self.links.cold[egress].counts.update_bytes += bytes;
-        let port = &mut self.links.ports[egress];
-        port.features.set(PortFeatures::PAUSE_WAITING, false);
-        if port.busy_until < now {
-            port.clock.restart();
-        }
-        port.busy_until = now + port.clock.advance(bytes);
-        let ends = port.busy_until;
-        self.send_update(egress, now, ends, events);
-    }
-
-    /// The frame whose transmission has just begun carries an update.
-    #[inline(never)]
-    pub fn send_along(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
-        let Some(credits) = self.credits_mut(egress) else { return };
-        let bytes = u64::from(credits.spec.piggyback.unwrap_or_default());
-        self.links.cold[egress].counts.update_bytes += bytes;
-        let port = &mut self.links.ports[egress];
-        port.busy_until += port.clock.advance(bytes);
-        let ends = port.busy_until;
-        // One that waits is not needed any more.
-        port.features.set(PortFeatures::PAUSE_WAITING, false);
-        self.send_update(egress, now, ends, events);
-        if let Some(credits) = self.credits_mut(egress) {
-            credits.left = credits.left.max(ends);
-        }
-    }
-
-    /// An update leaves, the last bit of it at `ends`.
-    fn send_update(&mut self, port: PortIx, now: Time, ends: Time, events: &mut EventQueue) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        // None overtakes the one that a frame carries, nor another that had to wait for that.
-        let mut leaves = ends;
-        if credits.left > Time::ZERO {
-            leaves = ends.max(credits.left + NEXT);
-            credits.left = leaves;
-        }
-        let (freed, at) = (credits.receiver.update(now), leaves + credits.takes);
-        credits.update.cancel();
-        let rest = credits.receiver.owes();
-        if self.links.ports[port].features.has(PortFeatures::FAULTED) && self.pause_is_lost(port, now, at) {
-            self.links.cold[port].counts.pauses_lost += 1;
-        } else {
-            let peer = self.links.ports[port].arrives_as.peer();
-            events.send(Event::update(at, peer, freed), || self.links.neighbours[port]);
-        }
-        if rest {
-            self.update_later(port, ends.max(now + NEXT), events);
-        }
-    }
-
-    /// An update takes effect.
-    #[inline(never)]
-    pub fn receive_credits(&mut self, port: PortIx, freed: Freed, now: Time, events: &mut EventQueue) {
-        let Some(credits) = self.credits_mut(port) else { return };
+/// Reads what has taken effect; false: nothing has. What does so now comes before all else but decisions.
+#[inline(never)]
+pub fn read_updates(here: &mut NodeView, port: PortIx, now: Time) -> bool {
+    let before = if here.deciding { now } else { now + NEXT };
+    let mut any = false;
+    while let Some(freed) = ahead::credits_across(here, port).and_then(|other| other.next_told(before)) {
+        any = true;
+        let Some(credits) = balance::credits_mut(here, port) else { break };
         if let Err(why) = credits.sender.learn(freed) {
-            return self.overdraft(self.numbering.port(port), why, now);
-        }
-        self.help_those_who_lack(port, now, events);
-    }
-
-    /// An update that is read may take effect.
-    #[inline(never)]
-    pub fn look_for_credits(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
-        if self.credits_mut(port).is_some_and(|credits| credits.told.look.fires(now)) {
-            self.read_updates(port, now);
-            self.help_those_who_lack(port, now, events);
-            self.look_again(port, events);
+            let number = here.numbering.port(port);
+            balance::overdraft(here, number, why, now);
         }
     }
+    any
+}
 
-    /// There may be more credits for those who lack some.
-    #[inline(always)]
-    fn help_those_who_lack(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
-        let credits = self.links.cold[port].control.credits();
-        let (lacking, held) =
-            credits.map_or((0, 0), |credits| (credits.short, credits.held & !credits.short));
-        if lacking | held == 0 {
-            return;
-        }
-        // One that was bypassed may go now, before what is next.
-        self.look_at_heads(port, lacking | held, now, events);
-        if lacking == 0 {
-            return;
-        }
-        let state = &self.links.ports[port];
-        if state.waiting & !state.stopped != 0 {
-            self.try_transmit(port, now, events);
-        }
+/// The time of an update has come.
+pub fn update_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    if !credits.update.fires(now) || !credits.receiver.owes() {
+        return;
     }
+    if credits.spec.update_bytes == 0 {
+        return send_update(here, port, now, now, events);
+    }
+    here.links.ports[port].features.set(PortFeatures::PAUSE_WAITING, true);
+    decision::try_transmit(here, port, now, events);
+}
 
-    /// A port looks once more if a frame still lacks credits; else the other end need not care.
-    #[inline(always)]
-    fn look_again(&mut self, port: PortIx, events: &mut EventQueue) {
-        let credits = self.links.cold[port].control.credits();
-        if credits.is_some_and(|credits| credits.short | credits.held != 0) {
-            return self.await_update(port, events);
-        }
-        if let Some(other) = self.credits_across(port) {
-            other.told.awaited = false;
-        }
+/// Puts an update that takes time on the link; the transmitter is free.
+pub fn transmit_update(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, egress) else { return };
+    let bytes = u64::from(credits.spec.update_bytes);
+    here.links.cold[egress].counts.update_bytes += bytes;
+    let port = &mut here.links.ports[egress];
+    port.features.set(PortFeatures::PAUSE_WAITING, false);
+    if port.busy_until < now {
+        port.clock.restart();
+    }
+    port.busy_until = now + port.clock.advance(bytes);
+    let ends = port.busy_until;
+    send_update(here, egress, now, ends, events);
+}
+
+/// The frame whose transmission has just begun carries an update.
+#[inline(never)]
+pub fn send_along(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, egress) else { return };
+    let bytes = u64::from(credits.spec.piggyback.unwrap_or_default());
+    here.links.cold[egress].counts.update_bytes += bytes;
+    let port = &mut here.links.ports[egress];
+    port.busy_until += port.clock.advance(bytes);
+    let ends = port.busy_until;
+    // One that waits is not needed any more.
+    port.features.set(PortFeatures::PAUSE_WAITING, false);
+    send_update(here, egress, now, ends, events);
+    if let Some(credits) = balance::credits_mut(here, egress) {
+        credits.left = credits.left.max(ends);
+    }
+}
+
+/// An update leaves, the last bit of it at `ends`.
+fn send_update(here: &mut NodeView, port: PortIx, now: Time, ends: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    // None overtakes the one that a frame carries, nor another that had to wait for that.
+    let mut leaves = ends;
+    if credits.left > Time::ZERO {
+        leaves = ends.max(credits.left + NEXT);
+        credits.left = leaves;
+    }
+    let (freed, at) = (credits.receiver.update(now), leaves + credits.takes);
+    credits.update.cancel();
+    let rest = credits.receiver.owes();
+    if here.links.ports[port].features.has(PortFeatures::FAULTED)
+        && transmission::pause_is_lost(here, port, now, at)
+    {
+        here.links.cold[port].counts.pauses_lost += 1;
+    } else {
+        let peer = here.links.ports[port].arrives_as.peer();
+        events.send(Event::update(at, peer, freed), || here.links.neighbours[port]);
+    }
+    if rest {
+        update_later(here, port, ends.max(now + NEXT), events);
+    }
+}
+
+/// An update takes effect.
+#[inline(never)]
+pub fn receive_credits(here: &mut NodeView, port: PortIx, freed: Freed, now: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    if let Err(why) = credits.sender.learn(freed) {
+        {
+            let number = here.numbering.port(port);
+            balance::overdraft(here, number, why, now)
+        };
+    }
+    help_those_who_lack(here, port, now, events);
+}
+
+/// An update that is read may take effect.
+#[inline(never)]
+pub fn look_for_credits(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
+    if balance::credits_mut(here, port).is_some_and(|credits| credits.told.look.fires(now)) {
+        read_updates(here, port, now);
+        help_those_who_lack(here, port, now, events);
+        look_again(here, port, events);
+    }
+}
+
+/// There may be more credits for those who lack some.
+#[inline(always)]
+fn help_those_who_lack(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
+    let credits = here.links.cold[port].control.credits();
+    let (lacking, held) = credits.map_or((0, 0), |credits| (credits.short, credits.held & !credits.short));
+    if lacking | held == 0 {
+        return;
+    }
+    // One that was bypassed may go now, before what is next.
+    credits::look_at_heads(here, port, lacking | held, now, events);
+    if lacking == 0 {
+        return;
+    }
+    let state = &here.links.ports[port];
+    if state.waiting & !state.stopped != 0 {
+        decision::try_transmit(here, port, now, events);
+    }
+}
+
+/// A port looks once more if a frame still lacks credits; else the other end need not care.
+#[inline(always)]
+fn look_again(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
+    let credits = here.links.cold[port].control.credits();
+    if credits.is_some_and(|credits| credits.short | credits.held != 0) {
+        return await_update(here, port, events);
+    }
+    if let Some(other) = ahead::credits_across(here, port) {
+        other.told.awaited = false;
     }
 }

@@ -1,0 +1,321 @@
+//! What an event needs is fetched before it runs, in large fabrics.
+//!
+//! What a frame or a decision touches lies in a chain: the event names a port, the port a queue, the queue its first frame, and
+//! that tells the bin of the histogram that its wait belongs to. Each step here looks at what the step before has fetched, and
+//! fetches what that leads to; the engine takes it some events later (`engine::World::fetch`). Nothing changes by it, and a
+//! guess may be wrong: until the event runs, others come to the same port.
+
+use crate::run::fabric::Fabric;
+use crate::run::state::event::{Event, Kind};
+use crate::run::state::hosts::Receiver;
+use crate::run::state::index::{EndpointIx, PlaceIx, PortIx};
+use crate::run::state::nic::InLine;
+use crate::run::state::port::{Port, PortFeatures};
+use crate::run::steps::endpoint_ways;
+use frame::{Frame, Heading, PathId, Priority};
+use memory::{fetch, fetch_all, fetch_all_at, fetch_at};
+use units::Time;
+
+/// A fabric is large if its tables take more bytes than caches have: then memory is far, and fetched ahead.
+/// Tests have small ones.
+const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
+
+/// In place of an egress port: the frame has come to its end.
+const END: u32 = u32::MAX;
+
+/// Whether it is worth it: by the tables that grow with ports, flows and connections.
+pub fn is_large(here: &Fabric) -> bool {
+    let ports =
+        size_of_val(here.links.ports.all(here.whole())) + size_of_val(here.links.cold.all(here.whole()));
+    let hosts = size_of_val(here.hosts.sources.all(here.whole()))
+        + size_of_val(here.hosts.endpoints.all(here.whole()));
+    let receivers = size_of_val(&*here.hosts.receivers);
+    ports + size_of_val(here.buffers.queues.all(here.whole())) + hosts + receivers > LARGE
+}
+
+/// A step of what is fetched for an event.
+#[inline(always)]
+pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
+    if event.is(Kind::Frame) || event.is(Kind::Head) {
+        fetch_for_frame(here, step, event, found)
+    } else if event.is_decision() {
+        fetch_for_decision(here, step, event.port(here.whole()), event.time);
+        0
+    } else if event.is(Kind::Source) {
+        fetch_for_source(here, step, event.place(here.whole()), event.time);
+        0
+    } else if event.is(Kind::Timeout) {
+        let first = here.links.len() + here.hosts.sources.len();
+        if let Some(state) =
+            here.hosts.endpoints.all(here.whole()).get(event.place(here.whole()).at().wrapping_sub(first))
+        {
+            match step {
+                0 => fetch(&state.wakes_at),
+                // Not if another call has overtaken this one.
+                2 if state.wakes_at == { event.time } => fetch_all(state),
+                _ => {}
+            }
+        }
+        0
+    } else {
+        0
+    }
+}
+
+/// Where it goes; the port there, or its receiver; what waits at that port.
+#[inline(always)]
+fn fetch_for_frame(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
+    let frame = event.frame();
+    match (step, found) {
+        (0, _) => {
+            let hop = match frame.route.heading() {
+                Heading::Forward(hop) => hop,
+                Heading::Backward(hops) => hops.wrapping_sub(1),
+                Heading::Destination(_) | Heading::Tree(_) => return 0,
+            };
+            fetch_at(&here.routes.hops, hop as usize);
+            if let Some(ingress) = here.ingress.get(event.port(here.whole())) {
+                fetch(&ingress.levels);
+                fetch_at(&ingress.counters, frame.priority().at());
+            }
+            0
+        }
+        (1, _) => {
+            let egress = leaves_through(here, &frame);
+            if egress == END {
+                fetch_at(&here.hosts.receiver_of_path, frame.path.at());
+                fetch_at(&here.hosts.endpoints_of_path, frame.path.at());
+            } else {
+                fetch_at(here.links.ports.all(here.whole()), egress as usize);
+            }
+            egress
+        }
+        (2, END) => {
+            fetch_receiver(here, frame.path);
+            if let Some(ends) = here.hosts.endpoints_of_path.get(frame.path.at()) {
+                fetch_endpoint(here, ends[usize::from(endpoint_ways::goes_to_far_end(here, &frame))]);
+            }
+            END
+        }
+        (3, END) => {
+            fetch_latency(here, &frame, event.time);
+            END
+        }
+        (2, egress) => {
+            fetch_queue_for(here, PortIx::of(egress, here.whole()), frame.priority(), event.time);
+            if leads_to_receiver(here, PortIx::of(egress, here.whole())) {
+                fetch_at(&here.hosts.receiver_of_path, frame.path.at());
+            }
+            egress
+        }
+        (3, egress) => {
+            fetch_waiting(here, PortIx::of(egress, here.whole()), &frame);
+            egress
+        }
+        (4, egress) if egress != END => {
+            fetch_waits(here, PortIx::of(egress, here.whole()), &frame, event.time);
+            egress
+        }
+        (_, found) => found,
+    }
+}
+
+/// The port that a frame leaves through, or [`END`].
+#[inline(always)]
+fn leaves_through(here: &Fabric, frame: &Frame) -> u32 {
+    match frame.route.heading() {
+        Heading::Forward(hop) => here.routes.egress(hop).map_or(END, PortIx::number),
+        Heading::Backward(hops) => here.routes.step_back(hops).map_or(END, |(egress, _)| egress.number()),
+        Heading::Destination(_) | Heading::Tree(_) => END,
+    }
+}
+
+/// Who counts the frames of a path, if it ends in this part.
+#[inline(always)]
+fn receiver_at(here: &Fabric, path: PathId) -> Option<&Receiver> {
+    let receiver = here.hosts.receiver_of_path.get(path.at()).copied().flatten()?;
+    here.hosts.receivers.get(receiver)
+}
+#[inline(always)]
+fn fetch_receiver(here: &Fabric, path: PathId) {
+    if let Some(receiver) = receiver_at(here, path) {
+        fetch_all(receiver);
+    }
+}
+
+/// The bin of a frame that arrives then.
+#[inline(always)]
+fn fetch_latency(here: &Fabric, frame: &Frame, arrives: Time) {
+    if let Some(receiver) = receiver_at(here, frame.path) {
+        receiver.latency.fetch(arrives.saturating_sub(frame.created));
+    }
+}
+
+/// The queue of a frame at a port, and what counts what passes there.
+#[inline(always)]
+fn fetch_queue_for(here: &Fabric, egress: PortIx, priority: Priority, now: Time) {
+    let Some(port) = here.links.ports.get(egress) else { return };
+    fetch(here.links.passed.of(egress, priority.at()));
+    let queue = port.queue(port.classes.class(priority));
+    if port.waiting != 0 || port.busy_until > now {
+        fetch_all_at(here.buffers.queues.all(here.whole()), queue.at());
+    }
+}
+
+/// Whether what leaves through a port is counted at once where it will come to.
+#[inline(always)]
+fn leads_to_receiver(here: &Fabric, egress: PortIx) -> bool {
+    here.links.ports.get(egress).is_some_and(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
+}
+
+/// What waits in that queue: the last frame, behind which this one comes, and, where frames are sent ahead, the first one, which
+/// may have left.
+#[inline(always)]
+fn fetch_waiting(here: &Fabric, egress: PortIx, frame: &Frame) {
+    let Some(port) = here.links.ports.get(egress) else { return };
+    let queue = port.queue(port.classes.class(frame.priority()));
+    if port.waiting != 0
+        && let Some(queue) = here.buffers.queues.get(queue)
+    {
+        here.buffers.pool.fetch_last(&queue.list);
+        if port.features.has(PortFeatures::AHEAD) {
+            here.buffers.pool.fetch_first(&queue.list);
+        }
+    }
+    if port.features.has(PortFeatures::COUNTED_AHEAD) {
+        fetch_receiver(here, frame.path);
+    }
+}
+
+/// The bin of the first frame that waits there, and that of the frame at its receiver.
+#[inline(always)]
+fn fetch_waits(here: &Fabric, egress: PortIx, frame: &Frame, now: Time) {
+    let Some(port) = here.links.ports.get(egress) else { return };
+    if port.waiting != 0 && port.features.has(PortFeatures::AHEAD) {
+        fetch_first_wait(here, port, now);
+    }
+    if port.features.has(PortFeatures::COUNTED_AHEAD) {
+        let bytes = u64::from(frame.bytes) + u64::from(port.timing.overhead());
+        let takes = port.clock.span_floor(bytes) + port.timing.arrives_after();
+        let arrives = now.max(port.busy_until).saturating_add(takes);
+        fetch_latency(here, frame, arrives);
+    }
+}
+
+/// The bin of the first frame that waits at a port, the frame behind it, and where that one came in.
+#[inline(always)]
+fn fetch_first_wait(here: &Fabric, port: &Port, now: Time) -> Option<Frame> {
+    let queue = here.buffers.queues.all(here.whole()).get(first_queue(port))?;
+    let first = here.buffers.pool.get(queue.list.head()?);
+    let leaves = if first.leaves == Time::NEVER { now } else { first.leaves };
+    queue.waits.fetch(leaves.saturating_sub(first.since));
+    here.buffers.pool.fetch_second(first);
+    if let Some(ingress) = first.across {
+        fetch_at(here.ingress.all(here.whole()), ingress.at());
+    }
+    Some(first.frame)
+}
+
+/// The port that decides; its queue; the frame that leaves; where its wait and the frame itself are counted. At a NIC also who
+/// is next in line.
+#[inline(always)]
+fn fetch_for_decision(here: &Fabric, step: usize, egress: PortIx, now: Time) {
+    let Some(port) = here.links.ports.get(egress) else { return };
+    if step == 0 {
+        return fetch(port);
+    }
+    if port.waiting == 0 {
+        return;
+    }
+    if port.features.has(PortFeatures::FEEDS) {
+        fetch_line(here, step, egress, first_class(port));
+    }
+    match step {
+        1 => fetch_all_at(here.buffers.queues.all(here.whole()), first_queue(port)),
+        2 => {
+            if let Some(queue) = here.buffers.queues.all(here.whole()).get(first_queue(port)) {
+                here.buffers.pool.fetch_first(&queue.list);
+            }
+        }
+        3 => {
+            if let Some(frame) = fetch_first_wait(here, port, now) {
+                fetch(here.links.passed.of(egress, frame.priority().at()));
+                fetch_at(&here.hosts.receiver_of_path, frame.path.at());
+                if let Some(hop) = frame.route.next_hop() {
+                    fetch_at(&here.routes.hops, hop as usize);
+                }
+            }
+        }
+        _ if port.features.has(PortFeatures::COUNTED_AHEAD) => {
+            let queue = here.buffers.queues.all(here.whole()).get(first_queue(port));
+            if let Some(first) = queue.and_then(|queue| queue.list.head()) {
+                let path = here.buffers.pool.get(first).frame.path;
+                fetch_receiver(here, path);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The NIC; what it knows of a class; the number of the first endpoint in line; the endpoint.
+#[inline(never)]
+fn fetch_line(here: &Fabric, step: usize, egress: PortIx, class: usize) {
+    if step == 1 {
+        fetch(&here.links.cold[egress].sole_source);
+        return fetch_at(here.links.nics.all(here.whole()), egress.at());
+    }
+    let Some(Some(nic)) = here.links.nics.get(egress) else { return };
+    match step {
+        2 => nic.fetch_class(class),
+        3 => nic.fetch_line(class),
+        _ => fetch_endpoint(here, nic.first_in_line(class).and_then(InLine::endpoint)),
+    }
+}
+
+/// The source; where its path begins, and who receives; the port there, and what waits at it. Of several paths it is the
+/// first.
+#[inline(always)]
+fn fetch_for_source(here: &Fabric, step: usize, place: PlaceIx, now: Time) {
+    let source = place.at().wrapping_sub(here.links.len());
+    let Some(state) = here.hosts.sources.all(here.whole()).get(source) else { return };
+    let path = PathId(state.first_path);
+    match step {
+        0 => fetch_all(state),
+        1 => {
+            fetch_at(&here.routes.path_start, path.at());
+            fetch_at(&here.hosts.receiver_of_path, path.at());
+        }
+        2 => {
+            fetch_at(&here.routes.hops, here.routes.path_start[path.at()] as usize);
+            fetch_receiver(here, path);
+        }
+        3 => {
+            fetch_at(here.links.ports.all(here.whole()), here.routes.first_port(path.0).at());
+            if let Some(receiver) = receiver_at(here, path) {
+                receiver.latency.fetch_min();
+            }
+        }
+        _ => {
+            let first = here.routes.first_port(path.0);
+            fetch_queue_for(here, first, state.priority, now);
+        }
+    }
+}
+
+/// The highest class of a port with frames waiting, which goes first where nobody is asked.
+#[inline(always)]
+fn first_class(port: &Port) -> usize {
+    (u32::BITS - 1).wrapping_sub(port.waiting.leading_zeros()) as usize
+}
+
+#[inline(always)]
+fn first_queue(port: &Port) -> usize {
+    port.first_queue.at().wrapping_add(first_class(port))
+}
+
+#[inline(always)]
+fn fetch_endpoint(here: &Fabric, nth: Option<EndpointIx>) {
+    if let Some(nth) = nth {
+        fetch_all_at(here.hosts.endpoints.all(here.whole()), nth.at());
+    }
+}

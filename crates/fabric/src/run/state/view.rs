@@ -1,0 +1,132 @@
+//! The node at which an event runs, as steps see it.
+
+use crate::run::state::buffers::Buffers;
+use crate::run::state::copies::Copies;
+use crate::run::state::deferred::DeferredSteps;
+use crate::run::state::faults::Faults;
+use crate::run::state::headers::Headers;
+use crate::run::state::hosts::Hosts;
+use crate::run::state::index::{EndpointIx, NodeIx, PauseSenderIx, PlaceIx, PortIx, SourceIx};
+use crate::run::state::ingress::IngressPort;
+use crate::run::state::ledger::Ledger;
+use crate::run::state::links::Links;
+use crate::run::state::node::{Node, NodeOf};
+use crate::run::state::numbering::Numbering;
+use crate::run::state::own::NodeLocal;
+use crate::run::state::pause_sender::PauseSender;
+use crate::run::state::probes::Probes;
+use crate::run::state::route_table::RouteTable;
+use crate::run::state::telemetry::PortTelemetry;
+use frame::{Occupancy, Priority, TrafficClass};
+use queueing::Refusal;
+use units::{Amount, Time};
+
+/// What a step can reach: the state of the node whose event runs. Each of its parts is a file of its own and keeps its own invariants.
+#[derive(Debug)]
+pub(crate) struct NodeView {
+    /// Where its numbers begin in those of the whole.
+    pub numbering: Numbering,
+    /// Node of each place: ports, then sources, then endpoints, then rate limiters.
+    pub node_of: NodeOf,
+    /// Hosts and switches.
+    pub nodes: NodeLocal<NodeIx, Node>,
+    /// Those parts of them that send pauses.
+    pub pause_senders: NodeLocal<PauseSenderIx, PauseSender>,
+    /// Transmitters and the links behind them.
+    pub links: Links,
+    /// What waits.
+    pub buffers: Buffers,
+    /// By port, what came in through it and waits; empty if no node counts that.
+    pub ingress: NodeLocal<PortIx, IngressPort>,
+    /// What wide frames carry.
+    pub headers: Headers,
+    /// By port, what it tells packets that ask; empty if none does.
+    pub telemetry: NodeLocal<PortIx, PortTelemetry>,
+    /// Where frames go.
+    pub routes: RouteTable,
+    /// Who sends and receives them.
+    pub hosts: Hosts,
+    /// What goes wrong, and when.
+    pub faults: Faults,
+    /// What is known of frames for several receivers.
+    pub copies: Copies,
+    /// Frames made, copied, delivered and lost.
+    pub ledger: Ledger,
+    /// What is observed.
+    pub probes: Probes,
+    /// When the run comes back: nobody looks before, so that some things may be done ahead of their time.
+    pub horizon: Time,
+    /// A decision is handled: what takes effect now has not done so yet.
+    pub deciding: bool,
+    /// Steps to be run before the event ends; empty between events.
+    pub deferred: DeferredSteps,
+}
+
+impl NodeView {
+    /// The number of a place in the whole fabric.
+    pub fn number_of_place(&self, place: PlaceIx) -> u32 {
+        if place.at() < self.links.len() {
+            return self.numbering.port(place.port());
+        }
+        match self.hosts.sources.get(self.source_at(place)) {
+            Some(state) => self.numbering.source(state.flow),
+            None => self.numbering.endpoint(self.hosts.endpoints[self.endpoint_at(place)].number),
+        }
+    }
+
+    /// The source of a place, and the place of a source.
+    #[inline(always)]
+    pub fn source_at(&self, place: PlaceIx) -> SourceIx {
+        SourceIx::new(place.number() - self.links.len() as u32)
+    }
+
+    #[inline(always)]
+    pub fn place_of_source(&self, source: SourceIx) -> PlaceIx {
+        PlaceIx::new(self.links.len() as u32 + source.number())
+    }
+
+    /// The endpoint of a place, and the place of an endpoint.
+    #[inline(always)]
+    pub fn endpoint_at(&self, place: PlaceIx) -> EndpointIx {
+        EndpointIx::new(place.number() - (self.links.len() + self.hosts.sources.len()) as u32)
+    }
+
+    #[inline(always)]
+    pub fn place_of_endpoint(&self, endpoint: EndpointIx) -> PlaceIx {
+        PlaceIx::new((self.links.len() + self.hosts.sources.len()) as u32 + endpoint.number())
+    }
+
+    /// The part that sends pauses at the node of a port.
+    pub fn pause_sender_of(&self, port: PortIx) -> Option<&PauseSender> {
+        self.nodes[self.node_of[port]].pause_sender.map(|at| &self.pause_senders[at])
+    }
+
+    /// The ports of the node that this is a port of.
+    pub fn ports_beside(&self, port: PortIx) -> impl Iterator<Item = PortIx> + Clone + use<> {
+        let node = self.node_of[port];
+        let first = self.nodes[node].first_port;
+        let behind = (first.number()..self.links.len() as u32).map(PortIx::new);
+        let own = behind.take_while(|&port| self.node_of[port] == node).count() as u32;
+        (0..own).map(move |nth| first.plus(nth))
+    }
+
+    /// What a receive buffer holds of a priority, and its limit.
+    pub fn received_so_far(&self, port: PortIx, priority: Priority) -> (Occupancy, Option<Amount>) {
+        let receiving = self.hosts.receiving.get(port).and_then(Option::as_deref);
+        receiving.map_or_else(Default::default, |receiving| {
+            (receiving.occupancy[receiving.group(priority)], receiving.buffer.map(Amount::Bytes))
+        })
+    }
+
+    /// What waits within a limit, where a frame of this class and port would; counted where that limit is set.
+    #[inline]
+    pub fn waits_within(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
+        let memory = || self.nodes[self.node_of[egress]].memory();
+        match limit {
+            Refusal::Queue => self.buffers.queues[self.links.ports[egress].queue(class)].occupancy,
+            Refusal::Port => self.links.cold[egress].occupancy,
+            Refusal::Class => memory().by_class[class.at()],
+            Refusal::Total => memory().total,
+        }
+    }
+}
