@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from penstock.cli import main
+from penstock.cli.mechanism import KINDS, STEPS, Example
 from penstock.studies.reproduce import Study, reproduce
 
 ROOT = Path(__file__).parents[2]
@@ -20,77 +21,8 @@ EXAMPLES = ROOT / "tests/house/mechanism"
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 OWN_VERSION = re.compile(r'(?<=\nversion = ")[\d.]+(?="\n(?!source))')
 """Of the workspace in its manifest, and of its packages in the lock file."""
-STEPS = re.compile(r"^   ```rust\n(?P<text>.*?)^   ```$", re.MULTILINE | re.DOTALL)
 
-
-@dataclass(frozen=True)
-class Example:
-    """One more of a kind: its section, its name, the list that it is added to, and the file of that."""
-
-    section: str
-    file: str
-    registry: str
-    home: str
-    more: tuple[str, ...] = ()
-    """Further lists, whose entries stand above that of the registry, as many lines each."""
-
-    @property
-    def crate(self) -> str:
-        """The crate that it is added to."""
-        return self.home.split("/")[1]
-
-    @property
-    def path(self) -> str:
-        """Its file, beside the list or in the folder of the list's name."""
-        folder = (
-            self.home.removesuffix("/lib.rs")
-            if self.home.endswith("/lib.rs")
-            else self.home.removesuffix(".rs")
-        )
-        return f"{folder}/{self.file}.rs"
-
-    def steps(self) -> tuple[str, list[str]]:
-        """What the section shows of the file, if it does, and the lines that it says to add to the list."""
-        section = CONTRIBUTING.partition(f"\n## {self.section}\n")[2].partition("\n## ")[0]
-        *shown, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
-        return "".join(shown), lines.splitlines()
-
-    def with_entry(self, text: str) -> str:
-        """The text of `home` with the module, and an entry at the end of each list."""
-        lines = self.steps()[1]
-        assert lines[0] == f"mod {self.file};"
-        entries = [line for line in lines if not line.startswith(("mod ", "use ", "pub use "))]
-        module = "\n".join(line for line in lines if line not in entries)
-        text = re.sub(r"^(pub )?mod ", rf"{module}\n\g<0>", text, count=1, flags=re.MULTILINE)
-        lists = [*self.more, self.registry]
-        size = len(entries) // len(lists)
-        for number, registry in enumerate(lists):
-            text = _added(text, registry, entries[number * size : (number + 1) * size])
-        return text
-
-
-def _added(text: str, registry: str, entry: list[str]) -> str:
-    """The text with these lines at the end of the list."""
-    head, name, listed = text.rpartition(f"\n{registry}! {{\n")
-    assert name, f"{registry}! is elsewhere"
-    end = re.search(r"^(    \}\n)?\}\n", listed, re.MULTILINE)
-    assert end
-    added = "".join(f"    {line}\n" for line in entry)
-    return head + name + listed[: end.start()] + added + listed[end.start() :]
-
-
-ADDED = [
-    Example("A scheduler", "turns", "schedulers", "crates/scheduling/src/lib.rs"),
-    Example("A queue manager", "nth", "queue_managers", "crates/queueing/src/lib.rs"),
-    Example("A flow control", "stop_go", "flow_controls", "crates/flow_control/src/lib.rs"),
-    Example("A congestion control", "halving", "controllers", "crates/transport/src/lib.rs"),
-    Example("A congestion control of RDMA", "brake", "rdma_controls", "crates/transport/src/rdma.rs"),
-    Example("An application", "ping", "applications", "crates/transport/src/lib.rs", ("endpoints",)),
-    Example("A transport", "stop_and_wait", "transports", "crates/transport/src/lib.rs"),
-    Example("An arrival process", "pairs", "arrivals", "crates/workload/src/lib.rs"),
-    Example("A topology", "mesh", "topologies", "crates/fabric/src/spec/topology.rs"),
-    Example("A distribution of sizes", "photos", "published", "crates/workload/src/published.rs"),
-]
+ADDED = [*KINDS.values()]
 
 
 COLUMN = "crates/fabric/src/tables/queues.rs"
@@ -100,7 +32,7 @@ STAGES = "crates/fabric/src/run/state/stages.rs"
 
 def with_stage(module: str, listed: str) -> tuple[str, str]:
     """The files with the modules of stages and their list, with the sample stage behind the credits."""
-    declared, *entry = STAGE.steps()[1]
+    declared, *entry = STAGE.steps(CONTRIBUTING)[1]
     module, modules = re.subn(r"^mod ", f"{declared}\nmod ", module, count=1, flags=re.MULTILINE)
     lines = "".join(f"            {line}\n" for line in entry)
     listed, entries = re.subn(r"^( +CREDITS: .*;\n)", rf"\g<1>{lines}", listed, flags=re.MULTILINE)
@@ -122,7 +54,7 @@ def with_column(text: str) -> str:
 
 @pytest.mark.parametrize("example", [*ADDED, STAGE], ids=lambda example: example.file)
 def test_contributing_shows_the_example(example: Example) -> None:
-    assert example.steps()[0] in (EXAMPLES / f"{example.file}.rs").read_text("utf-8")
+    assert example.steps(CONTRIBUTING)[0] in (EXAMPLES / f"{example.file}.rs").read_text("utf-8")
 
 
 def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
@@ -132,11 +64,11 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
     changed: dict[str, str] = {}
     for one in ADDED:
         home = changed.get(one.home) or (ROOT / one.home).read_text("utf-8")
-        changed[one.home] = one.with_entry(home)
-        changed[one.path] = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
+        changed[one.home] = one.with_entry(home, one.steps(CONTRIBUTING)[1])
+        changed[one.path()] = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
     texts = [(ROOT / home).read_text("utf-8") for home in (STAGE.home, STAGES)]
     changed[STAGE.home], changed[STAGES] = with_stage(*texts)
-    changed[STAGE.path] = (EXAMPLES / f"{STAGE.file}.rs").read_text("utf-8")
+    changed[STAGE.path()] = (EXAMPLES / f"{STAGE.file}.rs").read_text("utf-8")
     changed[COLUMN] = with_column((ROOT / COLUMN).read_text("utf-8"))
     for file in ("added.toml", "added_in_a_scenario.rs"):
         changed[f"crates/scenario/tests/{file}"] = (EXAMPLES / file).read_text("utf-8")
@@ -197,6 +129,32 @@ def _reaches_the_builder(schema: Path) -> None:
         "    stop_go: StopGoKeys\n",
     ):
         assert line in keys
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_command_writes_a_mechanism(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file has the new name in all its forms, and the list its lines; the old name is nowhere."""
+    example = KINDS[kind]
+    sources = ["CONTRIBUTING.md", example.home, f"tests/house/mechanism/{example.file}.rs"]
+    for name in sources:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "--mechanism", kind, "my_own"]) == 0
+    made = (tmp_path / example.path("my_own")).read_text("utf-8")
+    old = "".join(part.capitalize() for part in example.file.split("_"))
+    assert "MyOwn" in made and not re.search(rf"\b{old}(?=[A-Z]|\b)", made)
+    before, after = ((folder / example.home).read_text("utf-8") for folder in (ROOT, tmp_path))
+    lines = [line for line in after.splitlines() if line not in before.splitlines()]
+    assert "mod my_own;" in lines and any("MyOwn" in line for line in lines)
+    capsys.readouterr()
+    assert main(["new", "--mechanism", kind, "my_own"]) == 2
+    assert "exists; choose another name" in capsys.readouterr().err
+    assert main(["new", "--mechanism", kind, "My-Own"]) == 2
+    assert main(["new", "--mechanism", f"{kind}s", "other"]) == 2
+    assert f"did you mean {kind}" in capsys.readouterr().err
 
 
 def test_a_study_is_a_folder(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from .console import (
     waiting,
     write_data,
 )
+from .mechanism import new_mechanism
 from .options import Threads
 from .port_risks import config_db, tell_risks
 
@@ -199,8 +200,15 @@ def _rough_size(number: int) -> str:
     return size(_rounded(number / unit, False) * unit)
 
 
-def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None, study: Path | None = None) -> int:
-    """Writes a commented scenario to start from, or a study.
+def new(
+    file: Path = Path("scenario.toml"),
+    /,
+    *,
+    like: str | None = None,
+    study: Path | None = None,
+    mechanism: str | None = None,
+) -> int:
+    """Writes a commented scenario to start from, a study, or a mechanism in a checkout of Penstock.
 
     Parameters
     ----------
@@ -211,7 +219,14 @@ def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None, study
     study
         The folder of a study to write instead: study.toml, study.py and a scenario, which
         "penstock reproduce FOLDER" runs. It must not exist.
+    mechanism
+        The kind of a mechanism, such as "scheduler", "queue-manager", "control" or "rdma-control", of which
+        FILE is the name: its file with tests, and its lines in the list of its kind.
     """
+    if mechanism is not None:
+        if like is not None or study is not None:
+            raise InputError(f"--mechanism {mechanism}: expected no --like and no --study")
+        return new_mechanism(mechanism, str(file))
     if study is not None:
         if file != Path("scenario.toml") or like is not None:
             raise InputError(f"--study {study} writes a folder of its own; expected no file, and no --like")
