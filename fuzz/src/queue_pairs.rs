@@ -112,7 +112,6 @@ fn forged(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
         arrived: if step[11] & 4 == 0 { known.arrived } else { Some(small(step[13])) },
         asked: if step[11] & 8 == 0 { known.asked } else { small(step[14]) },
         immediate: if step[11] & 16 == 0 { known.immediate } else { small(step[12]) },
-        operation: if step[11] & 31 == 31 { step[12] % 7 } else { known.operation },
         telemetry,
     };
     let is_same = like.filter(|_| step[5] & 7 != 0);

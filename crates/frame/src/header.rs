@@ -31,10 +31,9 @@ pub struct RdmaHeader {
     /// Of the request of a READ: bytes that are asked for, above 0.
     pub asked: u32,
     /// Of the last packet of a message for whose end others wait: which one it is, counted from 1 (immediate data, InfiniBand
-    /// Architecture Specification volume 1 section 9.2.6); else 0.
+    /// Architecture Specification volume 1 section 9.2.6). Or of a packet whose message is none of the verb of its queue pair: which
+    /// operation it is, see [`RdmaHeader::immediate_of`]. Else 0.
     pub immediate: u32,
-    /// Of a packet whose message is none of the verb of its queue pair: which one it is, counted from 1 by who writes it; else 0.
-    pub operation: u8,
 }
 
 /// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
@@ -94,9 +93,9 @@ impl Header {
     pub fn asked(&self) -> u32 {
         self.rdma().map_or(0, |rdma| rdma.asked)
     }
-    /// The label of the operation that it is part of; 0: the one of its connection. See [`RdmaHeader::operation`].
+    /// The label of the operation that it is part of; 0: the one of its connection. See [`RdmaHeader::immediate_of`].
     pub fn operation(&self) -> u8 {
-        self.rdma().map_or(0, |rdma| rdma.operation)
+        self.rdma().map_or(0, RdmaHeader::operation)
     }
 
     /// It, if it is that of a packet of RDMA.
@@ -124,6 +123,22 @@ pub(crate) fn mixed(digest: u64, word: u64) -> u64 {
 }
 
 impl RdmaHeader {
+    /// From here on immediate data name an operation: no message has a number that high.
+    const OPERATIONS: u32 = u32::MAX << 8;
+
+    /// The immediate data of a packet with this label of an operation; 0: it has none.
+    pub fn immediate_of(operation: u8) -> u32 {
+        if operation == 0 { 0 } else { RdmaHeader::OPERATIONS | u32::from(operation) }
+    }
+    /// The label of the operation of its packet; 0: the one of its queue pair.
+    pub fn operation(&self) -> u8 {
+        if self.immediate >= RdmaHeader::OPERATIONS { self.immediate as u8 } else { 0 }
+    }
+    /// The message for whose end others wait, if its packet is the last one of such.
+    pub fn awaited(&self) -> Option<u32> {
+        (1..RdmaHeader::OPERATIONS).contains(&self.immediate).then(|| self.immediate - 1)
+    }
+
     fn digest(&self) -> u64 {
         let told = [self.echo.is_some(), self.arrived.is_some()];
         let told = told.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
@@ -136,9 +151,7 @@ impl RdmaHeader {
             telemetry => mixed(digest, telemetry.digest()),
         };
         let digest = if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) };
-        let digest =
-            if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) };
-        if self.operation == 0 { digest } else { mixed(digest, u64::from(self.operation) << 40) }
+        if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) }
     }
 }
 

@@ -426,13 +426,12 @@ proptest! {
             let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp];
             let header = frame::RdmaHeader {
                 asked: u32::from(salt[0] % 3) * 1_500,
-                immediate: u32::from(salt[1] % 5),
+                immediate: u32::from(salt[1] % 5).max(frame::RdmaHeader::immediate_of(salt[2] % 7)),
                 word: word ^ u32::from(salt[1]),
                 pair: u32::from(salt[2] % 5),
                 echo: (salt[3] < 100).then_some(now),
                 arrived: (salt[3] > 100).then_some(word >> 4),
                 telemetry: frame::Telemetry::None,
-                operation: salt[2] % 7,
             };
             let frame = Received {
                 kind: kinds[usize::from(salt[0] % 4)],

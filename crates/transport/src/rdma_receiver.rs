@@ -231,8 +231,8 @@ impl RdmaReceiver {
         pair.marked |= received.congestion_experienced;
         pair.came_marked += u64::from(received.congestion_experienced);
         (pair.sent, pair.telemetry) = (received.created, header.telemetry);
-        if header.immediate > 0 && packet >= pair.expected {
-            pair.note_awaited(packet, header.immediate - 1);
+        if let Some(transfer) = header.awaited().filter(|_| packet >= pair.expected) {
+            pair.note_awaited(packet, transfer);
         }
         if packet == pair.expected {
             pair.named = None;

@@ -22,7 +22,6 @@ pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
         && header.arrived.is_none()
         && header.telemetry == Telemetry::None
         && header.asked == 0
-        && header.immediate == 0
-        && header.operation == 0;
+        && header.immediate == 0;
     (header.word, (!narrow).then_some(Header::Rdma(header)))
 }

@@ -467,8 +467,8 @@ impl Protocol for QueuePair {
         let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
         let (word, pair) = (word.bits(), self.number);
-        let operation = operation.label(self.spec.verb, last);
-        let header = RdmaHeader { word, pair, telemetry, immediate, operation, ..RdmaHeader::default() };
+        let immediate = immediate.max(RdmaHeader::immediate_of(operation.label(self.spec.verb, last)));
+        let header = RdmaHeader { word, pair, telemetry, immediate, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let ecn_capable = self.spec.understands_marks();
         Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable })
