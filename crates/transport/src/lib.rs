@@ -131,7 +131,8 @@ pub use rdma::{
     NicLimits, NicState, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair, QueuePairs,
     RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec,
     RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts,
-    ReceiveQueue, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys, TimesSpent,
+    ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys,
+    TimesSpent,
 };
 /// The names of RDMA as those know them who deal with queue pairs of whatever transport.
 pub use rdma::{
