@@ -83,6 +83,8 @@ mod rdma_application_examples;
 #[cfg(test)]
 mod rdma_examples;
 #[cfg(test)]
+mod rdma_reordering_examples;
+#[cfg(test)]
 mod rdma_time_examples;
 #[cfg(test)]
 mod rdma_verbs_examples;

@@ -45,7 +45,7 @@ pub(crate) fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
         .map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: false })
         .collect();
     let facts = spec.facts(RATE, DELAY + DELAY, 0, 20);
-    let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None);
+    let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None).on_path(facts.base_rtt);
     Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
 pub(crate) fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {

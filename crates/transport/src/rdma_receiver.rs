@@ -308,7 +308,7 @@ impl RdmaReceiver {
             }
             return;
         };
-        self.take_ahead(number, (low, ahead, last), received.bytes, now);
+        self.take_ahead(number, (low, ahead), [last, asks], received.bytes, now);
     }
 
     /// Everything before a packet was delivered: the messages among it that others wait for have ended.

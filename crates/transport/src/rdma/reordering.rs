@@ -6,7 +6,7 @@
 //! counts as lost when a packet at least `distance` numbers behind it has arrived and its gap has been open for `time`; a timer
 //! checks this when nothing arrives any more. `distance = 1` leaves the decision to time alone, `time = "0 s"` to distance alone.
 //! One NAK names the expected packet and, in a bitmap of 64, the lost ones. It is repeated for packets that are still missing
-//! after the larger of two `time`s and a round trip.
+//! after two `time`s, or two round trips if that is longer, if the expected packet has not moved meanwhile.
 //!
 //! The sender sends the named packets alone again, and never has more than `window` packets outstanding, so that the bitmap of the
 //! receiver holds everything that arrives. After a timeout it sends the oldest packet again, and then, each time an
@@ -53,8 +53,13 @@ impl LossRule {
     pub fn new(keys: &ReorderingKeys, base_rtt: Time) -> LossRule {
         let quarter = Time::from_ps(base_rtt.ps() / 4);
         let time = keys.time.value().unwrap_or(quarter.max(ReorderingKeys::DEEPEST_QUEUE));
-        let repeat = time.saturating_add(time).max(base_rtt).max(Time::from_us(1));
+        let longer = time.max(base_rtt).max(Time::from_us(1));
+        let repeat = longer.saturating_add(longer);
         LossRule { window: keys.window, distance: keys.distance, time, repeat, nak: keys.nak }
+    }
+    /// One behind the last packet of a gap that is far enough behind the highest arrival; `top` is one behind that.
+    fn far(&self, top: u64, end: u64) -> u64 {
+        end.min(top.saturating_sub(self.distance))
     }
 }
 
@@ -65,8 +70,12 @@ struct Gap {
     end: u64,
     /// The time of that arrival.
     opened: Time,
-    /// When its packets may be reported (again), once they were; else [`Time::NEVER`].
+    /// Packets before this one have been named.
+    named: u64,
+    /// When those that are still missing may be named again; [`Time::NEVER`]: none was named.
     again: Time,
+    /// The expected packet at that time.
+    seen: u64,
 }
 
 /// Lost packets to name in a NAK: the first one, and bit n for the n-th behind it.
@@ -98,7 +107,7 @@ impl Gaps {
         }
         let top = self.top.max(expected);
         if packet > top {
-            self.gaps.append_one(Gap { end: packet, opened: now, again: Time::NEVER });
+            self.gaps.append_one(Gap { end: packet, opened: now, named: top, again: Time::NEVER, seen: 0 });
         }
         // Another packet may be far enough ahead now.
         if packet >= top {
@@ -136,19 +145,25 @@ impl Gaps {
         }
         let (mut from, mut open) = (expected, None::<Lost>);
         for gap in &mut self.gaps {
-            if gap.opened.saturating_add(rule.time) > now || self.top < gap.end + rule.distance {
+            let far = rule.far(self.top, gap.end);
+            if gap.opened.saturating_add(rule.time) > now {
                 break;
             }
-            if gap.again == Time::NEVER || gap.again <= now {
-                gap.again = now.saturating_add(rule.repeat);
-                for packet in (from..gap.end).filter(|&packet| !arrived(packet)) {
-                    match &mut open {
-                        Some(lost) if packet - lost.first < MAP_BITS => {
-                            lost.map |= 1 << (packet - lost.first)
-                        }
-                        _ => found.extend(open.replace(Lost { first: packet, map: 1 })),
-                    }
+            let (repeats, fresh) = (gap.again <= now, gap.named < far);
+            // While the sender fills a long gap nothing of it needs to be named again.
+            let first = if repeats && expected <= gap.seen { from } else { gap.named.max(from) };
+            if repeats || fresh {
+                (gap.again, gap.seen, gap.named) =
+                    (now.saturating_add(rule.repeat), expected, far.max(gap.named));
+            }
+            for packet in (first..far).filter(|&packet| !arrived(packet)) {
+                match &mut open {
+                    Some(lost) if packet - lost.first < MAP_BITS => lost.map |= 1 << (packet - lost.first),
+                    _ => found.extend(open.replace(Lost { first: packet, map: 1 })),
                 }
+            }
+            if far < gap.end {
+                break;
             }
             from = gap.end;
         }
@@ -167,13 +182,14 @@ impl Gaps {
     fn next_due(&self, rule: &LossRule) -> Time {
         let mut first = Time::NEVER;
         for gap in self.gaps.iter().filter(|_| rule.nak) {
-            if self.top < gap.end + rule.distance {
-                break;
-            }
-            if gap.again == Time::NEVER {
+            let far = rule.far(self.top, gap.end);
+            if gap.named < far {
                 return first.min(gap.opened.saturating_add(rule.time));
             }
             first = first.min(gap.again);
+            if far < gap.end {
+                break;
+            }
         }
         first
     }

@@ -75,7 +75,8 @@ impl RdmaReceiver {
     pub(super) fn take_ahead(
         &mut self,
         number: u32,
-        (low, ahead, last): (u32, u64, bool),
+        (low, ahead): (u32, u64),
+        [last, asks]: [bool; 2],
         bytes: u16,
         now: Time,
     ) {
@@ -101,7 +102,11 @@ impl RdmaReceiver {
             let pair = &mut self.pairs[number as usize];
             let expected = pair.expected;
             pair.disorder().gaps.on_ahead(expected + ahead, expected, now, &rule);
+            let reports = asks && pair.unanswered > 0;
             self.find_lost(number, now);
+            if reports && self.spec.acknowledges() {
+                self.reply(number, None);
+            }
         } else if self.spec.acknowledges() {
             self.reply(number, None);
         }
