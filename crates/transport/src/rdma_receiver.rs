@@ -21,8 +21,10 @@
 //! Not modelled: as for `rdma_sender`; a CNP that is due at the end of the gap for a mark within it (some simulators send it).
 
 mod out_of_order;
+mod received;
 
 use self::out_of_order::Disorder;
+pub use self::received::PairReceived;
 use crate::endpoint::{HostEvent, Protocol, Received, Record, Segment, TransportFacts, Undelivered};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
@@ -62,31 +64,6 @@ pub struct RdmaReceiver {
     reader: Option<Box<Reader>>,
     /// Messages that others wait for and that were delivered.
     ended: VecDeque<u32>,
-}
-
-/// What has come to a queue pair, and what was sent for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PairReceived {
-    /// Messages that are whole.
-    pub messages: u64,
-    /// Packets that were delivered, in order.
-    pub packets: u64,
-    /// Packets that came marked.
-    pub marked: u64,
-    /// CNPs that were sent.
-    pub cnps: u64,
-    /// NAKs that were sent, and repeated requests of READs.
-    pub naks: u64,
-    /// NAKs that were sent because it was not ready.
-    pub not_ready: u64,
-    /// Packets that arrived beyond the expected one, for the first time.
-    pub out_of_order: u64,
-    /// Numbers by which a packet was ahead of the expected one, at most.
-    pub reorder_distance: u64,
-    /// Packets that were held at once because one before them was missing, at most.
-    pub reorder_buffer: u64,
-    /// Packets that had arrived before.
-    pub duplicates: u64,
 }
 
 /// A packet that came out of order.
@@ -192,43 +169,6 @@ impl RdmaReceiver {
     pub(crate) fn messages(&self) -> u64 {
         self.pairs.first().map_or(0, |pair| pair.messages)
     }
-    /// What has come to a queue pair.
-    pub fn received(&self, pair: u32) -> PairReceived {
-        // A request of a READ may be repeated before anything has come.
-        let again = self.read_counts(pair).map_or(0, |counts| counts.again);
-        let nothing = PairReceived { naks: again, ..PairReceived::default() };
-        let Some(pair) = self.pairs.get(pair as usize) else { return nothing };
-        let disorder = pair.disorder.as_deref();
-        PairReceived {
-            messages: pair.messages,
-            packets: pair.expected,
-            marked: pair.came_marked,
-            cnps: pair.cnps,
-            naks: pair.naks + again,
-            not_ready: pair.not_ready,
-            out_of_order: disorder.map_or(0, |it| it.out_of_order),
-            reorder_distance: disorder.map_or(0, |it| it.distance),
-            reorder_buffer: disorder.map_or(0, |it| it.most_held),
-            duplicates: disorder.map_or(0, |it| it.duplicates),
-        }
-    }
-    /// What has come to all of them.
-    pub fn received_by_all(&self) -> PairReceived {
-        let all = (0..self.pairs.len() as u32).map(|pair| self.received(pair));
-        all.fold(PairReceived::default(), |sum, own| PairReceived {
-            messages: sum.messages + own.messages,
-            packets: sum.packets + own.packets,
-            marked: sum.marked + own.marked,
-            cnps: sum.cnps + own.cnps,
-            naks: sum.naks + own.naks,
-            not_ready: sum.not_ready + own.not_ready,
-            out_of_order: sum.out_of_order + own.out_of_order,
-            reorder_distance: sum.reorder_distance.max(own.reorder_distance),
-            reorder_buffer: sum.reorder_buffer.max(own.reorder_buffer),
-            duplicates: sum.duplicates + own.duplicates,
-        })
-    }
-
     /// As if so many packets had come before.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {

@@ -1426,7 +1426,7 @@ class AttachmentKeys(TypedDict, total=False):
     rate: str | None
     """Only at ports of this rate. Default: any."""
     length: str | None
-    """Only at ports whose cable, with what their interfaces add, is at most this long. Default: any."""
+    """Only at ports whose cable is at most this long. Default: any."""
 
 
 class ManagerEntryKeys(TypedDict, total=False):
@@ -1819,9 +1819,9 @@ class SourceTable(TypedDict, total=False):
     tcp: TcpKeys
     """A transfer over TCP, or several."""
     conversation: ConversationKeys
-    """Exchanges of messages over TCP."""
+    """Exchanges of messages over TCP or RDMA."""
     mpi_exchange: MpiExchangeKeys
-    """Steps of the ranks of MPI in a ring, over TCP."""
+    """Steps of the ranks of MPI in a ring, over TCP or RDMA."""
     fcoe: FcoeKeys
     """Exchanges of Fibre Channel over Ethernet (FCoE)."""
     rdma: RdmaKeys
@@ -2062,6 +2062,12 @@ class RequestResponseKeys(TypedDict, total=False):
     """After this time without progress a request is repeated. Default: "never"."""
     ecn: bool | None
     """Whether switches may mark frames (ECN). Default: false."""
+    tcp: TcpKeys | None
+    """The keys of TCP in both directions, one connection with a stream each way. Default: where none is
+    given, all those of the preset "rfc".
+    """
+    rdma: RdmaKeys | None
+    """The keys of RDMA in both directions, a queue pair each way. Default: none."""
 
 
 class TcpControllerTable(TypedDict, total=False):
@@ -2178,117 +2184,6 @@ class DctcpKeys(TypedDict, total=False):
     """alpha at the start. Default: 1."""
 
 
-class MessagesTable(TypedDict, total=False):
-    """Exactly one of these."""
-
-    iscsi_read: IscsiKeys
-    """A command."""
-    iscsi_write: IscsiKeys
-    """A command and data, more as they are asked for."""
-    iwarp_read: IwarpKeys
-    """RDMA Read over TCP."""
-    iwarp_write: IwarpKeys
-    """RDMA Write over TCP, and Sends that tell of it."""
-    iwarp_send: IwarpKeys
-    """Send over TCP, and one back."""
-
-
-class ConversationKeys(TypedDict, total=False):
-    """Exchanges of messages over one TCP connection."""
-
-    messages: Required[Messages]
-    """The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or
-    the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc",
-    "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys.
-    """
-    outstanding: int | None
-    """Exchanges in progress at the same time: the queue depth. Default: 1."""
-    think: Delay | None
-    """From the end of an exchange to the next one in its place: a time with unit, or a table
-    `exponential`. Default: "0 s".
-    """
-    service: Delay | None
-    """Time from the last message of the opener to its answer: a time with unit, or a table
-    `exponential`. Default: "0 s".
-    """
-    tcp: TcpKeys | None
-    """The keys of both directions, without `transfer`, `idle` and `reconnect`. Default: all those of the
-    preset "rfc".
-    """
-
-
-class IscsiKeys(TypedDict, total=False):
-    """Blocks over iSCSI."""
-
-    block: str | None
-    """Bytes of a command. Default: "1 MiB"."""
-    data_segment: str | None
-    """Maximum data of a PDU (MaxRecvDataSegmentLength of the receiver). Default: "8 KiB"."""
-    first_burst: str | None
-    """Unsolicited data of a write (FirstBurstLength). Default: "64 KiB"."""
-    max_burst: str | None
-    """Data of a write that the target requests at once (MaxBurstLength). Default: "256 KiB"."""
-
-
-class IwarpKeys(TypedDict, total=False):
-    """A message of RDMA over iWARP."""
-
-    message: str | None
-    """Bytes of data. Default: "1 MiB"."""
-    markers: bool | None
-    """Whether both receivers ask for markers, 4 B in 512 B of the stream. Default: true."""
-
-
-class MpiExchangeKeys(TypedDict, total=False):
-    """Steps of ranks in a ring, over TCP."""
-
-    message: Required[str]
-    """Bytes that each rank sends to each neighbour in a step."""
-    ranks: int | None
-    """Ranks of each host: 1, or 2 that are neighbours and exchange through memory. Default: 1."""
-    steps: int | None
-    """Steps of each rank. Default: no limit."""
-    eager: str | None
-    """The longest message that is sent without a handshake. Default: "64 KiB"."""
-    copy_time: str | None
-    """Fixed cost of a copy from one rank of a host to the other, in addition to its bytes. Default: "1
-    us".
-    """
-    copy_rate: str | None
-    """The rate at which bytes are copied. Default: "40 Gb/s"."""
-    tcp: TcpKeys | None
-    """The keys of both directions, without `transfer`, `idle`, `reconnect` and `handshake`. Default: all
-    those of the preset "rfc".
-    """
-
-
-class FcoeKeys(TypedDict, total=False):
-    """Exchanges of Fibre Channel over Ethernet, without TCP: `from` is the initiator, `to` the target."""
-
-    operation: Required[FcpOperation]
-    """"read" or "write"."""
-    block: str | None
-    """Bytes of an exchange (FCP_DL). Default: "1 MiB"."""
-    max_burst: str | None
-    """Data of one sequence. Default: "unlimited"."""
-    outstanding: int | None
-    """Exchanges in progress at the same time: the queue depth. Default: 1."""
-    think: Delay | None
-    """From the end of an exchange to the next one in its place: a time with unit, or a table
-    `exponential`. Default: "0 s".
-    """
-    service: Delay | None
-    """Time of the target, before the data of a read or the response to a write: a time with unit, or a
-    table `exponential`. Default: "0 s".
-    """
-    ulp_tov: str | None
-    """An exchange that has not ended for so long is aborted and repeated (ULP_TOV). Default: "30 s"."""
-    requires_lossless: bool | None
-    """Whether an end sends only where flow control is in force for its priority at the port of its host
-    (T11), which DCBX may settle. Default: true.
-    """
-
-
 class RdmaControlTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -2308,6 +2203,15 @@ class RdmaControlTable(TypedDict, total=False):
     """A window that follows the power of its path, by telemetry."""
     theta_powertcp: ThetaPowerTcpKeys
     """A window that follows the power of its path, by round trips alone."""
+
+
+class RdmaRecoveryTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    reordering: ReorderingKeys
+    """The receiver places what arrives out of order, and reports losses that distance and time tell from
+    reordering.
+    """
 
 
 class RdmaKeys(TypedDict, total=False):
@@ -2347,9 +2251,7 @@ class RdmaKeys(TypedDict, total=False):
     (a new one). Default: "one".
     """
     recovery: RdmaRecovery | None
-    """How lost packets are repaired: "go_back_n", or "selective" (IRN: the receiver keeps what comes out
-    of order). Default: "go_back_n".
-    """
+    """How lost packets are repaired: "go_back_n". Default: "go_back_n"."""
     window: str | None
     """Bytes of frames, or full packets, in flight at most, whatever the control says. Default: none, or
     "bdp" with recovery = "selective".
@@ -2360,7 +2262,8 @@ class RdmaKeys(TypedDict, total=False):
     """
     ack_every: int | None
     """Acknowledges every n-th packet, beside the last one of a message. Default: 1 where the control
-    goes by acknowledgements, a window limits what is in flight, or recovery is selective, else 64.
+    goes by acknowledgements, a window limits what is in flight, or recovery is selective; with
+    recovery = "reordering" one for 16 KiB of data; else 64.
     """
     ack_priority: int | None
     """Priority of acknowledgements and NAKs. Default: that of the data."""
@@ -2561,6 +2464,140 @@ class PowerTcpKeys(TypedDict, total=False):
     int_bytes: str | None
     """What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there
     is room for. Default: "42 B".
+    """
+
+
+class ReorderingKeys(TypedDict, total=False):
+    """Keys of reordering."""
+
+    preset: ReorderingPreset | None
+    """The preset that supplies the keys that are not given. Default: "roce"."""
+    window: int | None
+    """Packets from the expected one on that the receiver places, and that the sender has outstanding at
+    most. Default: 1024.
+    """
+    distance: int | None
+    """A missing packet counts as lost only if one at least so many numbers behind it has arrived.
+    Default: 3.
+    """
+    time: str | None
+    """A missing packet counts as lost only if a later one arrived so long ago. Default: "computed"."""
+    nak: bool | None
+    """Whether the receiver reports losses. Default: true."""
+
+
+class MessagesTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    iscsi_read: IscsiKeys
+    """A command."""
+    iscsi_write: IscsiKeys
+    """A command and data, more as they are asked for."""
+    iwarp_read: IwarpKeys
+    """RDMA Read over TCP."""
+    iwarp_write: IwarpKeys
+    """RDMA Write over TCP, and Sends that tell of it."""
+    iwarp_send: IwarpKeys
+    """Send over TCP, and one back."""
+
+
+class ConversationKeys(TypedDict, total=False):
+    """Exchanges of messages over one connection of TCP or RDMA."""
+
+    messages: Required[Messages]
+    """The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or
+    the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc",
+    "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys.
+    """
+    outstanding: int | None
+    """Exchanges in progress at the same time: the queue depth. Default: 1."""
+    think: Delay | None
+    """From the end of an exchange to the next one in its place: a time with unit, or a table
+    `exponential`. Default: "0 s".
+    """
+    service: Delay | None
+    """Time from the last message of the opener to its answer: a time with unit, or a table
+    `exponential`. Default: "0 s".
+    """
+    tcp: TcpKeys | None
+    """The keys of TCP in both directions, one connection with a stream each way. Default: where none is
+    given, all those of the preset "rfc".
+    """
+    rdma: RdmaKeys | None
+    """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+
+
+class IscsiKeys(TypedDict, total=False):
+    """Blocks over iSCSI."""
+
+    block: str | None
+    """Bytes of a command. Default: "1 MiB"."""
+    data_segment: str | None
+    """Maximum data of a PDU (MaxRecvDataSegmentLength of the receiver). Default: "8 KiB"."""
+    first_burst: str | None
+    """Unsolicited data of a write (FirstBurstLength). Default: "64 KiB"."""
+    max_burst: str | None
+    """Data of a write that the target requests at once (MaxBurstLength). Default: "256 KiB"."""
+
+
+class IwarpKeys(TypedDict, total=False):
+    """A message of RDMA over iWARP."""
+
+    message: str | None
+    """Bytes of data. Default: "1 MiB"."""
+    markers: bool | None
+    """Whether both receivers ask for markers, 4 B in 512 B of the stream. Default: true."""
+
+
+class MpiExchangeKeys(TypedDict, total=False):
+    """Steps of ranks in a ring, over TCP or RDMA."""
+
+    message: Required[str]
+    """Bytes that each rank sends to each neighbour in a step."""
+    ranks: int | None
+    """Ranks of each host: 1, or 2 that are neighbours and exchange through memory. Default: 1."""
+    steps: int | None
+    """Steps of each rank. Default: no limit."""
+    eager: str | None
+    """The longest message that is sent without a handshake. Default: "64 KiB"."""
+    copy_time: str | None
+    """Fixed cost of a copy from one rank of a host to the other, in addition to its bytes. Default: "1
+    us".
+    """
+    copy_rate: str | None
+    """The rate at which bytes are copied. Default: "40 Gb/s"."""
+    tcp: TcpKeys | None
+    """The keys of TCP in both directions, one connection with a stream each way. Default: where none is
+    given, all those of the preset "rfc".
+    """
+    rdma: RdmaKeys | None
+    """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+
+
+class FcoeKeys(TypedDict, total=False):
+    """Exchanges of Fibre Channel over Ethernet, without TCP: `from` is the initiator, `to` the target."""
+
+    operation: Required[FcpOperation]
+    """"read" or "write"."""
+    block: str | None
+    """Bytes of an exchange (FCP_DL). Default: "1 MiB"."""
+    max_burst: str | None
+    """Data of one sequence. Default: "unlimited"."""
+    outstanding: int | None
+    """Exchanges in progress at the same time: the queue depth. Default: 1."""
+    think: Delay | None
+    """From the end of an exchange to the next one in its place: a time with unit, or a table
+    `exponential`. Default: "0 s".
+    """
+    service: Delay | None
+    """Time of the target, before the data of a read or the response to a write: a time with unit, or a
+    table `exponential`. Default: "0 s".
+    """
+    ulp_tov: str | None
+    """An exchange that has not ended for so long is aborted and repeated (ULP_TOV). Default: "30 s"."""
+    requires_lossless: bool | None
+    """Whether an end sends only where flow control is in force for its priority at the port of its host
+    (T11), which DCBX may settle. Default: true.
     """
 
 
@@ -3020,6 +3057,23 @@ Growth = Literal["acks", "bytes"]
 """What lets a window grow."""
 EcnMode = Literal["off", "rfc3168", "dctcp"]
 """Explicit congestion notification of a connection."""
+RdmaControl = (
+    Literal["none", "dcqcn", "dctcp", "timely", "swift", "hpcc", "hpcc_pint", "powertcp", "theta_powertcp"]
+    | RdmaControlTable
+)
+"""The congestion control of queue pairs: a name, or a table of that name with its keys."""
+RdmaVerb = Literal["send", "write", "read"]
+"""What a message is to the queue pairs that it passes between."""
+QueuePairs = Literal["one", "free", "each"]
+"""Which queue pair takes a transfer."""
+RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTable
+"""How lost packets are repaired: a name, or a table of that name with its keys."""
+CnpScope = Literal["queue_pair", "address", "port"]
+"""What shares the least time between two CNPs."""
+DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
+"""Where the keys of DCQCN come from that a scenario does not write."""
+ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
+"""Where the keys of reordering-tolerant recovery come from that a scenario does not write."""
 Messages = (
     Literal[
         "database_entry",
@@ -3037,21 +3091,6 @@ Messages = (
 """The messages of an exchange."""
 FcpOperation = Literal["read", "write"]
 """What an exchange does."""
-RdmaControl = (
-    Literal["none", "dcqcn", "dctcp", "timely", "swift", "hpcc", "hpcc_pint", "powertcp", "theta_powertcp"]
-    | RdmaControlTable
-)
-"""The congestion control of queue pairs: a name, or a table of that name with its keys."""
-RdmaVerb = Literal["send", "write", "read"]
-"""What a message is to the queue pairs that it passes between."""
-QueuePairs = Literal["one", "free", "each"]
-"""Which queue pair takes a transfer."""
-RdmaRecovery = Literal["go_back_n", "selective"]
-"""How lost packets are repaired."""
-CnpScope = Literal["queue_pair", "address", "port"]
-"""What shares the least time between two CNPs."""
-DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
-"""Where the keys of DCQCN come from that a scenario does not write."""
 Arrivals = Literal["once"] | ArrivalsTable
 """When transfers begin."""
 PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc", "hadoop", "data_mining"]

@@ -44,6 +44,7 @@ __all__: list[str] = [
     "poisson",
     "powertcp",
     "rdma",
+    "reordering",
     "request_response",
     "streams",
     "swift",
@@ -94,8 +95,9 @@ def conversation(
     think: k.Delay | None = None,
     service: k.Delay | None = None,
     tcp: k.TcpKeys | None = None,
+    rdma: k.RdmaKeys | None = None,
 ) -> k.SourceTable:
-    """Exchanges of messages over TCP."""
+    """Exchanges of messages over TCP or RDMA."""
     made: k.SourceTable = table(
         "conversation",
         None,
@@ -104,6 +106,7 @@ def conversation(
         think=think,
         service=service,
         tcp=tcp,
+        rdma=rdma,
     )
     return made
 
@@ -359,8 +362,9 @@ def mpi_exchange(
     copy_time: str | None = None,
     copy_rate: str | None = None,
     tcp: k.TcpKeys | None = None,
+    rdma: k.RdmaKeys | None = None,
 ) -> k.SourceTable:
-    """Steps of the ranks of MPI in a ring, over TCP."""
+    """Steps of the ranks of MPI in a ring, over TCP or RDMA."""
     made: k.SourceTable = table(
         "mpi_exchange",
         None,
@@ -371,6 +375,7 @@ def mpi_exchange(
         copy_time=copy_time,
         copy_rate=copy_rate,
         tcp=tcp,
+        rdma=rdma,
     )
     return made
 
@@ -489,6 +494,23 @@ def rdma(
     return made
 
 
+def reordering(
+    preset: k.ReorderingPreset | None = None,
+    *,
+    window: int | None = None,
+    distance: int | None = None,
+    time: str | None = None,
+    nak: bool | None = None,
+) -> k.RdmaRecoveryTable:
+    """The receiver places what arrives out of order, and reports losses that distance and time tell from
+    reordering.
+    """
+    made: k.RdmaRecoveryTable = table(
+        "reordering", None, preset=preset, window=window, distance=distance, time=time, nak=nak
+    )
+    return made
+
+
 def request_response(
     request: str,
     response: str,
@@ -498,6 +520,8 @@ def request_response(
     service: k.Delay | None = None,
     timeout: str | None = None,
     ecn: bool | None = None,
+    tcp: k.TcpKeys | None = None,
+    rdma: k.RdmaKeys | None = None,
 ) -> k.SourceTable:
     """Requests and responses."""
     made: k.SourceTable = table(
@@ -510,6 +534,8 @@ def request_response(
         service=service,
         timeout=timeout,
         ecn=ecn,
+        tcp=tcp,
+        rdma=rdma,
     )
     return made
 

@@ -239,7 +239,8 @@ impl Reordering {
         };
         let named = (0..MAP_BITS).filter(|bit| map >> bit & 1 == 1).map(|bit| first + bit);
         let outstanding = named.filter(|packet| (unacknowledged..highest).contains(packet));
-        outstanding.fold(false, |news, packet| self.request(packet) || news)
+        // All of them are requested, whichever is news.
+        outstanding.filter(|&packet| self.request(packet)).count() > 0
     }
     /// No progress for the timeout: the first outstanding packet is sent again.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
