@@ -106,6 +106,10 @@ export interface Tables {
     naks_received: number;
     rnr_naks_sent: number;
     rnr_naks_received: number;
+    packets_out_of_order: number;
+    reorder_distance_max: number;
+    reorder_buffer_max: number;
+    packets_duplicate: number;
     timeouts: number;
     context_fetches: number;
     sending_ns: number;

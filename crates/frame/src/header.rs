@@ -26,6 +26,8 @@ pub struct RdmaHeader {
     pub echo: Option<Time>,
     /// Of a NACK: the packet out of order that has come (IRN).
     pub arrived: Option<u32>,
+    /// Of a NAK of a receiver that tolerates reordering: which packets from `arrived` on are lost, bit 0 being that one; else 0.
+    pub lost: u64,
     /// What the switches on the way of the data are asked for.
     pub telemetry: Telemetry,
     /// Of the request of a READ: bytes that are asked for, above 0.
@@ -145,11 +147,12 @@ impl RdmaHeader {
         let words = u64::from(self.word) << 32 | u64::from(self.pair);
         let [echo, arrived] = [self.echo.unwrap_or_default().ps(), self.arrived.unwrap_or_default().into()];
         let digest = [words, echo, arrived].into_iter().fold(told, mixed);
-        // What asks for nothing is as it was before there was anything to ask for.
+        // Packets without a field have the digest that they had before the field existed.
         let digest = match self.telemetry {
             Telemetry::None => digest,
             telemetry => mixed(digest, telemetry.digest()),
         };
+        let digest = if self.lost == 0 { digest } else { mixed(digest, self.lost) };
         let digest = if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) };
         if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) }
     }
@@ -185,6 +188,8 @@ mod tests {
             RdmaHeader { echo: Some(Time::from_ps(1)), ..plain },
             RdmaHeader { arrived: Some(0), ..plain },
             RdmaHeader { arrived: Some(1), ..plain },
+            RdmaHeader { lost: 1, ..plain },
+            RdmaHeader { lost: 1 << 63, ..plain },
             RdmaHeader { asked: 1, ..plain },
             RdmaHeader { asked: 2, ..plain },
             RdmaHeader { immediate: 1, ..plain },

@@ -22,7 +22,7 @@ pub fn describe() -> String {
         .iter()
         .map(|&(name, text, keys)| ("congestion control of RDMA", name, text, keys));
     let rdma_repairs =
-        transport::RDMA_RECOVERY_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
+        transport::RDMA_RECOVERY_PAGES.iter().map(|&(name, text, keys)| ("loss recovery", name, text, keys));
     let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
     let rdma_ends = transport::RDMA_PAGES.iter().map(|&(name, text, keys)| ("endpoint", name, text, keys));
     let of_rdma = rdma_controls.chain(rdma_repairs).chain(rdma_ends);

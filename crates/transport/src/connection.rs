@@ -306,7 +306,9 @@ impl ApplicationSpec for Arc<RdmaSpec> {
         let facts = self.facts(facts.rate, facts.base_rtt, facts.hops, facts.overhead);
         (
             Endpoint::RdmaSender(Box::new(RdmaSender::new(self, due.clone(), facts, start, stop))),
-            Endpoint::RdmaReceiver(Box::new(RdmaReceiver::reading(self, due, start, stop))),
+            Endpoint::RdmaReceiver(Box::new(
+                RdmaReceiver::reading(self, due, start, stop).on_path(facts.base_rtt),
+            )),
         )
     }
     fn frames(&self) -> (u16, u16) {

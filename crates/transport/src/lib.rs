@@ -84,6 +84,8 @@ mod rdma_application_examples;
 #[cfg(test)]
 mod rdma_examples;
 #[cfg(test)]
+mod rdma_reordering_examples;
+#[cfg(test)]
 mod rdma_time_examples;
 #[cfg(test)]
 mod rdma_verbs_examples;
@@ -132,7 +134,8 @@ pub use rdma::{
     NicLimits, NicState, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair, QueuePairs,
     RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec,
     RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts,
-    ReceiveQueue, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys, TimesSpent,
+    ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys,
+    TimesSpent,
 };
 /// The names of RDMA as those know them who deal with queue pairs of whatever transport.
 pub use rdma::{

@@ -26,6 +26,8 @@ pub(crate) mod queue_pair;
 mod rdma_dctcp;
 mod read;
 mod recovery;
+mod reordering;
+mod reordering_keys;
 mod selective_repeat;
 mod spec;
 mod swift;
@@ -49,9 +51,9 @@ pub use psn::Word as RdmaWord;
 pub use queue_pair::{PairCounts, QueuePair};
 pub use rdma_dctcp::{RdmaDctcp, RdmaDctcpKeys};
 pub use read::{ReadCounts, Reader};
-pub use spec::{
-    CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow,
-};
+pub(crate) use reordering::{Gaps, LossRule};
+pub use reordering_keys::{RdmaRecovery, ReorderingKeys, ReorderingPreset};
+pub use spec::{CnpScope, QueuePairs, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow};
 pub use swift::{Swift, SwiftKeys};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpKeys};
 #[cfg(test)]
@@ -67,10 +69,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// Each way of RDMA to repair losses, and the file that is its page.
-pub const RDMA_RECOVERY_PAGES: &[(&str, &str)] = &[
-    ("go_back_n", include_str!("rdma/go_back_n.rs")),
-    ("selective_repeat", include_str!("rdma/selective_repeat.rs")),
+/// Each way of RDMA to repair losses, the file that is its page, and the definition of its keys.
+pub const RDMA_RECOVERY_PAGES: &[(&str, &str, &str)] = &[
+    ("go_back_n", include_str!("rdma/go_back_n.rs"), ""),
+    ("selective_repeat", include_str!("rdma/selective_repeat.rs"), ""),
+    ("reordering", include_str!("rdma/reordering.rs"), "ReorderingKeys"),
 ];
 
 /// What RDMA has beside controls and recoveries: the name, the file that is its page, and the definition of its keys.

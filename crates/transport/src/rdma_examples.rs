@@ -5,8 +5,8 @@ use crate::rdma::queue_pair::header_of;
 use crate::testbed::{DELAY, Facts as _, RATE, draws, of_kind};
 use crate::{
     CnpScope, DcqcnKeys, DcqcnPreset, PathFacts, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys,
-    RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind, Segment,
-    StaticWindow,
+    RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind,
+    ReorderingKeys, Segment, StaticWindow,
 };
 use frame::{FrameKind, Ports};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ pub(crate) fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
         .map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: false })
         .collect();
     let facts = spec.facts(RATE, DELAY + DELAY, 0, 20);
-    let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None);
+    let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None).on_path(facts.base_rtt);
     Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
 pub(crate) fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {
@@ -302,8 +302,25 @@ fn go_back_n_has_the_efficiency_of_its_closed_form() {
     }
 }
 
+/// Each recovery; reordering with windows, distances and times from the shortest on.
+pub(crate) fn any_recovery() -> impl Strategy<Value = RdmaRecovery> {
+    let reordering =
+        (1u64..40, 1u64..8, 0u64..60, any::<bool>()).prop_map(|(window, distance, time, nak)| {
+            let distance = distance.min(window.max(2) - 1);
+            let window = window.max(2);
+            RdmaRecovery::Reordering(ReorderingKeys {
+                window,
+                distance,
+                time: Or::Value(us(time)),
+                nak,
+                ..ReorderingKeys::default()
+            })
+        });
+    prop_oneof![Just(RdmaRecovery::GoBackN), Just(RdmaRecovery::Selective), reordering]
+}
+
 fn any_keys() -> impl Strategy<Value = RdmaKeys> {
-    let recovery = prop::sample::select(vec![RdmaRecovery::GoBackN, RdmaRecovery::Selective]);
+    let recovery = any_recovery();
     let pairs = prop::sample::select(vec![QueuePairs::One, QueuePairs::Free, QueuePairs::Each]);
     let controls = super::rdma::any_control();
     let verbs = prop::sample::select(vec![RdmaVerb::Send, RdmaVerb::Write, RdmaVerb::Read]);
@@ -431,6 +448,7 @@ proptest! {
                 pair: u32::from(salt[2] % 5),
                 echo: (salt[3] < 100).then_some(now),
                 arrived: (salt[3] > 100).then_some(word >> 4),
+                lost: u64::from(word) * u64::from(salt[0] % 3),
                 telemetry: frame::Telemetry::None,
             };
             let frame = Received {

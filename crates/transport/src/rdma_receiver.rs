@@ -20,10 +20,17 @@
 //!
 //! Not modelled: as for `rdma_sender`; a CNP that is due at the end of the gap for a mark within it (some simulators send it).
 
+mod out_of_order;
+mod received;
+
+use self::out_of_order::Disorder;
+pub use self::received::PairReceived;
 use crate::endpoint::{HostEvent, Protocol, Received, Record, Segment, TransportFacts, Undelivered};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
-use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaVerb, ReadCounts, Reader, ReceiveQueue};
+use crate::rdma::{
+    CnpScope, LossRule, QueuePairs, RdmaRecovery, RdmaSpec, RdmaVerb, ReadCounts, Reader, ReceiveQueue,
+};
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
 use frame::{FrameKind, RdmaHeader, Stamps, Telemetry};
@@ -32,8 +39,6 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Packets that are kept ahead of one that is missing, at most.
-const MOST_KEPT: u64 = 1 << 16;
 /// Queue pairs that are known, at most.
 const MOST_PAIRS: u32 = 1 << 24;
 
@@ -48,6 +53,10 @@ pub struct RdmaReceiver {
     replies: VecDeque<(u32, Option<u32>)>,
     /// When a CNP of any queue pair may follow.
     next_cnp: Time,
+    /// How losses are told from reordering; `None`: they are not.
+    rule: Option<LossRule>,
+    /// Not later than the time at which a packet of any queue pair counts as lost.
+    lost_at: Time,
     discarded: u64,
     /// Of data that was thrown away.
     undelivered: Undelivered,
@@ -55,23 +64,6 @@ pub struct RdmaReceiver {
     reader: Option<Box<Reader>>,
     /// Messages that others wait for and that were delivered.
     ended: VecDeque<u32>,
-}
-
-/// What has come to a queue pair, and what was sent for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PairReceived {
-    /// Messages that are whole.
-    pub messages: u64,
-    /// Packets that were delivered, in order.
-    pub packets: u64,
-    /// Packets that came marked.
-    pub marked: u64,
-    /// CNPs that were sent.
-    pub cnps: u64,
-    /// NAKs that were sent, and repeated requests of READs.
-    pub naks: u64,
-    /// NAKs that were sent because it was not ready.
-    pub not_ready: u64,
 }
 
 /// A packet that came out of order.
@@ -111,6 +103,8 @@ struct ReceivePair {
     refuses: bool,
     /// Last packets that have come, or will come again, of messages that others wait for, and the numbers of these.
     awaited: Vec<(u64, u32)>,
+    /// What arrived out of order; `None`: nothing.
+    disorder: Option<Box<Disorder>>,
     /// When its messages were delivered.
     delivered: Vec<Time>,
     messages: u64,
@@ -128,6 +122,11 @@ impl RdmaReceiver {
             transfers,
             replies: VecDeque::new(),
             next_cnp: Time::ZERO,
+            rule: spec
+                .recovery
+                .reordering()
+                .map(|keys| LossRule::new(keys, spec.base_rtt.unwrap_or_default())),
+            lost_at: Time::NEVER,
             discarded: 0,
             undelivered: Undelivered::default(),
             reader: None,
@@ -140,6 +139,13 @@ impl RdmaReceiver {
         let reader =
             (spec.verb == RdmaVerb::Read).then(|| Box::new(Reader::new(spec, due.clone(), start, stop)));
         RdmaReceiver { reader, ..RdmaReceiver::new(spec, due.len()) }
+    }
+
+    /// The receiver of a path with this round trip without queues.
+    #[must_use]
+    pub fn on_path(mut self, base_rtt: Time) -> RdmaReceiver {
+        self.rule = self.spec.recovery.reordering().map(|keys| LossRule::new(keys, base_rtt));
+        self
     }
 
     /// Of each transfer that it has begun to read; `None`: others send them.
@@ -163,33 +169,6 @@ impl RdmaReceiver {
     pub(crate) fn messages(&self) -> u64 {
         self.pairs.first().map_or(0, |pair| pair.messages)
     }
-    /// What has come to a queue pair.
-    pub fn received(&self, pair: u32) -> PairReceived {
-        // A request of a READ may be repeated before anything has come.
-        let again = self.read_counts(pair).map_or(0, |counts| counts.again);
-        let nothing = PairReceived { naks: again, ..PairReceived::default() };
-        self.pairs.get(pair as usize).map_or(nothing, |pair| PairReceived {
-            messages: pair.messages,
-            packets: pair.expected,
-            marked: pair.came_marked,
-            cnps: pair.cnps,
-            naks: pair.naks + again,
-            not_ready: pair.not_ready,
-        })
-    }
-    /// What has come to all of them.
-    pub fn received_by_all(&self) -> PairReceived {
-        let all = (0..self.pairs.len() as u32).map(|pair| self.received(pair));
-        all.fold(PairReceived::default(), |sum, own| PairReceived {
-            messages: sum.messages + own.messages,
-            packets: sum.packets + own.packets,
-            marked: sum.marked + own.marked,
-            cnps: sum.cnps + own.cnps,
-            naks: sum.naks + own.naks,
-            not_ready: sum.not_ready + own.not_ready,
-        })
-    }
-
     /// As if so many packets had come before.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
@@ -248,30 +227,28 @@ impl RdmaReceiver {
                 pair.finish(queue, now);
             }
             pair.unanswered += 1;
-            while let Some(kept) = pair.kept.front().copied() {
-                let Some(kept) = kept else { break };
-                pair.deliver(kept.last, now, keeps);
-            }
+            let closed = pair.deliver_kept(now, keeps);
             let (expected, unanswered) = (pair.expected, pair.unanswered);
             self.end_awaited(number, expected);
             if let Some(reader) = &mut self.reader {
                 reader.on_progress(number, expected, now);
             }
             // What comes after a gap that has just been closed is answered too.
-            if answers && (asks || unanswered >= every || selective) {
+            if answers && (asks || closed || unanswered >= every || selective) {
                 self.reply(number, None);
             }
             return;
         }
         let ahead = packet.checked_sub(pair.expected);
         let Some(ahead) = ahead else {
+            pair.disorder().duplicates += 1;
             self.discard(received.bytes);
             if answers {
                 self.reply(number, None);
             }
             return;
         };
-        self.take_ahead(number, (low, ahead, last), received.bytes, now);
+        self.take_ahead(number, (low, ahead), [last, asks], received.bytes, now);
     }
 
     /// Everything before a packet was delivered: the messages among it that others wait for have ended.
@@ -279,36 +256,6 @@ impl RdmaReceiver {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let ended = pair.awaited.partition_point(|&(packet, _)| packet < expected);
         self.ended.extend(pair.awaited.drain(..ended).map(|(_, transfer)| transfer));
-    }
-
-    /// A packet has come so many ahead of the one that is expected.
-    fn take_ahead(&mut self, number: u32, (low, ahead, last): (u32, u64, bool), bytes: u16, now: Time) {
-        let selective = self.spec.recovery == RdmaRecovery::Selective;
-        let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
-        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
-        if selective && ahead < MOST_KEPT {
-            if pair.kept.len() <= ahead as usize {
-                pair.kept.resize(ahead as usize + 1, None);
-            }
-            let news = pair.kept[ahead as usize].is_none();
-            pair.kept[ahead as usize] = Some(Kept { bytes, last });
-            pair.naks += 1;
-            if !news {
-                self.discard(bytes);
-            }
-            return self.reply(number, Some(low));
-        }
-        let due = pair.named != Some(pair.expected) || pair.nak_at <= now;
-        if due {
-            (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), !reads);
-            pair.naks += u64::from(!reads);
-            match &mut self.reader {
-                // It goes by what is asked for again.
-                Some(reader) => reader.ask_again(number),
-                None => self.reply(number, None),
-            }
-        }
-        self.discard(bytes);
     }
 
     /// A packet of data is thrown away.
@@ -383,10 +330,15 @@ impl Protocol for RdmaReceiver {
         if let Some(reader) = &mut self.reader {
             reader.handle_timeout(now, is_queued);
         }
+        if self.lost_at <= now {
+            self.find_all_lost(now);
+        }
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.reader.as_ref()?.poll_timeout()
+        let reads = self.reader.as_ref().and_then(|reader| reader.poll_timeout());
+        let first = reads.unwrap_or(Time::NEVER).min(self.lost_at);
+        (first < Time::NEVER).then_some(first)
     }
 
     fn has_work(&self) -> bool {
@@ -409,6 +361,7 @@ impl Protocol for RdmaReceiver {
         if arrived.is_none() {
             pair.in_line = false;
         }
+        let lost = arrived.map_or(0, |_| pair.take_named());
         let word = Word { number: named as u32, flags: [nak, arrived.is_some(), refuses], pair: number };
         let telemetry = pair.telemetry;
         let (word, header) = labelled(RdmaHeader {
@@ -416,6 +369,7 @@ impl Protocol for RdmaReceiver {
             pair: number,
             echo,
             arrived,
+            lost,
             telemetry,
             ..RdmaHeader::default()
         });
@@ -468,6 +422,7 @@ impl Protocol for RdmaReceiver {
                 + pair.taken.capacity() * size_of::<Time>()
                 + pair.awaited.capacity() * size_of::<(u64, u32)>()
                 + pair.delivered.capacity() * size_of::<Time>()
+                + pair.disorder.as_ref().map_or(0, |it| size_of::<Disorder>() + it.memory_bytes())
                 + pair.stamps.as_ref().map_or(0, |_| size_of::<Stamps>())
         };
         self.pairs.capacity() * size_of::<ReceivePair>()

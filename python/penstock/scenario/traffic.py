@@ -44,6 +44,7 @@ __all__: list[str] = [
     "poisson",
     "powertcp",
     "rdma",
+    "reordering",
     "request_response",
     "streams",
     "swift",
@@ -489,6 +490,23 @@ def rdma(
         cnp_gap=cnp_gap,
         cnp_scope=cnp_scope,
         cnp_priority=cnp_priority,
+    )
+    return made
+
+
+def reordering(
+    preset: k.ReorderingPreset | None = None,
+    *,
+    window: int | None = None,
+    distance: int | None = None,
+    time: str | None = None,
+    nak: bool | None = None,
+) -> k.RdmaRecoveryTable:
+    """The receiver places what arrives out of order, and reports losses that distance and time tell from
+    reordering.
+    """
+    made: k.RdmaRecoveryTable = table(
+        "reordering", None, preset=preset, window=window, distance=distance, time=time, nak=nak
     )
     return made
 

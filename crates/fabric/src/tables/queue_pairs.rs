@@ -54,6 +54,26 @@ pub(super) static QUEUE_PAIRS: TableSpec = TableSpec {
             integer("naks_received", "", "Those that have come to the sender."),
             integer("rnr_naks_sent", "", "NAKs that the receiver has sent because it was not ready."),
             integer("rnr_naks_received", "", "Those that have come to the sender."),
+            integer(
+                "packets_out_of_order",
+                "",
+                "Packets that arrived at the receiver while one before them was missing, dropped ones included.",
+            ),
+            integer(
+                "reorder_distance_max",
+                "",
+                "Numbers by which such a packet was ahead of the one that the receiver expected, at most.",
+            ),
+            integer(
+                "reorder_buffer_max",
+                "",
+                "Packets that the receiver held at once because one before them was missing, at most: bits set in its bitmap.",
+            ),
+            integer(
+                "packets_duplicate",
+                "",
+                "Packets that arrived and had arrived before. Without losses of acknowledgements each is a spurious retransmission.",
+            ),
             integer("timeouts", "", "Timeouts of the sender; of READs, of the receiver."),
             integer(
                 "context_fetches",
@@ -156,7 +176,7 @@ impl View<'_> {
 /// A count of each queue pair: its column, and where it comes from.
 type Count = (&'static str, fn(&Row<'_>) -> u64);
 
-const COUNTS: [Count; 17] = [
+const COUNTS: [Count; 21] = [
     ("messages", |row| row.read.map_or(row.pair.counts.messages, |read| read.messages)),
     // A long message may be read in several READs.
     ("messages_delivered", |row| row.read.map_or(row.received.messages, |read| read.messages)),
@@ -173,6 +193,10 @@ const COUNTS: [Count; 17] = [
     ("naks_received", |row| row.pair.counts.naks),
     ("rnr_naks_sent", |row| row.received.not_ready),
     ("rnr_naks_received", |row| row.pair.counts.not_ready.into()),
+    ("packets_out_of_order", |row| row.received.out_of_order),
+    ("reorder_distance_max", |row| row.received.reorder_distance),
+    ("reorder_buffer_max", |row| row.received.reorder_buffer),
+    ("packets_duplicate", |row| row.received.duplicates),
     ("timeouts", |row| row.read.map_or(row.pair.counts.timeouts.into(), |read| read.timeouts)),
     ("context_fetches", |row| row.pair.counts.fetches),
 ];

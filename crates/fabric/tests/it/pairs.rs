@@ -34,8 +34,8 @@ use transport::{
     AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
     CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FcoeSpec, FixedRateParams, FixedWindowParams,
     Growth, LossRecoveryKind, MpiExchangeSpec, NicLimits, Post, QueuePairs, RdmaControlKeys, RdmaKeys,
-    RdmaRecovery, RdmaVerb, RequestResponseSpec, Scheduled, TcpSpec, TimerSpec, TransferSpec, Transport,
-    UnlimitedParams, WindowSpec,
+    RdmaRecovery, RdmaVerb, ReorderingKeys, RequestResponseSpec, Scheduled, TcpSpec, TimerSpec, TransferSpec,
+    Transport, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -671,7 +671,9 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
 /// Queue pairs of any kind.
 fn queue_pairs(rolls: &mut Rolls) -> RdmaKeys {
     // What chooses paths lets packets overtake each other.
-    let recovery = rolls.pick(&[RdmaRecovery::Selective, RdmaRecovery::Selective, RdmaRecovery::GoBackN]);
+    let reordering =
+        RdmaRecovery::Reordering(ReorderingKeys { time: Or::Value(us(20)), ..ReorderingKeys::default() });
+    let recovery = rolls.pick(&[RdmaRecovery::Selective, reordering, RdmaRecovery::GoBackN]);
     let short = recovery == RdmaRecovery::GoBackN && rolls.coin();
     let control = rolls.pick(RdmaControlKeys::NAMES);
     RdmaKeys {

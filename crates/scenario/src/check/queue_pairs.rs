@@ -32,7 +32,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
                 "\"{name}\" goes back N, and \"{}\" chooses a path for each frame: a packet that is overtaken counts as lost",
                 switch.name
             );
-            let help = "each sends all packets behind it again, and little else gets through: expected recovery = \"selective\", or path_choice = \"hash\"";
+            let help = "each sends all packets behind it again, and little else gets through: expected recovery = \"reordering\", or path_choice = \"hash\"";
             context.warn(&at, message, help);
         } else if let Some(switch) = spec.nodes.iter().find(|node| may_drop(node, flow)) {
             let message = format!(
@@ -178,7 +178,7 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             "\"{name}\" repeats selectively, and \"{}\" chooses a path for each frame: a packet that is overtaken is sent again",
             switch.name
         );
-        let help = "messages take longer although nothing is lost: expected path_choice = \"hash\", or \"flowlet\" with a gap that keeps packets in order";
+        let help = "messages take longer although nothing is lost: expected recovery = \"reordering\", whose receiver tells losses from reordering, path_choice = \"hash\", or \"flowlet\" with a gap that keeps packets in order";
         context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
     }
 }

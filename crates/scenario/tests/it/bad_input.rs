@@ -677,11 +677,22 @@ fn queue_pairs() {
         (rdma("receive_queue = 1, rnr_retries = ‸8"), "8 retries", "0 to 7"),
         (rdma("receive_queue = 1, rnr_timer = ‸\"0 s\""), "a rnr_timer of 0", "above 0"),
         (rdma("receive_queue = 1, receive_time = ‸4"), "bare number", "did you mean"),
+        (rdma("recovery = \"selective\", receive_queue = ‸1"), "which nobody is ready for", "go_back_n"),
+        (rdma("recovery = \"reordering\", receive_queue = ‸1"), "which nobody is ready for", "go_back_n"),
+        (rdma("recovery = ‸\"reodering\""), "unknown value `reodering`", "reordering"),
+        (rdma("recovery = { ‸selective = {} }"), "selective", "reordering"),
+        (rdma("recovery = { reordering = { window = ‸0 } }"), "a window of 0 packets", "1 to 65536"),
+        (rdma("recovery = { reordering = { window = ‸65537 } }"), "a window of 65537 packets", "1 to 65536"),
+        (rdma("recovery = { reordering = { distance = ‸0 } }"), "a distance of 0", "time alone"),
+        (rdma("recovery = { reordering = { distance = ‸65537 } }"), "a distance of 65537", "65536"),
         (
-            rdma("recovery = \"selective\", receive_queue = ‸1"),
-            "keeps packets that nobody is ready for",
-            "go_back_n",
+            rdma("recovery = { reordering = { window = 16, distance = ‸16 } }"),
+            "a distance of 16 in a window of 16 packets",
+            "nak = false",
         ),
+        (rdma("recovery = { reordering = { time = ‸4 } }"), "bare number", "did you mean"),
+        (rdma("recovery = { reordering = { preset = ‸\"cx\" } }"), "unknown value `cx`", "cx-ar"),
+        (rdma("recovery = { reordering = { ‸windw = 4 } }"), "windw", "window"),
         (
             flow_and("source = { rdma = {} }", "[host.rdma]\nmessage_rate = ‸0"),
             "0 messages a second",
@@ -2042,7 +2053,7 @@ fn warnings() {
         (
             flow_and("source = { rdma = { control = ‸\"none\" } }", "[switch]\npath_choice = \"spray\""),
             "\"f\" goes back N, and \"sw\" chooses a path for each frame",
-            "recovery = \"selective\"",
+            "recovery = \"reordering\"",
         ),
         (
             flow_and(

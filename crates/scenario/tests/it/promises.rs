@@ -73,6 +73,12 @@ fn selective_repeat_where_packets_overtake() {
         );
     }
     is_quiet(&over(selective, "4200 B", "switch.path_choice = \"hash\""));
+    for choice in ["spray", "round_robin", "least_queued"] {
+        let switch = format!("switch.path_choice = \"{choice}\"");
+        for recovery in ["\"reordering\"", "{ reordering = { preset = \"falcon\" } }"] {
+            is_quiet(&over(&format!("control = \"none\", recovery = {recovery}"), "4200 B", &switch));
+        }
+    }
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl TransportSpec for Arc<RdmaSpec> {
         let facts = self.facts(facts.rate, facts.base_rtt, facts.hops, facts.overhead);
         RdmaDuplex {
             sender: RdmaSender::new(self, [].into(), facts, Time::NEVER, None),
-            receiver: RdmaReceiver::new(self, 0),
+            receiver: RdmaReceiver::new(self, 0).on_path(facts.base_rtt),
         }
     }
 }
@@ -69,9 +69,11 @@ impl DuplexEnd for RdmaDuplex {
     }
     fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         self.sender.handle_timeout_at(now, is_queued);
+        self.receiver.handle_timeout_at(now, is_queued);
     }
     fn poll_timeout(&self) -> Option<Time> {
-        self.sender.poll_timeout()
+        let receives = self.receiver.poll_timeout();
+        self.sender.poll_timeout().map_or(receives, |sends| Some(receives.map_or(sends, |at| at.min(sends))))
     }
     fn has_work(&self) -> bool {
         self.receiver.has_work() || self.sender.has_work()

@@ -2,9 +2,8 @@
 
 use super::RdmaControlKeys;
 use super::operation::Operation;
-use super::spec::{
-    CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow,
-};
+use super::reordering_keys::RdmaRecovery;
+use super::spec::{CnpScope, QueuePairs, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow};
 use crate::application::ApplicationKeys;
 use frame::Priority;
 use keys::{Remark, Unused};
@@ -21,6 +20,8 @@ const FOR_EVER: u64 = 7;
 const MOST_RECEIVES: u64 = 1_000_000;
 /// Acknowledgements are never rarer.
 const MOST_PACKETS_AN_ACK: u64 = 1024;
+/// Bytes of data for one acknowledgement of a receiver that tolerates reordering.
+const ACK_BYTES: u64 = 16 << 10;
 
 /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -52,14 +53,14 @@ pub struct RdmaKeys {
     pub message: Or<Bytes, Unlimited>,
     /// Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
     pub queue_pairs: QueuePairs,
-    /// How lost packets are repaired: "go_back_n", or "selective" (IRN: the receiver keeps what comes out of order). Default: "go_back_n".
+    /// How lost packets are repaired: "go_back_n"; "selective" (IRN: the receiver keeps what comes out of order, and each such packet counts as a loss); or "reordering" (the receiver tells losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
     pub recovery: RdmaRecovery,
     /// Bytes of frames, or full packets, in flight at most, whatever the control says. A size with unit or a number of frames, at least one packet; or "bdp": what fills the path. Default: none, or "bdp" with recovery = "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Or<Amount, Bdp>>,
     /// The round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
-    /// Acknowledges every n-th packet, beside the last one of a message. A count, 1 to 1024. Default: 1 where the control goes by acknowledgements, a window limits what is in flight, or recovery is selective, else 64.
+    /// Acknowledges every n-th packet, beside the last one of a message. A count, 1 to 1024. Default: 1 where the control goes by acknowledgements, a window limits what is in flight, or recovery is selective; with recovery = "reordering" one for 16 KiB of data; else 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub ack_every: Option<u64>,
@@ -171,6 +172,8 @@ impl RdmaKeys {
         let extended = operations.iter().map(|it| it.extended(true, true)).max().unwrap_or_default();
         let mtu = self.mtu(frame, telemetry + extended);
         let mut wrong = self.check();
+        let own = self.recovery.reordering().map(|keys| keys.check()).unwrap_or_default();
+        wrong.extend(own.into_iter().map(|why| why.within("reordering").within("recovery")));
         wrong.extend(mtu.as_ref().err().cloned());
         wrong.extend(control.as_ref().err().into_iter().flatten().cloned());
         let (Ok(mtu), Ok(control), true) = (mtu, control, wrong.is_empty()) else { return Err(wrong) };
@@ -199,7 +202,7 @@ impl RdmaKeys {
             message: self.message.value().map(Bytes::get),
             total: limit.map(Bytes::get),
             queue_pairs: self.queue_pairs,
-            ack_every: self.ack_every.unwrap_or(if each { 1 } else { 64 }) as u32,
+            ack_every: self.ack_every.unwrap_or(if each { 1 } else { self.packets_per_ack(mtu) }) as u32,
             nak_gap: self.nak_gap,
             recovery: self.recovery,
             timeouts: RdmaTimeouts {
@@ -219,6 +222,13 @@ impl RdmaKeys {
         let mut warnings = self.warnings(&spec);
         warnings.extend(self.smaller_mtu(frame, mtu, telemetry + extended));
         Ok((spec.into(), warnings))
+    }
+
+    /// Packets for one acknowledgement, where nothing goes by acknowledgements.
+    fn packets_per_ack(&self, mtu: u16) -> u64 {
+        let rare = 64;
+        // Nothing else reports progress past a gap.
+        self.recovery.reordering().map_or(rare, |_| (ACK_BYTES / u64::from(mtu)).clamp(1, rare))
     }
 
     /// Messages that a receiver is ready for: those of other verbs need none.
@@ -350,9 +360,8 @@ impl RdmaKeys {
             ));
         }
         let waits = self.verb == RdmaVerb::Send && self.receive_queue.is_some();
-        if waits && self.recovery == RdmaRecovery::Selective {
-            let message =
-                "receive_queue beside recovery = \"selective\", which keeps packets that nobody is ready for";
+        if waits && self.recovery.keeps() {
+            let message = "receive_queue beside a recovery that keeps packets that arrive out of order, which nobody is ready for";
             let help = "expected recovery = \"go_back_n\", or no receive_queue";
             wrong.push(Remark::about("receive_queue", message, help));
         }
@@ -369,7 +378,7 @@ impl RdmaKeys {
         let windows = spec.window == StaticWindow::Bdp || spec.control.needs_base_rtt();
         Unused::of(self, &RdmaKeys::default())
             .unless(selective, "recovery = \"selective\"", &["low_timeout"])
-            .unless(!selective, "recovery = \"go_back_n\"", &["nak_gap"])
+            .unless(!spec.recovery.keeps(), "recovery = \"go_back_n\"", &["nak_gap"])
             .unless(
                 cnps,
                 "a control that hears of CNPs, like dcqcn",
@@ -385,6 +394,14 @@ impl RdmaKeys {
             .unless(windows, "window = \"bdp\", or a control that goes by round trips", &["base_rtt"])
             .remarks()
             .into_iter()
+            .chain(
+                self.recovery
+                    .reordering()
+                    .map(|keys| keys.unused())
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|why| why.within("reordering").within("recovery")),
+            )
             .chain(
                 self.control
                     .unused()

@@ -359,7 +359,7 @@ impl QueuePair {
             self.counts.naks += 1;
             let arrived = header.arrived.map(|number| psn::nearest(number, self.unacknowledged));
             let arrived = arrived.filter(|&arrived| arrived < self.highest);
-            if self.recovery.on_nak(self.unacknowledged, self.highest, arrived) {
+            if self.recovery.on_nak(self.unacknowledged, self.highest, arrived, header.lost) {
                 self.timed.0 = NONE;
                 self.take_back_requests();
                 self.control.on_loss(now, RdmaLoss::Nak);
@@ -458,7 +458,10 @@ impl Protocol for QueuePair {
         self.pace(now);
         self.work_out();
         let asks = self.spec.acknowledges()
-            && (last || self.next().is_none() || self.is_overdue(packet, again, now));
+            && (last
+                || self.next().is_none()
+                || again && self.recovery.requests_again()
+                || self.is_overdue(packet, again, now));
         if asks || self.spec.acknowledges_each() {
             self.requested = (packet + 1, now);
         }

@@ -1,8 +1,9 @@
 //! How lost packets are repaired: which packet is sent next.
 
 use super::go_back_n::GoBackN;
+use super::reordering::{Lost, Reordering};
+use super::reordering_keys::RdmaRecovery;
 use super::selective_repeat::SelectiveRepeat;
-use super::spec::RdmaRecovery;
 
 /// A recovery at work. It knows neither time nor window.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub enum Recovery {
     GoBackN(GoBackN),
     /// The missing packets alone.
     Selective(Box<SelectiveRepeat>),
+    /// The packets alone that the receiver reports as lost.
+    Reordering(Box<Reordering>),
 }
 
 impl Recovery {
@@ -19,17 +22,23 @@ impl Recovery {
         match kind {
             RdmaRecovery::GoBackN => Recovery::GoBackN(GoBackN::default()),
             RdmaRecovery::Selective => Recovery::Selective(Box::default()),
+            RdmaRecovery::Reordering(_) => Recovery::Reordering(Box::default()),
         }
     }
     /// Whether the receiver keeps what comes out of order.
     pub fn is_selective(&self) -> bool {
-        matches!(self, Recovery::Selective(_))
+        !matches!(self, Recovery::GoBackN(_))
+    }
+    /// Returns true if a packet that is sent again requests an acknowledgement.
+    pub fn requests_again(&self) -> bool {
+        matches!(self, Recovery::Reordering(_))
     }
     /// The packet that is sent next.
     pub fn next(&self, unacknowledged: u64, highest: u64) -> u64 {
         match self {
             Recovery::GoBackN(it) => it.next(unacknowledged),
             Recovery::Selective(it) => it.next(unacknowledged, highest),
+            Recovery::Reordering(it) => it.next(highest),
         }
     }
     /// It was, `again` or for the first time.
@@ -37,6 +46,7 @@ impl Recovery {
         match self {
             Recovery::GoBackN(it) => it.on_sent(packet),
             Recovery::Selective(it) => it.on_sent(packet, again),
+            Recovery::Reordering(it) => it.on_sent(packet, again),
         }
     }
     /// Everything before this packet has arrived.
@@ -44,13 +54,18 @@ impl Recovery {
         match self {
             Recovery::GoBackN(it) => it.on_progress(unacknowledged),
             Recovery::Selective(it) => it.on_progress(unacknowledged),
+            Recovery::Reordering(it) => it.on_progress(unacknowledged),
         }
     }
-    /// The first packet that is not acknowledged is missing, and this one behind it has arrived. Whether that is news.
-    pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, arrived: Option<u64>) -> bool {
+    /// The first packet that is not acknowledged is missing. With selective repeat `named` is a packet behind it that has arrived; with
+    /// reordering it is the first one that is lost, and `map` is which ones are from there on. Returns true if that is news.
+    pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, named: Option<u64>, map: u64) -> bool {
         match self {
             Recovery::GoBackN(it) => it.on_nak(unacknowledged),
-            Recovery::Selective(it) => it.on_nak(unacknowledged, highest, arrived),
+            Recovery::Selective(it) => it.on_nak(unacknowledged, highest, named),
+            Recovery::Reordering(it) => {
+                it.on_nak(unacknowledged, highest, named.map(|first| Lost { first, map }))
+            }
         }
     }
     /// Nothing came any more.
@@ -58,6 +73,7 @@ impl Recovery {
         match self {
             Recovery::GoBackN(it) => it.on_timeout(unacknowledged),
             Recovery::Selective(it) => it.on_timeout(unacknowledged, highest),
+            Recovery::Reordering(it) => it.on_timeout(unacknowledged, highest),
         }
     }
     /// Bytes taken beside itself.
@@ -65,6 +81,7 @@ impl Recovery {
         match self {
             Recovery::GoBackN(_) => 0,
             Recovery::Selective(it) => size_of::<SelectiveRepeat>() + it.memory_bytes(),
+            Recovery::Reordering(it) => size_of::<Reordering>() + it.memory_bytes(),
         }
     }
 }

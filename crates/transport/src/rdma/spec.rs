@@ -4,6 +4,7 @@ use super::RdmaControlSpec;
 use super::control::{PathFacts, RdmaControl};
 use super::operation::{AETH_BYTES, Operation, RETH_BYTES};
 use super::psn::MOST_OUTSTANDING;
+use super::reordering_keys::RdmaRecovery;
 use frame::Priority;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,17 +66,6 @@ pub struct ReceiveQueue {
     pub most: u64,
     /// How long the application takes for each, one after the other, before there is room for another.
     pub time: Time,
-}
-
-/// How lost packets are repaired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RdmaRecovery {
-    /// The receiver drops what comes out of order, and the sender sends everything from the first missing packet on again.
-    #[default]
-    GoBackN,
-    /// The receiver keeps what comes out of order, and the sender sends the missing packets alone (IRN).
-    Selective,
 }
 
 /// Which queue pair takes a transfer.
@@ -217,6 +207,11 @@ impl RdmaSpec {
             runs.into_iter().flatten()
         })
     }
+    /// Packets that may be outstanding at most.
+    #[inline]
+    pub(crate) fn max_outstanding(&self) -> u64 {
+        self.recovery.reordering().map_or(MOST_OUTSTANDING, |keys| keys.window)
+    }
     /// Packets of a READ at most: `max_reads` of them and one more are less than half of all numbers.
     pub(crate) fn longest_read(&self) -> u64 {
         let packets = MOST_OUTSTANDING / (u64::from(self.max_reads) + 2);
@@ -234,7 +229,7 @@ impl RdmaSpec {
     /// acknowledgements.
     pub fn acknowledges(&self) -> bool {
         self.verb != RdmaVerb::Read
-            || self.recovery == RdmaRecovery::Selective
+            || self.recovery.keeps()
             || self.window != StaticWindow::Unlimited
             || self.control.needs_base_rtt()
     }

@@ -2,7 +2,6 @@
 
 use super::{Message, NONE, QueuePair};
 use crate::rdma::control::RdmaControl;
-use crate::rdma::psn;
 use units::Time;
 
 impl QueuePair {
@@ -44,7 +43,7 @@ impl QueuePair {
 
     pub(super) fn find_next(&self) -> u64 {
         let next = self.recovery.next(self.unacknowledged, self.highest);
-        if next >= self.end || next - self.unacknowledged >= psn::MOST_OUTSTANDING {
+        if next >= self.end || next - self.unacknowledged >= self.spec.max_outstanding() {
             return NONE;
         }
         let fits = next == self.unacknowledged || next < self.highest && self.recovery.is_selective() || {

@@ -57,7 +57,7 @@ impl QueuePair {
         if word.flags[2] && from >= self.unacknowledged {
             self.counts.naks += 1;
             self.has_arrived(from, now);
-            if self.recovery.on_nak(from, self.highest, None) {
+            if self.recovery.on_nak(from, self.highest, None, 0) {
                 self.control.on_loss(now, RdmaLoss::Nak);
             } else if self.recovery.is_selective() {
                 self.recovery.on_timeout(from, self.highest);
@@ -107,7 +107,7 @@ impl QueuePair {
             (self.failed, self.deadline) = (now, Time::NEVER);
             return;
         }
-        self.recovery.on_nak(self.unacknowledged, self.highest, None);
+        self.recovery.on_nak(self.unacknowledged, self.highest, None, 0);
         self.take_back_requests();
         self.waits = now.saturating_add(self.spec.rnr_timer);
         // Nothing is under way that would be answered.

@@ -1,0 +1,264 @@
+//! Reordering-tolerant recovery: the receiver places packets that arrive out of order, and reports a packet as lost only
+//! when its gap is too long and too old for reordering.
+//!
+//! The receiver keeps a bitmap of `window` packets from the one that it expects. A packet within the window is placed at once,
+//! messages complete in order, and reordering alone causes no NAK. A gap opens when a packet arrives beyond it. A missing packet
+//! counts as lost when a packet at least `distance` numbers behind it has arrived and its gap has been open for `time`; a timer
+//! checks this when nothing arrives any more. `distance = 1` leaves the decision to time alone, `time = "0 s"` to distance alone.
+//! One NAK names the expected packet and, in a bitmap of 64, the lost ones. It is repeated for packets that are still missing
+//! after two `time`s, or two round trips if that is longer, if the expected packet has not moved meanwhile.
+//!
+//! The sender sends the named packets alone again, and never has more than `window` packets outstanding, so that the bitmap of the
+//! receiver holds everything that arrives. After a timeout it sends the oldest packet again, and then, each time an
+//! acknowledgement stops at another packet that was sent before the timeout, that one. A packet that is sent again requests an
+//! acknowledgement. While a gap is open no acknowledgement leaves, and the one that closes it carries the round trip and the marks
+//! of the packet that closed it.
+//!
+//! With `nak = false` the timeout alone repairs losses (preset "cx-ar"). The table `queue_pairs` reports the cost of reordering:
+//! packets out of order, the longest distance, the largest number of placed packets, and duplicates.
+//!
+//! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 4 (bitmaps of a receiver); Open
+//! Compute Project, NET-Falcon revision 0.9 (windows, and loss by distance and time); Y. Cheng et al., RFC 8985 (the time by which a packet may
+//! be reordered: a quarter of a round trip). NVIDIA does not publish the window and the NAK rule of its NICs with
+//! adaptive routing; the combination, the default window and the default time are our choice.
+//!
+//! Not modelled: NICs that place WRITEs and READ responses alone (ConnectX-5 to 7): all verbs are placed, as ConnectX-8 does;
+//! unordered completion (SRD); timeouts that grow (adaptive retransmission).
+
+use super::reordering_keys::ReorderingKeys;
+use crate::room::Append;
+use std::collections::VecDeque;
+use units::Time;
+
+/// Packets in the bitmap of a NAK.
+const MAP_BITS: u64 = 64;
+
+/// The rule by which a receiver tells losses from reordering, with the times of its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossRule {
+    /// Packets from the expected one on that are placed, above 0.
+    pub window: u64,
+    /// Numbers by which a later packet must be ahead of a missing one, above 0.
+    pub distance: u64,
+    /// How long a gap must have been open.
+    pub time: Time,
+    /// After which a NAK is repeated, above 0.
+    pub repeat: Time,
+    /// Whether losses are reported at all.
+    pub nak: bool,
+}
+
+impl LossRule {
+    /// The rule of these keys on a path with this round trip without queues.
+    pub fn new(keys: &ReorderingKeys, base_rtt: Time) -> LossRule {
+        let quarter = Time::from_ps(base_rtt.ps() / 4);
+        let time = keys.time.value().unwrap_or(quarter.max(ReorderingKeys::DEEPEST_QUEUE));
+        let longer = time.max(base_rtt).max(Time::from_us(1));
+        let repeat = longer.saturating_add(longer);
+        LossRule { window: keys.window, distance: keys.distance, time, repeat, nak: keys.nak }
+    }
+    /// One behind the last packet of a gap that is far enough behind the highest arrival; `top` is one behind that.
+    fn far(&self, top: u64, end: u64) -> u64 {
+        end.min(top.saturating_sub(self.distance))
+    }
+}
+
+/// Missing packets that one arrival overtook.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    /// The packet behind the last missing one; it has arrived.
+    end: u64,
+    /// The time of that arrival.
+    opened: Time,
+    /// Packets before this one have been named.
+    named: u64,
+    /// When those that are still missing may be named again; [`Time::NEVER`]: none was named.
+    again: Time,
+    /// The expected packet at that time.
+    seen: u64,
+}
+
+/// Lost packets to name in a NAK: the first one, and bit n for the n-th behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The first lost packet.
+    pub first: u64,
+    /// Bit 0 is the first packet.
+    pub map: u64,
+}
+
+/// The gaps of a receiving queue pair, in order of numbers and so of the times at which they opened.
+#[derive(Clone, Debug, Default)]
+pub struct Gaps {
+    gaps: VecDeque<Gap>,
+    /// One behind the highest packet that has arrived.
+    top: u64,
+    /// Not later than the time at which the next packet counts as lost; [`Time::NEVER`]: only another arrival changes that.
+    due: Time,
+    /// NAKs that wait to be sent.
+    named: VecDeque<Lost>,
+}
+
+impl Gaps {
+    /// A packet beyond the expected one has arrived, for the first time.
+    pub fn on_ahead(&mut self, packet: u64, expected: u64, now: Time, rule: &LossRule) {
+        if self.gaps.is_empty() {
+            self.due = Time::NEVER;
+        }
+        let top = self.top.max(expected);
+        if packet > top {
+            self.gaps.append_one(Gap { end: packet, opened: now, named: top, again: Time::NEVER, seen: 0 });
+        }
+        // Another packet may be far enough ahead now.
+        if packet >= top {
+            self.top = packet + 1;
+            self.due = self.due.min(self.next_due(rule));
+        }
+    }
+
+    /// Everything before a packet has arrived.
+    pub fn on_progress(&mut self, expected: u64) {
+        while self.gaps.front().is_some_and(|gap| gap.end <= expected) {
+            self.gaps.pop_front();
+        }
+        if self.gaps.is_empty() {
+            self.due = Time::NEVER;
+        }
+    }
+
+    /// When [`Gaps::find_lost`] has to be called at the latest; [`Time::NEVER`]: not at all.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Queues NAKs for packets that count as lost now. Returns the first packet of each. `arrived`: whether a packet has.
+    pub fn find_lost(
+        &mut self,
+        expected: u64,
+        now: Time,
+        rule: &LossRule,
+        arrived: impl Fn(u64) -> bool,
+    ) -> Vec<u64> {
+        let mut found: Vec<Lost> = Vec::new();
+        if self.due > now || !rule.nak {
+            return Vec::new();
+        }
+        let (mut from, mut open) = (expected, None::<Lost>);
+        for gap in &mut self.gaps {
+            let far = rule.far(self.top, gap.end);
+            if gap.opened.saturating_add(rule.time) > now {
+                break;
+            }
+            let (repeats, fresh) = (gap.again <= now, gap.named < far);
+            // While the sender fills a long gap nothing of it needs to be named again.
+            let first = if repeats && expected <= gap.seen { from } else { gap.named.max(from) };
+            if repeats || fresh {
+                (gap.again, gap.seen, gap.named) =
+                    (now.saturating_add(rule.repeat), expected, far.max(gap.named));
+            }
+            for packet in (first..far).filter(|&packet| !arrived(packet)) {
+                match &mut open {
+                    Some(lost) if packet - lost.first < MAP_BITS => lost.map |= 1 << (packet - lost.first),
+                    _ => found.extend(open.replace(Lost { first: packet, map: 1 })),
+                }
+            }
+            if far < gap.end {
+                break;
+            }
+            from = gap.end;
+        }
+        found.extend(open);
+        self.named.extend(&found);
+        self.due = self.next_due(rule);
+        found.into_iter().map(|lost| lost.first).collect()
+    }
+
+    /// The NAK that is sent next.
+    pub fn take_named(&mut self) -> Option<Lost> {
+        self.named.pop_front()
+    }
+
+    /// The earliest time at which a gap may be reported, as far as numbers allow it.
+    fn next_due(&self, rule: &LossRule) -> Time {
+        let mut first = Time::NEVER;
+        for gap in self.gaps.iter().filter(|_| rule.nak) {
+            let far = rule.far(self.top, gap.end);
+            if gap.named < far {
+                return first.min(gap.opened.saturating_add(rule.time));
+            }
+            first = first.min(gap.again);
+            if far < gap.end {
+                break;
+            }
+        }
+        first
+    }
+
+    /// Bytes taken beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.gaps.capacity() * size_of::<Gap>() + self.named.capacity() * size_of::<Lost>()
+    }
+}
+
+/// The packets that a sender sends again.
+#[derive(Clone, Debug, Default)]
+pub struct Reordering {
+    /// In order, and outstanding.
+    requested: VecDeque<u64>,
+    /// After a timeout: everything before this packet was sent before it.
+    until: u64,
+    /// One behind the last packet that was sent again since then.
+    repeated: u64,
+}
+
+impl Reordering {
+    /// The packet that is sent next.
+    pub fn next(&self, highest: u64) -> u64 {
+        self.requested.front().copied().unwrap_or(highest)
+    }
+    /// A packet was sent, `again` or for the first time.
+    pub fn on_sent(&mut self, packet: u64, again: bool) {
+        if again && self.requested.front() == Some(&packet) {
+            self.requested.pop_front();
+            self.repeated = self.repeated.max(packet + 1);
+        }
+    }
+    /// Everything before a packet has arrived.
+    pub fn on_progress(&mut self, unacknowledged: u64) {
+        while self.requested.front().is_some_and(|&packet| packet < unacknowledged) {
+            self.requested.pop_front();
+        }
+        if unacknowledged < self.until && self.repeated <= unacknowledged {
+            self.request(unacknowledged);
+        }
+    }
+    /// These packets are lost; `None`: the first outstanding one. Returns true if one of them was not known to be.
+    pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, lost: Option<Lost>) -> bool {
+        let Some(Lost { first, map }) = lost else {
+            return unacknowledged < highest && self.request(unacknowledged);
+        };
+        let named = (0..MAP_BITS).filter(|bit| map >> bit & 1 == 1).map(|bit| first + bit);
+        let outstanding = named.filter(|packet| (unacknowledged..highest).contains(packet));
+        // All of them are requested, whichever is news.
+        outstanding.filter(|&packet| self.request(packet)).count() > 0
+    }
+    /// No progress for the timeout: the first outstanding packet is sent again.
+    pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
+        (self.until, self.repeated) = (highest, unacknowledged);
+        if unacknowledged < highest {
+            self.request(unacknowledged);
+        }
+    }
+    fn request(&mut self, packet: u64) -> bool {
+        let place = self.requested.partition_point(|&other| other < packet);
+        let news = self.requested.get(place) != Some(&packet);
+        if news {
+            self.requested.insert(place, packet);
+        }
+        news
+    }
+    /// Bytes taken beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.requested.capacity() * size_of::<u64>()
+    }
+}

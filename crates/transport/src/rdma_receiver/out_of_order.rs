@@ -1,0 +1,162 @@
+//! Packets that arrive beyond the expected one: kept, answered with a NAK, or dropped, as the recovery has it.
+
+use super::{Kept, RdmaReceiver, ReceivePair};
+use crate::rdma::psn;
+use crate::rdma::{Gaps, RdmaVerb};
+use units::Time;
+
+/// Packets that are kept ahead of one that is missing, at most.
+const MOST_KEPT: u64 = 1 << 16;
+
+/// Packets of a queue pair that arrived out of order or twice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disorder {
+    gaps: Gaps,
+    /// Packets that are kept now, and at most so far.
+    held: u64,
+    pub most_held: u64,
+    pub out_of_order: u64,
+    pub distance: u64,
+    pub duplicates: u64,
+}
+
+impl Disorder {
+    pub fn memory_bytes(&self) -> usize {
+        self.gaps.memory_bytes()
+    }
+}
+
+impl ReceivePair {
+    pub(super) fn disorder(&mut self) -> &mut Disorder {
+        self.disorder.get_or_insert_default()
+    }
+
+    /// Keeps a packet. Returns false if it had arrived before.
+    fn keep(&mut self, ahead: u64, kept: Kept) -> bool {
+        let at = ahead as usize;
+        if self.kept.len() <= at {
+            self.kept.resize(at + 1, None);
+        }
+        let news = self.kept[at].replace(kept).is_none();
+        let disorder = self.disorder();
+        if news {
+            disorder.held += 1;
+            disorder.most_held = disorder.most_held.max(disorder.held);
+        } else {
+            disorder.duplicates += 1;
+        }
+        news
+    }
+
+    /// Delivers the kept packets that are in order now. Returns true if there are any: a gap has closed.
+    pub(super) fn deliver_kept(&mut self, now: Time, keeps: bool) -> bool {
+        let before = self.expected;
+        while let Some(kept) = self.kept.front().copied().flatten() {
+            self.deliver(kept.last, now, keeps);
+        }
+        let (expected, closed) = (self.expected, self.expected > before);
+        if closed {
+            let disorder = self.disorder();
+            disorder.held -= expected - before;
+            disorder.gaps.on_progress(expected);
+        }
+        closed
+    }
+
+    /// The bitmap of the NAK that is sent next; 0: it names a packet that has arrived.
+    pub(super) fn take_named(&mut self) -> u64 {
+        let named = self.disorder.as_mut().and_then(|disorder| disorder.gaps.take_named());
+        named.map_or(0, |lost| lost.map)
+    }
+}
+
+impl RdmaReceiver {
+    /// A packet has arrived so many numbers ahead of the expected one.
+    pub(super) fn take_ahead(
+        &mut self,
+        number: u32,
+        (low, ahead): (u32, u64),
+        [last, asks]: [bool; 2],
+        bytes: u16,
+        now: Time,
+    ) {
+        let (keeps, rule) = (self.spec.recovery.keeps(), self.rule);
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        let window = rule.map_or(MOST_KEPT, |rule| rule.window);
+        if !keeps || ahead >= window {
+            return self.refuse(number, ahead, bytes, now);
+        }
+        let news = pair.keep(ahead, Kept { bytes, last });
+        let disorder = pair.disorder();
+        if news {
+            disorder.out_of_order += 1;
+            disorder.distance = disorder.distance.max(ahead);
+        } else {
+            self.discard(bytes);
+        }
+        let Some(rule) = rule else {
+            self.pairs[number as usize].naks += 1;
+            return self.reply(number, Some(low));
+        };
+        if news {
+            let pair = &mut self.pairs[number as usize];
+            let expected = pair.expected;
+            pair.disorder().gaps.on_ahead(expected + ahead, expected, now, &rule);
+            let reports = asks && pair.unanswered > 0;
+            self.find_lost(number, now);
+            if reports && self.spec.acknowledges() {
+                self.reply(number, None);
+            }
+        } else if self.spec.acknowledges() {
+            self.reply(number, None);
+        }
+    }
+
+    /// Drops a packet beyond the expected one; the first after a gap has a NAK, and one after `nak_gap`.
+    fn refuse(&mut self, number: u32, ahead: u64, bytes: u16, now: Time) {
+        let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        let disorder = pair.disorder();
+        disorder.out_of_order += 1;
+        disorder.distance = disorder.distance.max(ahead);
+        let due = self.rule.is_none() && (pair.named != Some(pair.expected) || pair.nak_at <= now);
+        if due {
+            (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), !reads);
+            pair.naks += u64::from(!reads);
+            match &mut self.reader {
+                // It goes by what is asked for again.
+                Some(reader) => reader.ask_again(number),
+                None => self.reply(number, None),
+            }
+        }
+        self.discard(bytes);
+    }
+
+    /// Reports the packets of a queue pair that count as lost now.
+    fn find_lost(&mut self, number: u32, now: Time) {
+        let Some(rule) = self.rule else { return };
+        let Some(ReceivePair { disorder: Some(disorder), kept, expected, naks, .. }) =
+            self.pairs.get_mut(number as usize)
+        else {
+            return;
+        };
+        let arrived = |packet: u64| {
+            let at = packet.checked_sub(*expected).map(|ahead| ahead as usize);
+            at.is_none_or(|at| kept.get(at).is_some_and(Option::is_some))
+        };
+        let lost = disorder.gaps.find_lost(*expected, now, &rule, arrived);
+        *naks += lost.len() as u64;
+        self.lost_at = self.lost_at.min(disorder.gaps.due());
+        for first in lost {
+            self.reply(number, Some(psn::on_wire(first)));
+        }
+    }
+
+    /// Reports all packets that count as lost now.
+    pub(super) fn find_all_lost(&mut self, now: Time) {
+        self.lost_at = Time::NEVER;
+        for number in 0..self.pairs.len() as u32 {
+            self.find_lost(number, now);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Counts of a receiver by queue pair.
+
+use super::RdmaReceiver;
+
+/// What has come to a queue pair, and what was sent for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairReceived {
+    /// Messages that are whole.
+    pub messages: u64,
+    /// Packets that were delivered, in order.
+    pub packets: u64,
+    /// Packets that came marked.
+    pub marked: u64,
+    /// CNPs that were sent.
+    pub cnps: u64,
+    /// NAKs that were sent, and repeated requests of READs.
+    pub naks: u64,
+    /// NAKs that were sent because it was not ready.
+    pub not_ready: u64,
+    /// Packets that arrived beyond the expected one, for the first time.
+    pub out_of_order: u64,
+    /// Numbers by which a packet was ahead of the expected one, at most.
+    pub reorder_distance: u64,
+    /// Packets that were held at once because one before them was missing, at most.
+    pub reorder_buffer: u64,
+    /// Packets that had arrived before.
+    pub duplicates: u64,
+}
+
+impl RdmaReceiver {
+    /// What has come to a queue pair.
+    pub fn received(&self, pair: u32) -> PairReceived {
+        // A request of a READ may be repeated before anything has come.
+        let again = self.read_counts(pair).map_or(0, |counts| counts.again);
+        let nothing = PairReceived { naks: again, ..PairReceived::default() };
+        let Some(pair) = self.pairs.get(pair as usize) else { return nothing };
+        let disorder = pair.disorder.as_deref();
+        PairReceived {
+            messages: pair.messages,
+            packets: pair.expected,
+            marked: pair.came_marked,
+            cnps: pair.cnps,
+            naks: pair.naks + again,
+            not_ready: pair.not_ready,
+            out_of_order: disorder.map_or(0, |it| it.out_of_order),
+            reorder_distance: disorder.map_or(0, |it| it.distance),
+            reorder_buffer: disorder.map_or(0, |it| it.most_held),
+            duplicates: disorder.map_or(0, |it| it.duplicates),
+        }
+    }
+    /// What has come to all of them.
+    pub fn received_by_all(&self) -> PairReceived {
+        let all = (0..self.pairs.len() as u32).map(|pair| self.received(pair));
+        all.fold(PairReceived::default(), |sum, own| PairReceived {
+            messages: sum.messages + own.messages,
+            packets: sum.packets + own.packets,
+            marked: sum.marked + own.marked,
+            cnps: sum.cnps + own.cnps,
+            naks: sum.naks + own.naks,
+            not_ready: sum.not_ready + own.not_ready,
+            out_of_order: sum.out_of_order + own.out_of_order,
+            reorder_distance: sum.reorder_distance.max(own.reorder_distance),
+            reorder_buffer: sum.reorder_buffer.max(own.reorder_buffer),
+            duplicates: sum.duplicates + own.duplicates,
+        })
+    }
+}
