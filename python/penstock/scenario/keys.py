@@ -1426,7 +1426,7 @@ class AttachmentKeys(TypedDict, total=False):
     rate: str | None
     """Only at ports of this rate. Default: any."""
     length: str | None
-    """Only at ports whose cable, with what their interfaces add, is at most this long. Default: any."""
+    """Only at ports whose cable is at most this long. Default: any."""
 
 
 class ManagerEntryKeys(TypedDict, total=False):
@@ -2205,6 +2205,15 @@ class RdmaControlTable(TypedDict, total=False):
     """A window that follows the power of its path, by round trips alone."""
 
 
+class RdmaRecoveryTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    reordering: ReorderingKeys
+    """The receiver places what arrives out of order, and reports losses that distance and time tell from
+    reordering.
+    """
+
+
 class RdmaKeys(TypedDict, total=False):
     """Messages over RDMA (RoCEv2)."""
 
@@ -2242,9 +2251,7 @@ class RdmaKeys(TypedDict, total=False):
     (a new one). Default: "one".
     """
     recovery: RdmaRecovery | None
-    """How lost packets are repaired: "go_back_n", or "selective" (IRN: the receiver keeps what comes out
-    of order). Default: "go_back_n".
-    """
+    """How lost packets are repaired: "go_back_n". Default: "go_back_n"."""
     window: str | None
     """Bytes of frames, or full packets, in flight at most, whatever the control says. Default: none, or
     "bdp" with recovery = "selective".
@@ -2255,7 +2262,8 @@ class RdmaKeys(TypedDict, total=False):
     """
     ack_every: int | None
     """Acknowledges every n-th packet, beside the last one of a message. Default: 1 where the control
-    goes by acknowledgements, a window limits what is in flight, or recovery is selective, else 64.
+    goes by acknowledgements, a window limits what is in flight, or recovery is selective; with
+    recovery = "reordering" one for 16 KiB of data; else 64.
     """
     ack_priority: int | None
     """Priority of acknowledgements and NAKs. Default: that of the data."""
@@ -2457,6 +2465,25 @@ class PowerTcpKeys(TypedDict, total=False):
     """What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there
     is room for. Default: "42 B".
     """
+
+
+class ReorderingKeys(TypedDict, total=False):
+    """Keys of reordering."""
+
+    preset: ReorderingPreset | None
+    """The preset that supplies the keys that are not given. Default: "roce"."""
+    window: int | None
+    """Packets from the expected one on that the receiver places, and that the sender has outstanding at
+    most. Default: 1024.
+    """
+    distance: int | None
+    """A missing packet counts as lost only if one at least so many numbers behind it has arrived.
+    Default: 3.
+    """
+    time: str | None
+    """A missing packet counts as lost only if a later one arrived so long ago. Default: "computed"."""
+    nak: bool | None
+    """Whether the receiver reports losses. Default: true."""
 
 
 class MessagesTable(TypedDict, total=False):
@@ -3039,12 +3066,14 @@ RdmaVerb = Literal["send", "write", "read"]
 """What a message is to the queue pairs that it passes between."""
 QueuePairs = Literal["one", "free", "each"]
 """Which queue pair takes a transfer."""
-RdmaRecovery = Literal["go_back_n", "selective"]
-"""How lost packets are repaired."""
+RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTable
+"""How lost packets are repaired: a name, or a table of that name with its keys."""
 CnpScope = Literal["queue_pair", "address", "port"]
 """What shares the least time between two CNPs."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
 """Where the keys of DCQCN come from that a scenario does not write."""
+ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
+"""Where the keys of reordering-tolerant recovery come from that a scenario does not write."""
 Messages = (
     Literal[
         "database_entry",
