@@ -112,6 +112,7 @@ fn forged(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
         arrived: if step[11] & 4 == 0 { known.arrived } else { Some(small(step[13])) },
         asked: if step[11] & 8 == 0 { known.asked } else { small(step[14]) },
         immediate: if step[11] & 16 == 0 { known.immediate } else { small(step[12]) },
+        lost: if step[11] & 32 == 0 { known.lost } else { u64::from(small(step[13])) << (step[12] % 64) },
         telemetry,
     };
     let is_same = like.filter(|_| step[5] & 7 != 0);

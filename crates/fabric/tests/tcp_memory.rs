@@ -62,9 +62,9 @@ fn bytes(connections: usize, start: Time, application: &Application) -> usize {
 }
 
 /// What every connection takes beside the machines of its transport: the states of both endpoints (240 B each, of which 96 B are
-/// the endpoint, with a TCP receiver in it), its source (320 B), what counts its arrivals (128 B); and, in 496 B, the copy of its
-/// description that the simulation has, and its places in the tables of paths and events.
-const EACH: usize = 1_424;
+/// the endpoint, with a TCP receiver in it), its source (320 B), what counts its arrivals (128 B); and, in 498 B, the copy of its
+/// description that the simulation has, its places in the tables of paths and events, and a tenth of a host with its link.
+const EACH: usize = 1_426;
 
 /// What a queue pair with a message takes beside itself: its clocks (144 B), the message (56 B), its clock (120 B) and what came of it
 /// (96 B), what the receiver knows of it (232 B), its place among those of the sender (24 B), and the room in the queues of these,
