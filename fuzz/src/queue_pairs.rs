@@ -107,7 +107,7 @@ fn forged(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
         echo: if step[11] & 2 == 0 {
             known.echo
         } else {
-            Some(now.saturating_sub(Time::from_ns(step[14].into())))
+            Some(now.saturating_sub(Time::from_ns(step[14].into()))).into()
         },
         arrived: if step[11] & 4 == 0 { known.arrived } else { Some(small(step[13])) },
         asked: if step[11] & 8 == 0 { known.asked } else { small(step[14]) },

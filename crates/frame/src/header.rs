@@ -4,6 +4,7 @@
 //! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word says where it lies.
 
 use crate::telemetry::Telemetry;
+use std::fmt;
 use units::Time;
 
 /// What a frame carries beyond one word. A plain value: it moves with its frame from thread to thread.
@@ -23,7 +24,7 @@ pub struct RdmaHeader {
     /// The queue pair, as its hosts number those between them.
     pub pair: u32,
     /// Of an acknowledgement: when the packet was sent that it answers.
-    pub echo: Option<Time>,
+    pub echo: MaybeTime,
     /// Of a NACK: the packet out of order that has come (IRN).
     pub arrived: Option<u32>,
     /// Of a NAK of a receiver that tolerates reordering: which packets from `arrived` on are lost, bit 0 being that one; else 0.
@@ -36,6 +37,35 @@ pub struct RdmaHeader {
     /// Architecture Specification volume 1 section 9.2.6). Or of a packet whose message is none of the verb of its queue pair: which
     /// operation it is, see [`RdmaHeader::immediate_of`]. Else 0.
     pub immediate: u32,
+}
+
+/// A time or none, in eight bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct MaybeTime(Time);
+
+impl MaybeTime {
+    /// The time, if there is one.
+    pub fn get(self) -> Option<Time> {
+        Some(self.0).filter(|&time| time != Time::NEVER)
+    }
+}
+
+impl From<Option<Time>> for MaybeTime {
+    fn from(time: Option<Time>) -> MaybeTime {
+        MaybeTime(time.unwrap_or(Time::NEVER))
+    }
+}
+
+impl Default for MaybeTime {
+    fn default() -> MaybeTime {
+        None.into()
+    }
+}
+
+impl fmt::Debug for MaybeTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
 }
 
 /// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
@@ -142,17 +172,18 @@ impl RdmaHeader {
     }
 
     fn digest(&self) -> u64 {
-        let told = [self.echo.is_some(), self.arrived.is_some()];
+        let echo = self.echo.get();
+        let told = [echo.is_some(), self.arrived.is_some()];
         let told = told.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
         let words = u64::from(self.word) << 32 | u64::from(self.pair);
-        let [echo, arrived] = [self.echo.unwrap_or_default().ps(), self.arrived.unwrap_or_default().into()];
+        let [echo, arrived] = [echo.unwrap_or_default().ps(), self.arrived.unwrap_or_default().into()];
         let digest = [words, echo, arrived].into_iter().fold(told, mixed);
         // Packets without a field have the digest that they had before the field existed.
         let digest = match self.telemetry {
             Telemetry::None => digest,
             telemetry => mixed(digest, telemetry.digest()),
         };
-        let digest = if self.lost == 0 { digest } else { mixed(digest, self.lost) };
+        let digest = if self.lost == 0 { digest } else { mixed(mixed(digest, u64::MAX), self.lost) };
         let digest = if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) };
         if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) }
     }
@@ -184,8 +215,8 @@ mod tests {
             plain,
             RdmaHeader { word: 1, ..plain },
             RdmaHeader { pair: 1, ..plain },
-            RdmaHeader { echo: Some(Time::ZERO), ..plain },
-            RdmaHeader { echo: Some(Time::from_ps(1)), ..plain },
+            RdmaHeader { echo: Some(Time::ZERO).into(), ..plain },
+            RdmaHeader { echo: Some(Time::from_ps(1)).into(), ..plain },
             RdmaHeader { arrived: Some(0), ..plain },
             RdmaHeader { arrived: Some(1), ..plain },
             RdmaHeader { lost: 1, ..plain },

@@ -446,7 +446,7 @@ proptest! {
                 immediate: u32::from(salt[1] % 5).max(frame::RdmaHeader::immediate_of(salt[2] % 7)),
                 word: word ^ u32::from(salt[1]),
                 pair: u32::from(salt[2] % 5),
-                echo: (salt[3] < 100).then_some(now),
+                echo: (salt[3] < 100).then_some(now).into(),
                 arrived: (salt[3] > 100).then_some(word >> 4),
                 lost: u64::from(word) * u64::from(salt[0] % 3),
                 telemetry: frame::Telemetry::None,

@@ -367,7 +367,7 @@ impl Protocol for RdmaReceiver {
         let (word, header) = labelled(RdmaHeader {
             word: word.bits(),
             pair: number,
-            echo,
+            echo: echo.into(),
             arrived,
             lost,
             telemetry,

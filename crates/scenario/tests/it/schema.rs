@@ -128,7 +128,7 @@ const NUMBERS: &[&str] = &[
     "groups",
 ];
 /// Numbers with no unit where another key of the same name takes a name: ports of UDP and TCP.
-const NUMBERS_OF: &[&str] = &[".ports/0.from", ".ports/0.to"];
+const NUMBERS_OF: &[&str] = &[".ports/0.from", ".ports/0.to", ".reordering.window", ".reordering.distance"];
 
 struct Walk<'s> {
     root: &'s Value,

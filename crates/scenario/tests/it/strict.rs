@@ -33,6 +33,10 @@ const PLACES: &[(&str, &str)] = &[
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { rdma = { control = @ } }\n",
     ),
     (
+        "RdmaRecovery",
+        "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { rdma = { recovery = @ } }\n",
+    ),
+    (
         "Messages",
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { conversation = { messages = @ } }\n",
     ),

@@ -18,7 +18,7 @@ pub fn header_of(received: &Received) -> RdmaHeader {
 /// The word and the header of a frame: none if the word says everything.
 pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
     let narrow = header.pair < WIDE_FROM
-        && header.echo.is_none()
+        && header.echo.get().is_none()
         && header.arrived.is_none()
         && header.telemetry == Telemetry::None
         && header.asked == 0

@@ -309,7 +309,7 @@ impl QueuePair {
                 acknowledged: until,
                 sent: self.highest,
                 marked,
-                round_trip: header.echo.map(|sent| now.saturating_sub(sent)),
+                round_trip: header.echo.get().map(|sent| now.saturating_sub(sent)),
                 telemetry: header.telemetry,
             },
         );
