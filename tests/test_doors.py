@@ -217,7 +217,7 @@ def test_the_examples_of_cumulus_for_all_ports() -> None:
     [manager] = piece.keys["switch"]["queue_managers"]
     assert (manager["classes"], manager["red"]["action"]) == ([4, 5, 7], "mark")
     assert piece.keys["flow_control"] == {"pfc": {"priorities": [0]}}
-    assert piece.links == {"length": "50 m"}
+    assert piece.links == [(None, "50 m", ())]
     assert any("assumed: rx is disable" in line for line in piece.remarks)
 
 

@@ -44,7 +44,7 @@ def reading(name: str, text: str) -> Piece | None:
 def effect(piece: Piece) -> str:
     """All of a piece that becomes the scenario and its lists, without what is only reported."""
     transfers = [one[1:] for one in piece.transfers]
-    rest = (piece.memory, dict(piece.links), list(piece.points), piece.assumed)
+    rest = (piece.memory, list(piece.links), piece.alone, list(piece.points), piece.assumed)
     return repr((piece.keys, transfers, dict(piece.numbers), rest))
 
 

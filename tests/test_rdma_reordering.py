@@ -59,15 +59,14 @@ frame_loss = 0.01
 def sprayed(
     recovery: str,
     *,
-    choice: str = '"spray"',
+    fabric: tuple[str, int, str] = ('"spray"', 4, "400 Gb/s"),
     control: str = "none",
-    spines: int = 4,
-    uplink: str = "400 Gb/s",
     more: str = "",
     keys: str = "",
     transfers: int = 4,
     threads: int = 1,
 ) -> ps.Result:
+    choice, spines, uplink = fabric
     text = FABRIC.format(spines=spines, uplink=uplink, choice=choice, more=more)
     for n in range(transfers):
         text += TRANSFER.format(n=n, to=n + 4, control=control, recovery=recovery, keys=keys)
@@ -84,7 +83,7 @@ def again(result: ps.Result) -> int:
 
 def test_spraying_takes_the_time_of_one_path() -> None:
     """Selective repeat takes half as long again, and sends a third of all packets twice."""
-    alone = sprayed('"selective"', choice='"hash"', spines=1, uplink="1.6 Tb/s")
+    alone = sprayed('"selective"', fabric=('"hash"', 1, "1.6 Tb/s"))
     tolerant, selective = sprayed('"reordering"'), sprayed('"selective"')
     assert last(tolerant) <= 1.05 * last(alone)
     assert (again(tolerant), again(alone)) == (0, 0)
@@ -99,7 +98,7 @@ def test_spraying_takes_the_time_of_one_path() -> None:
 @pytest.mark.parametrize("control", CONTROLS)
 def test_no_control_sends_anything_again_without_losses(control: str) -> None:
     for choice in CHOICES:
-        result = sprayed('"reordering"', choice=choice, control=control)
+        result = sprayed('"reordering"', fabric=(choice, 4, "400 Gb/s"), control=control)
         for row in result.rows("queue_pairs"):
             assert (row["messages"], row["packets_sent_again"], row["packets_duplicate"]) == (1, 0, 0)
             assert row["packets_delivered"] == row["packets_sent"]

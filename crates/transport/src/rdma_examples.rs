@@ -4,9 +4,8 @@ use crate::pipe::{Outcome, Pipe};
 use crate::rdma::queue_pair::header_of;
 use crate::testbed::{DELAY, Facts as _, RATE, draws, of_kind};
 use crate::{
-    CnpScope, DcqcnKeys, DcqcnPreset, PathFacts, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys,
-    RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind,
-    ReorderingKeys, Segment, StaticWindow,
+    CnpScope, DcqcnPreset, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaReceiver, RdmaRecovery,
+    RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind, ReorderingKeys, Segment,
 };
 use frame::{FrameKind, Ports};
 use proptest::prelude::*;
@@ -474,41 +473,4 @@ proptest! {
             prop_assert!(sender.outcomes().iter().all(|it| it.missing <= 9_000));
         }
     }
-}
-
-#[test]
-fn a_queue_pair_is_small() {
-    let bytes = size_of::<crate::QueuePair>();
-    assert!(bytes <= 600, "{bytes} B");
-    // The clocks of its time are apart.
-    let apart = size_of::<crate::rdma::Clocks>();
-    assert!(apart <= 150, "{apart} B");
-}
-
-#[test]
-fn what_cannot_be_meant_is_refused() {
-    let dcqcn = |keys: DcqcnKeys| RdmaControlKeys::Dcqcn(keys);
-    let wrong = |keys: RdmaKeys| keys.carrier(None, 1_522).unwrap_err()[0].to_string();
-    let mtu = RdmaKeys { mtu: Or::Value(Bytes::new(4_096)), ..RdmaKeys::default() };
-    assert!(wrong(mtu).contains("an MTU of 4096 B in a frame of 1522 B"));
-    let alpha =
-        RdmaKeys { control: dcqcn(DcqcnKeys { g: 0.0, ..DcqcnKeys::default() }), ..RdmaKeys::default() };
-    assert!(wrong(alpha).contains("a g of 0"));
-    // The largest MTU that fits.
-    for (frame, mtu) in [(1_522, 1_024), (4_162, 4_096), (4_161, 2_048), (330, 256)] {
-        assert_eq!(RdmaKeys::default().carrier(None, frame).unwrap().0.mtu, mtu);
-    }
-    assert!(RdmaKeys::default().carrier(None, 300).is_err());
-    let bdp = RdmaKeys { recovery: RdmaRecovery::Selective, ..RdmaKeys::default() };
-    let (spec, _) = bdp.carrier(None, 1_522).unwrap();
-    assert_eq!((spec.window, spec.ack_every), (StaticWindow::Bdp, 1));
-    // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
-    let facts = PathFacts {
-        rate: units::BitRate::from_gbps(40),
-        base_rtt: us(24),
-        packet: 1_090,
-        hops: 0,
-        overhead: 20,
-    };
-    assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }
