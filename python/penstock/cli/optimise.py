@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "penstock-optimise/1"
 ROWS_SHOWN = 10
-BROKEN = 1e12
-"""A requirement that is missed by so much is not known."""
 
 
 @Parameter(name="*")
@@ -167,6 +165,8 @@ def amount(expression: str, value: float) -> str:
 
 
 def _said(goal: Goal, trial: Trial) -> str:
+    from penstock.laboratory.search import BROKEN
+
     if trial.given_up:
         return "given up"
     if trial.error:

@@ -328,7 +328,7 @@ enum EndKind {
 fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
     let connection = flow.transport.as_ref()?;
     match connection.transport()? {
-        // What transfers do over TCP is told by transfer.
+        // Transfers over TCP have rows by transfer.
         Transport::Tcp(_) if flow.source.transfers().is_some() => None,
         Transport::Tcp(_) => Some(EndKind::Tcp),
         _ => Some(EndKind::Pairs),

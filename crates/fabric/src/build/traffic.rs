@@ -76,7 +76,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                 flags: Flags::new(kind, Ecn::NotCapable).bypassable(flow.bypassable).at(flow.priority),
                 limit,
                 several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
-                // A scheduler that is told of every frame must not see a queue run empty between two.
+                // A scheduler that counts every frame must not see a queue run empty between two.
                 keeps: if asks { 2 } else { 1 },
                 silent: flow.transport.is_some(),
                 limited: false,
@@ -232,7 +232,7 @@ pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: 
     })
 }
 
-/// What the ends of a connection know of the path between them, the near one first: the rate of their link, and how long a full
+/// Facts about the path between the ends of a connection, the near end first: the rate of their link, and how long a full
 /// frame and what answers it take there and back, on links and in switches, without queues.
 fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 2] {
     let back: Vec<u32> = path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0).collect();

@@ -53,7 +53,7 @@ impl Fabric {
         self.buffers.all_frames().chain(crossing).chain(received)
     }
 
-    /// What must hold whenever nothing is running: asked after building and at the end of a run.
+    /// Invariants while no event runs; checked after building and at the end of a run.
     pub fn check(&self) {
         self.links.check();
         let crossing: u64 = self.crossbars().map(Crossbar::frames_waiting).sum();
@@ -127,7 +127,7 @@ impl Fabric {
         }
     }
 
-    /// Makes up for all departures up to `now`, before somebody looks at the whole.
+    /// Records all departures up to `now`, before results are read.
     pub fn settle_all(&mut self, now: Time) {
         for port in self.links.ports.keys(self.whole) {
             if self.links.ports[port].features.has(PortFeatures::AHEAD) {
@@ -179,7 +179,7 @@ impl Fabric {
         }
     }
 
-    /// What must hold whenever nothing is running: every copy at a switch that has not begun to leave, or at the input of a
+    /// Invariants while no event runs: every copy at a switch that has not begun to leave, or at the input of a
     /// crossbar, has its part of a slot, and no slot is held for any other.
     fn check_slots(&self) {
         if self.copies.inputs.is_empty() {

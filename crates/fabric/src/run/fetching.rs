@@ -1,7 +1,7 @@
-//! What an event needs is fetched before it runs, in large fabrics.
+//! Fetches memory into the cache before the event that needs it, in large fabrics.
 //!
-//! What a frame or a decision touches lies in a chain: the event names a port, the port a queue, the queue its first frame, and
-//! that tells the bin of the histogram that its wait belongs to. Each step here looks at what the step before has fetched, and
+//! A frame or a decision touches a chain of places: the event names a port, the port a queue, the queue its first frame, and the
+//! creation time of that selects a bin of the histogram of waits. Each step here looks at what the step before has fetched, and
 //! fetches what that leads to; the engine takes it some events later (`engine::World::fetch`). Nothing changes by it, and a
 //! guess may be wrong: until the event runs, others come to the same port.
 
@@ -23,7 +23,7 @@ const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
 /// In place of an egress port: the frame has come to its end.
 const END: u32 = u32::MAX;
 
-/// Whether it is worth it: by the tables that grow with ports, flows and connections.
+/// Returns true if the tables that grow with ports, flows and connections exceed the cache, so that fetching ahead pays.
 pub fn is_large(here: &Fabric) -> bool {
     let ports =
         size_of_val(here.links.ports.all(here.whole())) + size_of_val(here.links.cold.all(here.whole()));
@@ -162,7 +162,7 @@ fn fetch_queue_for(here: &Fabric, egress: PortIx, priority: Priority, now: Time)
     }
 }
 
-/// Whether what leaves through a port is counted at once where it will come to.
+/// Returns true if frames that leave through a port are counted at once at their destination.
 #[inline(always)]
 fn leads_to_receiver(here: &Fabric, egress: PortIx) -> bool {
     here.links.ports.get(egress).is_some_and(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
@@ -302,7 +302,7 @@ fn fetch_for_source(here: &Fabric, step: usize, place: PlaceIx, now: Time) {
     }
 }
 
-/// The highest class of a port with frames waiting, which goes first where nobody is asked.
+/// The highest class of a port with frames waiting, which goes first without a scheduler.
 #[inline(always)]
 fn first_class(port: &Port) -> usize {
     (u32::BITS - 1).wrapping_sub(port.waiting.leading_zeros()) as usize

@@ -159,7 +159,7 @@ impl View<'_> {
                 withheld_at: self.withheld_at(near, far),
             }
         };
-        // What the connections of scheduled transfers do is told by transfer.
+        // Connections of scheduled transfers have rows by transfer.
         let scheduled = |near: &EndpointState| match &near.endpoint {
             Endpoint::TransferSender(_) => true,
             other => other.sending_pairs().is_some_and(|pairs| pairs.is_scheduled()),

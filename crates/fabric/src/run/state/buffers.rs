@@ -320,7 +320,7 @@ impl Buffers {
         }
     }
 
-    /// What must hold whenever nothing is running: the pool holds what the queues count, and `in_receivers` frames
+    /// Invariants while no event runs: the pool holds what the queues count, and `in_receivers` frames
     /// besides.
     pub fn check(&self, in_receivers: u64) {
         assert!(

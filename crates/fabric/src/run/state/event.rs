@@ -468,9 +468,9 @@ mod tests {
             for back in [false, true] {
                 let event = Event::broken(Time::from_ns(1), PortIx::new(3), frame(), loss_cause, back);
                 let broken = event.frame;
-                let What::Broken(told, cause) = event.what() else { panic!("{event:?}") };
+                let What::Broken(found, cause) = event.what() else { panic!("{event:?}") };
                 assert_eq!(
-                    (cause, told, broken.priority(), broken.path),
+                    (cause, found, broken.priority(), broken.path),
                     (loss_cause, broken, Priority(5), PathId(7))
                 );
                 assert_eq!(matches!(broken.route.heading(), frame::Heading::Backward(_)), back);

@@ -185,7 +185,7 @@ impl Hosts {
         }
     }
 
-    /// What must hold whenever nothing is running: a greedy source has no more frames in its NIC than it keeps there,
+    /// Invariants while no event runs: a greedy source has no more frames in its NIC than it keeps there,
     /// and each receiver has its path.
     pub fn check(&self) {
         assert!(

@@ -151,7 +151,7 @@ impl Links {
         before
     }
 
-    /// What must hold whenever nothing is running: asked after building and at the end of a run.
+    /// Invariants while no event runs; checked after building and at the end of a run.
     pub fn check(&self) {
         assert!(
             self.ports.len() == self.cold.len() && self.ports.len() == self.passed.len(),

@@ -126,7 +126,7 @@ impl RouteTable {
         Some(self.spreading.as_ref()?.ends[path.at()]?.from)
     }
 
-    /// What must hold whenever nothing is running: every path begins in the table of hops, and has an end.
+    /// Invariants while no event runs: every path begins in the table of hops, and has an end.
     pub fn check(&self) {
         assert!(
             self.path_start.len() == self.path_source.len()

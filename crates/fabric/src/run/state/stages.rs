@@ -81,13 +81,8 @@ macro_rules! features {
             $($(#[$doc])* pub const $feature: PortFeatures = PortFeatures::nth(Place::$feature as u8);)*
         }
 
-        /// Names of their stages, which losses in results have.
-        const NAMES: &[&str] = &[$({
-            #[allow(unused_variables, reason = "features without a stage have none")]
-            let name = "";
-            $(let name = stringify!($module);)?
-            name
-        }),*];
+        /// Names of their stages, which losses in results have; empty without a stage.
+        const NAMES: &[&str] = &[$([$(stringify!($module),)? ""][0]),*];
 
         const LIST: &[(PortFeatures, When)] = &[$((PortFeatures::$feature, When($(When::$when.0)|+))),*];
     };

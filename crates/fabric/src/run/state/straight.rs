@@ -39,7 +39,7 @@ impl Port {
         nothing_waits && !self.features.has(FROM_HOST)
     }
 
-    /// How many frames more than others its NIC holds: a scheduler that is told of every frame must not see a queue run empty
+    /// How many frames more than others its NIC holds: a scheduler that counts every frame must not see a queue run empty
     /// between two.
     #[inline(always)]
     pub fn more_in_nic(&self) -> u32 {

@@ -21,7 +21,7 @@ use frame::{Occupancy, Priority, TrafficClass};
 use queueing::Refusal;
 use units::{Amount, Time};
 
-/// What a step can reach: the state of the node whose event runs. Each of its parts is a file of its own and keeps its own invariants.
+/// The state that a step can reach: that of the node whose event runs. Each of its parts is a file of its own and keeps its own invariants.
 #[derive(Debug)]
 pub(crate) struct NodeView {
     /// Where its numbers begin in those of the whole.
