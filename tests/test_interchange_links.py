@@ -184,6 +184,11 @@ def test_a_configuration_alone_is_a_star_of_its_ports(penstock: Command, tmp_pat
         ("100 Gb/s", "5 m"),
         ("400 Gb/s", "40 m"),
     }
+    # Links have a PHY, and their cables are those of the ports: no profile is attached a second time.
+    assert {one["phy"] for one in fabric["links"]} == {"slowest"}
+    groups = [one for one in keys["switch"]["buffer"]["memory"]["attach"] if "groups" in one]
+    assert [one["length"] for one in groups] == ["5 m", "40 m"]
+    assert "no port is for links" not in (tmp_path / "s.toml").read_text()
     with (tmp_path / "s.toml").open("a") as file:
         file.write(
             '[[flows]]\nname = "f"\nfrom = "Ethernet8"\nto = "Ethernet0"\npriority = 3\nsource = "greedy"\n'

@@ -126,14 +126,18 @@ def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: A
 
 
 def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[str]:
-    """Attaches the profiles of most ports to links of the fabric that no port has. What was chosen."""
+    """Attaches the profiles of most ports to links of the fabric that no port has. What was chosen.
+
+    The length of a cable counts, as in the attachments; interfaces and PHYs do not.
+    """
     attach = keys["switch"]["buffer"]["memory"]["attach"]
+    cables = _without_interfaces(keys["topology"])
     told = []
     for what in ("groups", "queues"):
         own = [one for one in attach if what in one]
         if all("rate" not in one and "length" not in one for one in own):
             continue
-        rest = [kind for kind in _links(keys["topology"]) if not any(_fits(one, *kind) for one in own)]
+        rest = [kind for kind in _links(cables) if not any(_fits(one, *kind) for one in own)]
         if not rest:
             continue
         most = {
@@ -157,11 +161,21 @@ PS_PER_MM = 5
 
 
 def _fits(entry: Mapping[str, Any], rate_bps: int, delay_ps: int) -> bool:
-    """Whether an attachment is for the ports of a link."""
+    """Returns true if an attachment is for the ports of a link."""
     rate, length = (Quantity.read(entry[key]) if key in entry else None for key in ("rate", "length"))
     return (rate is None or rate.amount == rate_bps) and (
         length is None or delay_ps <= PS_PER_MM * length.amount
     )
+
+
+def _without_interfaces(topology: Mapping[str, Any]) -> dict[str, Any]:
+    """A fabric whose links have the delay of their cables alone."""
+
+    def bare(table: Mapping[str, Any]) -> dict[str, Any]:
+        left = {key: value for key, value in table.items() if key not in ("phy", "interface_delay")}
+        return left | ({"links": [bare(link) for link in left["links"]]} if "links" in left else {})
+
+    return {kind: bare(table) for kind, table in topology.items()}
 
 
 def _links(topology: Mapping[str, Any]) -> list[tuple[int, int]]:
