@@ -25,6 +25,7 @@ from penstock.interchange.formats import FORMATS, format_of
 from penstock.interchange.join import join
 from penstock.interchange.piece import Document, Piece
 from penstock.library import Source
+from switch_configs import NXOS
 from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
@@ -80,12 +81,15 @@ SEEDS = {
     ),
     "port-commands": COMMANDS,
     "nvue": SWITCH,
+    "nxos": NXOS,
     "node-link": json.dumps(_star(), indent=1),
     "pg-profile": INI,
     "csv": TRACE,
     "sizes": SIZES,
 }
 """A file of each format, as small as it shows all that its reader knows."""
+SWITCHES = ("nxos", "eos")
+"""Formats whose comments begin with an exclamation mark."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 WORDS = (
     "",
@@ -162,6 +166,8 @@ def plain(name: str, text: str) -> object:
         left_out = rf'graphics \[([^][]|{inner})*\]|LinkLabel +("[^"]*"|\S+)'
         return [_number(word) for word in re.sub(left_out, "", text).split()]
     lines = [re.sub(r"(^|(?<=\s))#.*", "", line).strip() for line in text.splitlines()]
+    if name in SWITCHES:
+        lines = [line for line in lines if not line.startswith("!")]
     if name == "csv":
         lines = [line.rpartition(";")[0] for line in lines]
     if name == "pg-profile":

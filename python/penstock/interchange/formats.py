@@ -20,6 +20,7 @@ from . import (
     node_link,
     ns3,
     nvue,
+    nxos,
     pg_profile,
     port_commands,
     sizes,
@@ -106,6 +107,7 @@ FORMATS = (
         port_commands.recognises,
         port_commands.read,
     ),
+    Format("nxos", "settings of a switch, running configuration of Cisco NX-OS", nxos.recognises, nxos.read),
     Format("nvue", "settings of a switch, commands of NVUE (Cumulus Linux)", nvue.recognises, nvue.read),
     Format(
         "node-link",

@@ -52,6 +52,8 @@ class Wred:
         Whether frames without ECN are dropped.
     marks : bool
         Whether those with ECN are marked.
+    weight : int
+        Of the average of the queue: the newest length counts 2^-weight; 0: the length itself.
     others : tuple
         Colors beside green for which something is other, with their WRED; of green frames only.
     """
@@ -62,6 +64,7 @@ class Wred:
     drops: bool
     marks: bool
     others: tuple[tuple[str, Wred], ...] = ()
+    weight: int = 0
 
     @property
     def rises(self) -> bool:

@@ -1,0 +1,90 @@
+"""Running configurations of switches, in the syntax of their vendors' documentation."""
+
+from __future__ import annotations
+
+NXOS = """\
+!Command: show running-config
+hostname leaf-101
+class-map type qos match-all ROCE-DATA
+  match dscp 24,26
+class-map type qos match-all ROCE-CNP
+  match dscp cs6
+policy-map type qos ROCE-INGRESS
+  class ROCE-DATA
+    set qos-group 3
+  class ROCE-CNP
+    set qos-group 7
+  class class-default
+    set qos-group 0
+policy-map type queuing ROCE-EGRESS
+  class type queuing c-out-8q-q7
+    priority level 1
+  class type queuing c-out-8q-q3
+    bandwidth remaining percent 60
+    random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0 ecn
+  class type queuing c-out-8q-q-default
+    bandwidth remaining percent 40
+policy-map type network-qos ROCE-NETWORK-QOS
+  class type network-qos c-8q-nq3
+    mtu 9216
+    pause pfc-cos 3
+  class type network-qos c-8q-nq-default
+    mtu 9216
+system qos
+  service-policy type network-qos ROCE-NETWORK-QOS
+  service-policy type queuing output ROCE-EGRESS
+priority-flow-control watch-dog-interval on
+priority-flow-control watch-dog interval 200
+priority-flow-control watch-dog shutdown-multiplier 2
+priority-flow-control auto-restore multiplier 5
+interface Ethernet1/1
+  priority-flow-control mode on
+  service-policy type qos input ROCE-INGRESS
+  speed 100000
+interface Ethernet1/2
+  priority-flow-control mode on
+  service-policy type qos input ROCE-INGRESS
+  speed 100000
+interface Ethernet1/3
+  priority-flow-control mode on
+  service-policy type qos input ROCE-INGRESS
+  speed 400000
+"""
+"""Cisco NX-OS, Nexus 9000 Series NX-OS Quality of Service Configuration Guide."""
+NXOS_NAMED = """\
+class-map type qos match-all RDMA
+  match cos 3
+class-map type queuing RDMA
+  match qos-group 3
+policy-map type qos QOS_MARKING
+class RDMA
+    set qos-group 3
+class class-default
+policy-map type queuing QOS_QUEUEING
+  class type queuing RDMA
+    bandwidth percent 50
+    random-detect minimum-threshold 300 kbytes maximum-threshold 300 kbytes drop-probability 100 weight 0 ecn
+  class type queuing class-default
+    bandwidth percent 50
+policy-map type queuing INPUT_QUEUING
+  class type queuing RDMA
+    pause buffer-size 101920 pause-threshold 46800 resume-threshold 34320
+class-map type network-qos RDMA
+  match qos-group 3
+policy-map type network-qos QOS_NETWORK
+  class type network-qos RDMA
+    mtu 9216
+    pause no-drop
+policy-map type network-qos jumbo-queuing
+  class type network-qos class-default
+    mtu 9216
+system qos
+  service-policy type qos input QOS_MARKING
+  service-policy type queuing output QOS_QUEUEING
+  service-policy type queuing input INPUT_QUEUING
+  service-policy type network-qos QOS_NETWORK
+interface Ethernet1/1-8
+  priority-flow-control mode on
+  speed 25000
+"""
+"""Cisco NX-OS with classes that are named, as on the Nexus 3000."""
