@@ -88,3 +88,48 @@ interface Ethernet1/1-8
   speed 25000
 """
 """Cisco NX-OS with classes that are named, as on the Nexus 3000."""
+EOS = """\
+! Command: show running-config
+hostname leaf1
+priority-flow-control pause watchdog action drop
+priority-flow-control pause watchdog default timeout 0.2
+priority-flow-control pause watchdog default recovery-time 0.5
+qos map dscp 26 to traffic-class 3
+qos map dscp 48 to traffic-class 6
+qos map traffic-class 6 to tx-queue 5
+platform trident mmu headroom-pool limit bytes 4194304
+platform trident mmu queue profile ROCE
+   ingress reserved bytes 1664
+   ingress threshold 1/8
+   ingress headroom bytes 180000
+   egress unicast queue 3 threshold 2
+platform trident mmu queue profile ROCE apply
+qos profile ROCE-LEAF
+   priority-flow-control on
+   priority-flow-control priority 3 no-drop
+   uc-tx-queue 1
+      bandwidth percent 5
+      no priority
+   uc-tx-queue 3
+      bandwidth percent 90
+      no priority
+      random-detect ecn minimum-threshold 256 kbytes maximum-threshold 512 kbytes max-mark-probability 50
+   uc-tx-queue 5
+      priority strict
+interface Ethernet1/1
+   mtu 9214
+   speed forced 100gfull
+   no switchport
+   service-profile ROCE-LEAF
+interface Ethernet2/1
+   mtu 9214
+   speed forced 100gfull
+   no switchport
+   service-profile ROCE-LEAF
+interface Ethernet3/1
+   mtu 9214
+   speed 400g-8
+   qos trust dscp
+   service-profile ROCE-LEAF
+"""
+"""Arista EOS, EOS User Manual and the schema of Arista AVD."""

@@ -25,7 +25,7 @@ from penstock.interchange.formats import FORMATS, format_of
 from penstock.interchange.join import join
 from penstock.interchange.piece import Document, Piece
 from penstock.library import Source
-from switch_configs import NXOS
+from switch_configs import EOS, NXOS
 from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
@@ -81,6 +81,7 @@ SEEDS = {
     ),
     "port-commands": COMMANDS,
     "nvue": SWITCH,
+    "eos": EOS,
     "nxos": NXOS,
     "node-link": json.dumps(_star(), indent=1),
     "pg-profile": INI,

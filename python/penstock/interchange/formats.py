@@ -12,6 +12,7 @@ from . import (
     astra_network,
     csv_trace,
     dcb_json,
+    eos,
     gml,
     graphml,
     htsim,
@@ -107,6 +108,7 @@ FORMATS = (
         port_commands.recognises,
         port_commands.read,
     ),
+    Format("eos", "settings of a switch, running configuration of Arista EOS", eos.recognises, eos.read),
     Format("nxos", "settings of a switch, running configuration of Cisco NX-OS", nxos.recognises, nxos.read),
     Format("nvue", "settings of a switch, commands of NVUE (Cumulus Linux)", nvue.recognises, nvue.read),
     Format(

@@ -31,7 +31,8 @@ from .switch_piece import PortSet, SwitchText, lossless_wred, piece_of
 T = TypeVar("T")
 BELONGS = {"class": ("policy-map",), "match": ("class-map",)}
 _SIGNS = (
-    "class-map type ",
+    "class-map type queuing",
+    "class-map type network-qos",
     "policy-map type queuing",
     "policy-map type network-qos",
     "system qos",

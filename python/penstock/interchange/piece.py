@@ -57,6 +57,9 @@ class Document:
         Of times that it has without a unit: "us" or "ps".
     interface : str, optional
         The port to read, where it describes several.
+    cell, buffer : str, optional
+        Sizes of a cell of a switch's memory and of the memory that ports share, where it has counts of cells
+        or shares of the memory.
     """
 
     file: str
@@ -65,6 +68,8 @@ class Document:
     length: str | None = None
     time_unit: str | None = None
     interface: str | None = None
+    cell: str | None = None
+    buffer: str | None = None
     ledger: Ledger = field(default_factory=Ledger, compare=False, repr=False)
     """The record of what was read; a reader gets a new one."""
 
