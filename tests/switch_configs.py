@@ -133,3 +133,141 @@ interface Ethernet3/1
    service-profile ROCE-LEAF
 """
 """Arista EOS, EOS User Manual and the schema of Arista AVD."""
+JUNOS = """\
+/* leaf of an AI fabric */
+system {
+    host-name GPU-R1-L1;
+}
+interfaces {
+    et-0/0/0 {
+        number-of-sub-ports 2;
+        speed 400g;
+    }
+    et-0/0/0:0 {
+        mtu 9216;
+    }
+    et-0/0/0:1 {
+        mtu 9216;
+    }
+    et-0/0/2 {
+        mtu 9216;
+        speed 800g;
+    }
+}
+class-of-service {
+    classifiers {
+        dscp mydscp {
+            forwarding-class CNP {
+                loss-priority low code-points 110000;
+            }
+            forwarding-class NO-LOSS {
+                loss-priority low code-points [ 011010 af41 ];
+            }
+        }
+    }
+    drop-profiles {
+        dp1 {
+            interpolate {
+                fill-level [ 55 90 ];
+                drop-probability [ 0 100 ];
+            }
+        }
+    }
+    shared-buffer {
+        ingress {
+            buffer-partition lossless {
+                percent 66;
+                dynamic-threshold 10;
+            }
+            buffer-partition lossless-headroom {
+                percent 24;
+            }
+            buffer-partition lossy {
+                percent 10;
+            }
+        }
+        egress {
+            buffer-partition lossless {
+                percent 66;
+            }
+            buffer-partition lossy {
+                percent 10;
+            }
+        }
+    }
+    forwarding-classes {
+        class CNP queue-num 3;
+        class NO-LOSS queue-num 4 no-loss pfc-priority 3;
+    }
+    congestion-notification-profile {
+        cnp {
+            pfc-watchdog;
+            input {
+                dscp {
+                    code-point 011010 {
+                        pfc;
+                    }
+                }
+                cable-length 40;
+            }
+            output {
+                ieee-802.1 {
+                    code-point 011 {
+                        flow-control-queue 4;
+                    }
+                }
+            }
+        }
+    }
+    interfaces {
+        et-* {
+            congestion-notification-profile cnp;
+            scheduler-map sm1;
+            unit * {
+                classifiers {
+                    dscp mydscp;
+                }
+            }
+        }
+    }
+    scheduler-maps {
+        sm1 {
+            forwarding-class CNP scheduler s2-cnp;
+            forwarding-class NO-LOSS scheduler s1;
+        }
+    }
+    schedulers {
+        s1 {
+            drop-profile-map loss-priority any protocol any drop-profile dp1;
+            explicit-congestion-notification;
+        }
+        s2-cnp {
+            transmit-rate percent 5;
+            priority strict-high;
+        }
+    }
+}
+"""
+"""Juniper Junos Evolved, Traffic Management User Guide (QFX Series)."""
+JUNOS_SET = """\
+set system host-name leaf2
+set interfaces xe-0/0/1 mtu 9216
+set interfaces xe-0/0/2 mtu 9216
+set class-of-service classifiers ieee-802.1 fc forwarding-class fcoe loss-priority low code-points 011
+set class-of-service classifiers ieee-802.1 fc forwarding-class network-control code-points 110
+set class-of-service classifiers ieee-802.1 fc forwarding-class network-control code-points [ 111 ]
+set class-of-service congestion-notification-profile fcoe-cnp input ieee-802.1 code-point 011 pfc
+set class-of-service scheduler-maps sm forwarding-class fcoe scheduler half
+set class-of-service scheduler-maps sm forwarding-class best-effort scheduler rest
+set class-of-service scheduler-maps sm forwarding-class network-control scheduler first
+set class-of-service schedulers half transmit-rate 5g
+set class-of-service schedulers rest transmit-rate remainder
+set class-of-service schedulers first priority strict-high
+set class-of-service interfaces xe-0/0/1 unit 0 classifiers ieee-802.1 fc
+set class-of-service interfaces xe-0/0/1 congestion-notification-profile fcoe-cnp
+set class-of-service interfaces xe-0/0/1 scheduler-map sm
+set class-of-service interfaces xe-0/0/2 unit 0 classifiers ieee-802.1 fc
+set class-of-service interfaces xe-0/0/2 congestion-notification-profile fcoe-cnp
+set class-of-service interfaces xe-0/0/2 scheduler-map sm
+"""
+"""Juniper Junos as commands, with forwarding classes by default."""

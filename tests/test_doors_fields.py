@@ -36,7 +36,7 @@ def known(name: str) -> Format:
 
 def reading(name: str, text: str) -> Piece | None:
     try:
-        return known(name).read(Document("file", text, rate="100 Gb/s", length="40 m"))
+        return known(name).read(Document("file", text, rate="100 Gb/s", length="40 m", buffer="160 MiB"))
     except InputError:
         return None
 

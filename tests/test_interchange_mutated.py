@@ -25,7 +25,7 @@ from penstock.interchange.formats import FORMATS, format_of
 from penstock.interchange.join import join
 from penstock.interchange.piece import Document, Piece
 from penstock.library import Source
-from switch_configs import EOS, NXOS
+from switch_configs import EOS, JUNOS, NXOS
 from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
@@ -82,6 +82,7 @@ SEEDS = {
     "port-commands": COMMANDS,
     "nvue": SWITCH,
     "eos": EOS,
+    "junos": JUNOS,
     "nxos": NXOS,
     "node-link": json.dumps(_star(), indent=1),
     "pg-profile": INI,
@@ -146,6 +147,7 @@ def said(piece: Piece) -> tuple[Any, ...]:
         repr(piece.memory),
         repr(list(piece.links)),
         repr(piece.alone),
+        repr(piece.assumed),
         repr(list(piece.points)),
         sorted(note.text for note in piece.notes),
         sorted(re.sub(r":\d+:", ":", remark) for remark in piece.remarks),
@@ -162,6 +164,8 @@ def plain(name: str, text: str) -> object:
         return _element(ET.fromstring(text))
     if name in ("ns3-topology", "powertcp-topology", "simai-topology"):
         return [_number(word) for word in text.split()]
+    if name == "junos":
+        return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).split()
     if name == "gml":
         inner = r"\[[^][]*\]"
         left_out = rf'graphics \[([^][]|{inner})*\]|LinkLabel +("[^"]*"|\S+)'
@@ -214,7 +218,7 @@ def _stripped(value: Any) -> Any:
 
 def reading(text: str, name: str) -> Piece | str:
     """What a reader makes of a text, within bounds of time; a refusal as text."""
-    document = Document("file", text, rate="100 Gb/s", length="40 m")
+    document = Document("file", text, rate="100 Gb/s", length="40 m", buffer="160 MiB")
     began = time.monotonic()
     try:
         return FORMATS[[one.name for one in FORMATS].index(name)].read(document)
@@ -228,7 +232,7 @@ def reading(text: str, name: str) -> Piece | str:
 def test_every_format_has_a_seed_that_is_read() -> None:
     assert set(SEEDS) == {one.name for one in FORMATS}
     for name, text in SEEDS.items():
-        document = Document("file", text, rate="100 Gb/s", length="40 m")
+        document = Document("file", text, rate="100 Gb/s", length="40 m", buffer="160 MiB")
         assert format_of(document).name == name
         assert isinstance(reading(text, name), Piece), (name, reading(text, name))
 
@@ -264,7 +268,9 @@ def test_mutations_become_scenarios_or_errors(name: str) -> None:
     draw = random.Random(f"{name} 2")
     done = 0
     for _ in range(max(EACH // 20, 3)):
-        document = Document("file", mutated(SEEDS[name], draw), rate="100 Gb/s", length="40 m")
+        document = Document(
+            "file", mutated(SEEDS[name], draw), rate="100 Gb/s", length="40 m", buffer="160 MiB"
+        )
         try:
             piece = FORMATS[[one.name for one in FORMATS].index(name)].read(document)
             made = join([(document, piece)], Path("out.toml"), like=Source(LIKE, "like.toml"))

@@ -234,7 +234,7 @@ class Statements:
 
 
 def _path(statement: Statement) -> tuple[str, ...]:
-    return ("line", str(statement.line), statement.words[0])
+    return ("line", str(statement.line), statement.text)
 
 
 def _names(found: Collection[Statement]) -> str:

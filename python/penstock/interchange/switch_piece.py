@@ -72,6 +72,9 @@ class SwitchText:
         What the vendor calls settings of queues, for reports.
     meaning : callable
         The consequence of leaving out a statement.
+    pool : Deferred, optional
+        The ingress pool of lossless priorities whose profiles the switch computes, and the exponent of two of
+        their dynamic threshold.
     """
 
     statements: Statements
@@ -80,6 +83,7 @@ class SwitchText:
     down: Collection[str]
     words: str
     meaning: Callable[[Statement], str]
+    pool: Deferred[tuple[Pool, int] | None] | None = None
 
 
 def piece_of(text: SwitchText) -> Piece:
@@ -103,6 +107,8 @@ def piece_of(text: SwitchText) -> Piece:
     lossless = own.lossless.use()
     written = PortKeys(statements, own, lossless, where)
     memory = _Memory(statements, classes, lossless or (), written.queues)
+    if lossless and text.pool is not None and not memory.buffer:
+        memory.open_pool(text.pool.use())
     keys = written.keys(memory.buffer)
     if not lossless:
         keys["flow_control"] = "off"
@@ -234,14 +240,25 @@ class _Memory:
         ingress = next((name for name, pool in self._pools.items() if pool["side"] == "ingress"), None)
         self.assumed = Assumed(unsized, ingress, None)
 
-    def _profile(self, profile: Profile, pool: Pool, what: str) -> str:
-        """The name of a profile, which is added with its pool."""
+    def open_pool(self, found: tuple[Pool, int] | None) -> None:
+        """A pool for lossless priorities whose profiles the switch computes; nothing without one."""
+        if found is not None:
+            pool, exponent = found
+            self._pool(pool)
+            self.buffer = {"memory": {"pools": self._pools, "profiles": {}, "attach": []}}
+            self.assumed = Assumed((), pool.name, exponent)
+
+    def _pool(self, pool: Pool) -> None:
         own: dict[str, Any] = {"side": pool.side, "mode": pool.mode}
         if pool.size is not None:
             own["size"] = size(pool.size)
         if pool.headroom and pool.side == "ingress":
             own["headroom"] = size(pool.headroom)
         self._pools[pool.name] = own
+
+    def _profile(self, profile: Profile, pool: Pool, what: str) -> str:
+        """The name of a profile, which is added with its pool."""
+        self._pool(pool)
         keys, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
         for line in told:
             self._statements.tell(profile.name, line)
