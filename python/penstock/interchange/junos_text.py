@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from .piece import Document, brief
 from .statements import DEEPEST, Statement, Statements
@@ -64,7 +65,10 @@ def statements_of(document: Document) -> Paths:
 def _commands(document: Document) -> Iterator[Statement]:
     """Commands such as ``set class-of-service ...``; other commands are statements that nothing reads."""
     for number, text in document.lines():
-        words = tuple(word.strip('"') for word in _SIGN.findall(text) if word not in "[]")
+        signs = _SIGN.findall(text)
+        if signs.count("[") != signs.count("]") or ("[", "]") in pairwise(signs):
+            raise document.error(number, "a bracket without its partner, or a list without members")
+        words = tuple(word.strip('"') for word in signs if word not in "[]")
         if not words:
             continue
         yield Statement(number, words[1:] if words[0] == "set" and len(words) > 1 else words)
@@ -74,7 +78,7 @@ def _blocks(document: Document) -> Iterator[Statement]:
     """Leaves such as ``a { b { c d; } }`` with all their words."""
     around: list[tuple[str, ...]] = []
     words: list[str] = []
-    began, is_comment, is_list = 1, False, False
+    began, listed, is_comment, is_list = 1, 0, False, False
     for number, text in enumerate(document.every_line(), 1):
         text, is_comment = _without_comments(text, is_comment)
         for sign in _SIGN.findall(text):
@@ -99,9 +103,9 @@ def _blocks(document: Document) -> Iterator[Statement]:
                 yield Statement(began, (*(word for block in around for word in block), *words))
                 words = []
             elif sign in "[]":
-                if is_list == (sign == "["):
-                    raise document.error(number, f"{sign} without its partner")
-                is_list = sign == "["
+                if is_list == (sign == "[") or (is_list and listed == len(words)):
+                    raise document.error(number, f"{sign} without its partner, or a list without members")
+                is_list, listed = sign == "[", len(words)
             else:
                 words.append(sign.strip('"'))
     if words or around or is_list:
