@@ -271,3 +271,67 @@ set class-of-service interfaces xe-0/0/2 congestion-notification-profile fcoe-cn
 set class-of-service interfaces xe-0/0/2 scheduler-map sm
 """
 """Juniper Junos as commands, with forwarding classes by default."""
+NVUE_YAML = """\
+- header:
+    model: MSN3700C
+    nvue-api-version: nvue_v1
+    rev-id: 1.0
+    version: Cumulus Linux 5.9.2
+- set:
+    interface:
+      swp1-2,swp4:
+        link:
+          mtu: 9216
+        qos:
+          congestion-control:
+            profile: C
+          egress-scheduler:
+            profile: S
+          pfc:
+            profile: P
+        type: swp
+    qos:
+      congestion-control:
+        C:
+          traffic-class:
+            '3':
+              ecn: enable
+              max-threshold: 200000
+              min-threshold: 40000
+              probability: 5
+              red: disable
+      egress-scheduler:
+        S:
+          traffic-class:
+            0-2,4-5:
+              bw-percent: 10
+              mode: dwrr
+            '3':
+              bw-percent: 50
+              mode: dwrr
+            6,7:
+              mode: strict
+      pfc:
+        P:
+          cable-length: 40
+          rx: enable
+          switch-priority:
+            '3': {}
+          tx: enable
+          xoff-threshold: 40000
+          xon-threshold: 20000
+      roce:
+        enable: 'off'
+      traffic-pool:
+        default-lossless:
+          memory-percent: 80
+          switch-priority:
+            '3': {}
+        default-lossy:
+          memory-percent: 20
+          switch-priority:
+            0-2,4-7: {}
+    system:
+      hostname: leaf01
+"""
+"""YAML of NVUE, NVIDIA Cumulus Linux User Guide."""

@@ -22,6 +22,7 @@ from . import (
     node_link,
     ns3,
     nvue,
+    nvue_yaml,
     nxos,
     pg_profile,
     port_commands,
@@ -113,6 +114,7 @@ FORMATS = (
     Format("eos", "settings of a switch, running configuration of Arista EOS", eos.recognises, eos.read),
     Format("nxos", "settings of a switch, running configuration of Cisco NX-OS", nxos.recognises, nxos.read),
     Format("nvue", "settings of a switch, commands of NVUE (Cumulus Linux)", nvue.recognises, nvue.read),
+    Format("nvue-yaml", "settings of a switch, YAML of NVUE", nvue_yaml.recognises, nvue_yaml.read),
     Format(
         "node-link",
         "a graph of networkx as JSON",

@@ -181,6 +181,20 @@ class Document:
             raise self.error(line, f"{what} is {text}, which is no whole number of {smallest}")
         return plainest(found.amount, found.dimension)
 
+    def given_bytes(self, option: str) -> int | None:
+        """The size that the command line has for a cell or the buffer; ``None`` without one.
+
+        Raises
+        ------
+        InputError
+            If it is no size.
+        """
+        text: str | None = getattr(self, option)
+        found = Quantity.read(text) if text else None
+        if text and (found is None or found.dimension != "size" or found.amount <= 0):
+            raise InputError(f'--{option} is {brief(text)}; expected a size, such as "208 B"')
+        return None if found is None else int(found.amount)
+
     def name(self, line: Place, text: str) -> str:
         """A name that a host or switch can have.
 

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from penstock.errors import InputError
-from penstock.laboratory.quantity import Quantity
 
 from .piece import Document, Note, brief
 from .reading import Deferred
@@ -190,18 +189,11 @@ class Statements:
 
     def cell_bytes(self) -> int | None:
         """Bytes of a cell of the memory, if the command line has them."""
-        return self._given("--cell", self.document.cell)
+        return self.document.given_bytes("cell")
 
     def buffer_bytes(self) -> int | None:
         """Bytes of the memory that ports share, if the command line has them."""
-        return self._given("--buffer", self.document.buffer)
-
-    @staticmethod
-    def _given(option: str, text: str | None) -> int | None:
-        found = Quantity.read(text) if text else None
-        if text and (found is None or found.dimension != "size" or found.amount <= 0):
-            raise InputError(f'{option} is {brief(text)}; expected a size, such as "208 B"')
-        return None if found is None else int(found.amount)
+        return self.document.given_bytes("buffer")
 
     def notes(self) -> list[Note]:
         """The statements that were read."""
