@@ -36,16 +36,17 @@ class TrafficPools:
         """
         memory, control = document.given_bytes("buffer"), keys.get("flow_control")
         lossless = set(control["pfc"]["priorities"]) if isinstance(control, Mapping) else set()
+        assumed = None
         for name, (text, line) in self.percent.items():
             percent = document.whole(line, "memory-percent", text, 0, 100)
             own = {
                 document.whole(place, "switch-priority", one, 0, 7)
                 for one, place in self.members.get(name, ())
             }
-            if memory is None or not lossless & own:
-                told.append(f"{line}: not read: traffic-pool {brief(name)}: no lossless priority is in it")
+            if memory is None or not lossless & own or assumed is not None:
+                told.append(f"{line}: not read: traffic-pool {brief(name)}: no lossless priority is in it, or another pool has one")
                 continue
             pool = {"side": "ingress", "size": size(memory * percent // 100), "mode": "dynamic"}
             switch["buffer"] = {"memory": {"pools": {name: pool}, "profiles": {}, "attach": []}}
-            return Assumed((), name, None)
-        return None
+            assumed = Assumed((), name, None)
+        return assumed
