@@ -44,7 +44,8 @@ class TrafficPools:
                 for one, place in self.members.get(name, ())
             }
             if memory is None or not lossless & own or assumed is not None:
-                told.append(f"{line}: not read: traffic-pool {brief(name)}: no lossless priority is in it, or another pool has one")
+                reason = "no lossless priority is in it, or another pool has one"
+                told.append(f"{line}: not read: traffic-pool {brief(name)}: {reason}")
                 continue
             pool = {"side": "ingress", "size": size(memory * percent // 100), "mode": "dynamic"}
             switch["buffer"] = {"memory": {"pools": {name: pool}, "profiles": {}, "attach": []}}
