@@ -29,6 +29,7 @@ from switch_configs import EOS, JUNOS, NVUE_YAML, NXOS
 from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
+from test_interchange_htsim_groups import DRAGONFLY
 from test_interchange_nvue import SWITCH
 from test_interchange_ports import APP, ETS, INI, PFC
 from test_interchange_sonic import REAL
@@ -74,6 +75,7 @@ SEEDS = {
     "ns3-rdma-flows": "2\n2 1 3 10000000 2 9.5\n3 1 3 10000000 2 9.5\n",
     "htsim": MATRIX,
     "htsim-topology": THREE_TIERS,
+    "htsim-groups": DRAGONFLY,
     "astra-network": RING,
     "sonic": json.dumps(_known(), indent=1),
     "dcb": re.sub(

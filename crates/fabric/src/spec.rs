@@ -127,7 +127,7 @@ impl Spec {
     /// Where the links are plugged in.
     pub(crate) fn wiring(&self) -> Wiring {
         let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();
-        Wiring::new(self.nodes.len(), &ends)
+        Wiring::new(self.nodes.len(), &ends).with_costs(self.links.iter().map(|link| link.cost))
     }
     /// By node, how far its clock is off; empty if all are exact.
     pub(crate) fn clocks(&self) -> Vec<ClockOffset> {
@@ -367,6 +367,8 @@ pub struct LinkSpec {
     /// The limit of the response to a pause that the PHY of this link has; `None`: that of the rate. A station that
     /// is configured with a response time takes that.
     pub response_time: Option<Time>,
+    /// What a path over this link costs in either direction, at least 1: frames take the cheapest paths. Links of hosts cost 1.
+    pub cost: u32,
 }
 
 /// The traffic of one sending host.

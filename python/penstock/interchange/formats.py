@@ -16,6 +16,7 @@ from . import (
     gml,
     graphml,
     htsim,
+    htsim_groups,
     htsim_topology,
     junos,
     nccl_topology,
@@ -89,6 +90,7 @@ FORMATS = (
     Format("ns3-rdma-flows", "flows of ns3-rdma, in packets", ns3.is_packets, ns3.read_packets),
     Format("htsim", "a connection matrix of htsim", htsim.recognises, htsim.read),
     Format("htsim-topology", "a fabric of htsim", htsim_topology.recognises, htsim_topology.read),
+    Format("htsim-groups", "a dragonfly or Slim Fly of htsim", htsim_groups.recognises, htsim_groups.read),
     Format("astra-network", "a network of ASTRA-sim", astra_network.recognises, astra_network.read),
     Format(
         "sonic",

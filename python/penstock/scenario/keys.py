@@ -109,6 +109,16 @@ class TopologyTable(TypedDict, total=False):
     """
     n_tree: NTreeKeys
     """The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
+    rails: RailsKeys
+    """Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf."""
+    dragonfly: DragonflyKeys
+    """The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`."""
+    slim_fly: SlimFlyKeys
+    """The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more
+    than two links apart.
+    """
+    torus: TorusKeys
+    """The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed."""
     explicit: ExplicitKeys
     """Named hosts and switches, and each link."""
 
@@ -320,6 +330,156 @@ class NTreeKeys(TypedDict, total=False):
     """Links of a switch downwards."""
     n: Required[int]
     """Number of levels of switches."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class RailsKeys(TypedDict, total=False):
+    """A rail-optimized fabric: hosts `h{server}.{rail}`, one a NIC."""
+
+    segments: Required[int]
+    """Number of segments, which have leaves of their own."""
+    servers_per_segment: Required[int]
+    """Number of servers of a segment."""
+    rails: Required[int]
+    """Number of NICs of a server, one a rail."""
+    spines: Required[int]
+    """Number of spines of a plane."""
+    planes: int | None
+    """Number of planes, and of links of a NIC, each of this `rate`. Default: 1."""
+    uplink_rate: str | None
+    """Rate of the links between leaves and spines. Default: `rate`."""
+    uplink_length: str | None
+    """Length of the cables between leaves and spines. Default: that of the other links."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class DragonflyKeys(TypedDict, total=False):
+    """A dragonfly: groups of fully linked switches `sw{group}.{i}`, such as `sw0.1`."""
+
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch (p)."""
+    switches_per_group: Required[int]
+    """Number of switches of a group (a), each linked to all others."""
+    global_links: Required[int]
+    """Number of global links of a switch (h)."""
+    groups: int | None
+    """Number of groups. Default: the largest."""
+    local_rate: str | None
+    """Rate of the links between the switches of a group. Default: `rate`."""
+    local_length: str | None
+    """Length of the cables between the switches of a group. Default: that of the other links."""
+    global_rate: str | None
+    """Rate of the links between groups. Default: `rate`."""
+    global_length: str | None
+    """Length of the cables between groups. Default: that of the other links."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class SlimFlyKeys(TypedDict, total=False):
+    """A Slim Fly: switches `sw{group}.{i}`, such as `sw0.1`, 2q groups of q."""
+
+    q: Required[int]
+    """Number of elements of the field, from which all else follows: 2q^2 switches."""
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch."""
+    local_rate: str | None
+    """Rate of the links between the switches of a group. Default: `rate`."""
+    local_length: str | None
+    """Length of the cables between the switches of a group. Default: that of the other links."""
+    global_rate: str | None
+    """Rate of the links between groups. Default: `rate`."""
+    global_length: str | None
+    """Length of the cables between groups. Default: that of the other links."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class TorusKeys(TypedDict, total=False):
+    """A torus: switches `sw0.0`, `sw0.1`, ..., one coordinate a dimension."""
+
+    dimensions: Required[Sequence[int]]
+    """Number of switches in each dimension."""
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch."""
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None

@@ -181,6 +181,7 @@ impl Net {
             cable: delay,
             overhead: 20,
             response_time: None,
+            cost: 1,
         });
         self.0.links.last_mut().unwrap()
     }

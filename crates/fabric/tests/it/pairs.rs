@@ -834,6 +834,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             cable: ps(0),
             overhead: rolls.pick(&[0, 20, 20]),
             response_time: None,
+            cost: 1,
         }
     };
     let links: Vec<LinkSpec> = graph.links.iter().map(|one| link(one, rolls)).collect();

@@ -206,6 +206,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                 cable: ps(0),
                 overhead: rolls.pick(&[0, 20, 20]),
                 response_time: None,
+                cost: 1,
             }
         })
         .collect();
