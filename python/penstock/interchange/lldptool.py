@@ -1,4 +1,4 @@
-"""TLVs of DCBX as `lldptool -t -i PORT` (`-n`: those of its neighbor) and `niccli qos --ets --show` print them.
+"""TLVs of DCBX as `lldptool -t -i PORT` (`-n`: of its neighbor) and `niccli qos --ets --show` print them.
 
 They are read as the object that `dcb -j` would print for the port (`dcb_json`): ETS, its recommendation, PFC
 and applications of IEEE 802.1Qaz, and priority groups, PFC and applications of CEE.
