@@ -335,3 +335,55 @@ NVUE_YAML = """\
       hostname: leaf01
 """
 """YAML of NVUE, NVIDIA Cumulus Linux User Guide."""
+LLDPTOOL = """\
+Chassis ID TLV
+\tMAC: 00:00:5e:00:53:01
+Port ID TLV
+\tMAC: 00:00:5e:00:53:01
+Time to Live TLV
+\t120
+IEEE 8021QAZ ETS Configuration TLV
+\t Willing: no
+\t CBS: not supported
+\t MAX_TCS: 8
+\t PRIO_MAP: 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:2
+\t TC Bandwidth: 70% 30% 0% 0% 0% 0% 0% 0%
+\t TSA_MAP: 0:ets 1:ets 2:strict 3:strict 4:strict 5:strict 6:strict 7:strict
+IEEE 8021QAZ PFC TLV
+\t Willing: no
+\t MACsec Bypass Capable: no
+\t PFC capable traffic classes: 8
+\t PFC enabled: 3
+IEEE 8021QAZ APP TLV
+\tApp#0:
+\t Priority: 3
+\t Sel: 3
+\t UDP or DCCP Port: 4791
+
+\tApp#1:
+\t Priority: 4
+\t Sel: 2
+\t {S}TCP Port: 3260
+
+End of LLDPDU TLV
+"""
+"""What lldptool -t -i PORT prints, open-lldp."""
+LLDPTOOL_CEE = """\
+CEE DCBX TLV
+\tControl TLV:
+\t  SeqNo: 8, AckNo: 2
+\tPriority Groups TLV:
+\t  Enabled, Not Willing, No Error
+\t  PGID Priorities:  0:[0,1,2,5] 1:[3,4] 15:[6,7]
+\t  PGID Percentages: 0:60% 1:40% 2:0% 3:0% 4:0% 5:0% 6:0% 7:0%
+\t  Number of TC's supported: 8
+\tPriority Flow Control TLV:
+\t  Enabled, Not Willing, No Error
+\t  PFC enabled priorities: 3, 4
+\t  Number of TC's supported: 8
+\tApplication TLV:
+\t  Enabled, Not Willing, No Error
+\t  Ethertype: 0x8906, Priority Map: 0x08
+End of LLDPDU TLV
+"""
+"""The same of DCBX before IEEE 802.1Qaz."""

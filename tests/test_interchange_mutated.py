@@ -25,7 +25,7 @@ from penstock.interchange.formats import FORMATS, format_of
 from penstock.interchange.join import join
 from penstock.interchange.piece import Document, Piece
 from penstock.library import Source
-from switch_configs import EOS, JUNOS, NVUE_YAML, NXOS
+from switch_configs import EOS, JUNOS, LLDPTOOL, NVUE_YAML, NXOS
 from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
@@ -84,6 +84,7 @@ SEEDS = {
     "port-commands": COMMANDS,
     "nvue": SWITCH,
     "eos": EOS,
+    "lldptool": LLDPTOOL,
     "junos": JUNOS,
     "nvue-yaml": NVUE_YAML,
     "nxos": NXOS,
@@ -93,6 +94,18 @@ SEEDS = {
     "sizes": SIZES,
 }
 """A file of each format, as small as it shows all that its reader knows."""
+READ_OF_TLVS = (
+    "IEEE",
+    "PRIO_MAP",
+    "TC Band",
+    "TSA_MAP",
+    "PFC enabled",
+    "App#",
+    "Priority",
+    "Sel",
+    "UDP",
+    "{S}TCP",
+)
 SWITCHES = ("nxos", "eos")
 """Formats whose comments begin with an exclamation mark."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -178,6 +191,8 @@ def plain(name: str, text: str) -> object:
     lines = [re.sub(r"(^|(?<=\s))#.*", "", line).strip() for line in text.splitlines()]
     if name in SWITCHES:
         lines = [line for line in lines if not line.startswith("!")]
+    if name == "lldptool":  # all other lines are left out, by number
+        lines = [line for line in lines if line.startswith(READ_OF_TLVS)]
     if name == "csv":
         lines = [line.rpartition(";")[0] for line in lines]
     if name == "pg-profile":

@@ -71,11 +71,12 @@ COMMANDS = (
     ("validate", "validate:validate", "Compare the simulator with theory."),
     ("reproduce", "reproduce:reproduce", "Reproduce published experiments, or a study of your own."),
     ("compare", "compare:compare", "Compare two results."),
+    ("counters", "counters:counters", "Show the counters of a device beside those of a run."),
     ("completion", "completion:completion", "Print a completion script for a shell."),
 )
 """Name, home and one line of help; the homes are imported when a command is called."""
 
-READ_RESULTS = ("capture", "compare", "fair", "steady", "tables", "view", "why")
+READ_RESULTS = ("capture", "compare", "counters", "fair", "steady", "tables", "view", "why")
 """Commands that read the directories that are named."""
 
 RENAMED = {
