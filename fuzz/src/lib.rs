@@ -1,5 +1,5 @@
 //! What must hold for any input: scenarios, files that they name, captures, frames, segments, packets
-//! of queue pairs, agents, memories and lists of transfers that wait.
+//! of queue pairs, agents, memories, lists of transfers that wait, and GOAL schedules.
 //!
 //! `make fuzz` tries each target for a minute, from a new seed that it prints, and `make test` for half a minute from a fixed
 //! one. Neither needs more than the compiler of the engine. A case that breaks a promise is written to `out/fuzz`, and the message
@@ -18,6 +18,7 @@ pub mod frames;
 pub mod harness;
 pub mod memory;
 pub mod pair;
+pub mod programs;
 pub mod queue_pairs;
 pub mod readers;
 pub mod segments;

@@ -1,7 +1,7 @@
 //! The targets: what is tried, and how a case is drawn.
 
 use crate::edits::{Random, byte, change};
-use crate::{agents, exchanges, frames, harness, memory, queue_pairs, readers, segments, waits};
+use crate::{agents, exchanges, frames, harness, memory, programs, queue_pairs, readers, segments, waits};
 use rand::RngExt;
 
 /// A target.
@@ -19,6 +19,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "scenario", draw: scenario, check: |bytes| harness::check(bytes).map(drop) },
     Target { name: "readers", draw: readers::draw, check: readers::check },
+    Target { name: "programs", draw: programs::draw, check: programs::check },
     Target { name: "frame", draw: frame, check: frames::check },
     Target { name: "segments", draw: steps, check: segments::check },
     Target { name: "queue_pairs", draw: steps, check: queue_pairs::check },

@@ -1,0 +1,86 @@
+//! Errors of programs and of the files that hold them.
+
+use std::fmt;
+
+/// The place of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The program or the file as a whole.
+    File,
+    /// Line of a text, from 1.
+    Line(usize),
+    /// Offset in a binary file.
+    Byte(u64),
+    /// Operation of a program in memory, both from 0.
+    Operation {
+        /// The rank.
+        rank: u32,
+        /// The operation of that rank.
+        operation: u32,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File => write!(f, "file"),
+            Place::Line(line) => write!(f, "line {line}"),
+            Place::Byte(byte) => write!(f, "byte {byte}"),
+            Place::Operation { rank, operation } => write!(f, "rank {rank}, operation {operation}"),
+        }
+    }
+}
+
+/// A program that cannot be built, read or written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramError {
+    /// Where.
+    pub place: Place,
+    /// The value, what is accepted, and what was probably meant.
+    pub message: String,
+}
+
+impl ProgramError {
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> ProgramError {
+        ProgramError { place, message: message.into() }
+    }
+}
+
+impl fmt::Display for ProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::File => write!(f, "{}", self.message),
+            place => write!(f, "{place}: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for ProgramError {}
+
+/// Message about a peer that is not a rank.
+pub(crate) fn no_such_rank(peer: u32, ranks: usize) -> String {
+    match ranks.checked_sub(1) {
+        Some(last) => format!("the peer is rank {peer}: the program has ranks 0 to {last}"),
+        None => format!("the peer is rank {peer}: the program has no ranks"),
+    }
+}
+
+/// A repair that was made one or several times.
+#[derive(Default)]
+pub(crate) struct Repair {
+    count: u64,
+    first: Option<String>,
+}
+
+impl Repair {
+    /// Counts one; `first` describes the first one.
+    pub(crate) fn count(&mut self, first: impl FnOnce() -> String) {
+        self.count += 1;
+        self.first.get_or_insert_with(first);
+    }
+
+    /// The line about all of them; nothing if there was none.
+    pub(crate) fn describe(&self, what: &str) -> Option<String> {
+        self.first.as_ref().map(|first| format!("{} {what}; the first: {first}", self.count))
+    }
+}
