@@ -6,6 +6,7 @@ mod defects;
 mod disturbed;
 mod faults;
 mod guards;
+mod jobs;
 mod links;
 mod lossless;
 mod maps;
