@@ -9,6 +9,7 @@
 
 mod collectives;
 mod keys;
+mod matching;
 mod rank;
 mod schedule;
 mod workload;
@@ -18,8 +19,8 @@ mod algebra;
 #[cfg(test)]
 mod replay;
 
-pub use crate::keys::{CollectiveKeys, JobCosts, Placement};
+pub use crate::keys::{JobCosts, Placement, WorkloadKeys};
 pub use collectives::{Algorithm, Collective, PAGES};
 pub use rank::{Blocked, IterationTimes, PeerCounts, Post, Rank, RankCounts, Unsent};
 pub use schedule::{Action, Schedule};
-pub use workload::{Workload, WorkloadSpec};
+pub use workload::{CollectiveSpec, Generated, Workload, WorkloadSpec};

@@ -2,24 +2,31 @@
 //!
 //! A rank has one processor. Computation, and the host cost of each message (`overhead`, `overhead_per_byte`: o and O of LogGOPS), occupy
 //! it one after the other in the order of their requests, at the sender before a message is posted, at the receiver after it has been
-//! delivered. An iteration of a rank is over when its lanes have ended and all that it sent is acknowledged; the next one begins then,
+//! delivered. The operations of a program name one of several processors each.
+//!
+//! An operation of a program starts when all that it depends on has ended or started. The send of a message of at most `eager` bytes ends
+//! when the processor has handed it over; that of a longer one when it is acknowledged. A receive ends when the processor has taken its
+//! message. A message to the rank itself is delivered at once.
+//!
+//! An iteration of a rank is over when its lanes have ended and all that it sent is acknowledged; the next one begins then,
 //! without regard to other ranks.
 //!
-//! Source: Hoefler, Schneider and Lumsdaine, LogGOPSim (2010), for o and O.
+//! Source: Hoefler, Schneider and Lumsdaine, LogGOPSim (2010), for o, O and the operations of a program.
 //!
-//! Not modelled: several processors; a computation that is interrupted.
+//! Not modelled: a computation that is interrupted; the handshake of a rendezvous, whose send would end when the receive is there.
 
 use crate::keys::JobCosts;
+use crate::matching::Matching;
 use crate::schedule::{Action, Schedule};
+use crate::workload::{Generated, Workload};
+use program::Work;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use units::Time;
 
-use crate::workload::Workload;
-
 /// A message to be posted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Post {
     /// Rank that receives it.
     pub to: u32,
@@ -73,12 +80,12 @@ pub struct IterationTimes {
 /// A lane that waits for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// The lane.
+    /// The lane, or the operation of a program.
     pub lane: u32,
-    /// Rank that would send it.
-    pub from: u32,
-    /// Its label.
-    pub tag: u32,
+    /// Rank that would send it; `None`: any.
+    pub from: Option<u32>,
+    /// Its label; `None`: any.
+    pub tag: Option<u32>,
     /// Its bytes.
     pub bytes: u64,
     /// Since when.
@@ -94,11 +101,14 @@ pub struct Unsent {
     pub bytes: u64,
     /// When it was posted.
     pub posted: Time,
+    /// The lane, or the operation of a program.
+    pub lane: u32,
 }
 
 /// What a lane does when the processor is done with it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Then {
+    BeginLanes,
     Post(Post),
     Go,
 }
@@ -118,23 +128,21 @@ pub struct Rank {
     costs: JobCosts,
     start: Time,
     iterations: u32,
-    /// By lane, the number of its next action.
+    /// By lane, the number of its next action; by operation of a program, what it still waits for.
     at: Box<[u32]>,
-    /// Lanes of this iteration that have not ended.
+    /// Lanes or operations of this iteration that have not ended.
     left: u32,
     /// The computation before the lanes is not over.
     computing: bool,
-    /// The processor is occupied until then.
-    busy_until: Time,
-    /// Lanes that the processor works for: when it is done, order of requests, what follows.
-    working: BinaryHeap<Reverse<(Time, u64, u32)>>,
-    then: BTreeMap<u64, Then>,
+    /// By processor, until when it is occupied.
+    busy_until: Vec<Time>,
+    /// Lanes that a processor works for: when it is done, order of requests, lane, what follows.
+    working: BinaryHeap<Reverse<(Time, u64, u32, Then)>>,
     requests: u64,
-    /// Lanes that wait for a message: by sender, label and order of waiting.
-    blocked: BTreeMap<(u32, u32), VecDeque<Blocked>>,
-    /// Messages that were delivered before their lane asked: by sender and label.
-    arrived: BTreeMap<(u32, u32), u32>,
+    matching: Matching,
     posts: VecDeque<Post>,
+    /// Labels of messages to itself.
+    local: VecDeque<u32>,
     peers: BTreeMap<u32, Peer>,
     unsent: u64,
     times: Vec<IterationTimes>,
@@ -147,22 +155,25 @@ const COMPUTATION: u32 = u32::MAX;
 impl Rank {
     /// Rank number `rank` of a job that begins at `start` and repeats its workload `iterations` times.
     pub fn new(workload: &Arc<Workload>, rank: u32, costs: JobCosts, start: Time, iterations: u32) -> Rank {
+        let at = match &**workload {
+            Workload::Generated(own) => own.lanes() as usize,
+            Workload::Program(program, _) => program.ranks()[rank as usize].operations().len(),
+        };
         Rank {
             workload: workload.clone(),
             rank,
             costs,
             start,
             iterations,
-            at: vec![0; workload.lanes() as usize].into(),
+            at: vec![0; at].into(),
             left: 0,
             computing: false,
-            busy_until: Time::ZERO,
+            busy_until: vec![Time::ZERO],
             working: BinaryHeap::new(),
-            then: BTreeMap::new(),
             requests: 0,
-            blocked: BTreeMap::new(),
-            arrived: BTreeMap::new(),
+            matching: Matching::default(),
             posts: VecDeque::new(),
+            local: VecDeque::new(),
             peers: BTreeMap::new(),
             unsent: 0,
             times: Vec::new(),
@@ -183,29 +194,28 @@ impl Rank {
         if self.times.is_empty() && self.start <= now && self.iterations > 0 {
             self.begin(now);
         }
-        while let Some(&Reverse((at, request, lane))) = self.working.peek() {
+        while let Some(&Reverse((at, _, lane, then))) = self.working.peek() {
             if at > now {
                 break;
             }
             self.working.pop();
-            let then = self.then.remove(&request);
-            if lane == COMPUTATION {
-                self.begin_lanes(now);
-                continue;
+            match then {
+                Then::BeginLanes => self.begin_lanes(now),
+                Then::Post(post) => {
+                    self.post(lane, post, now);
+                    self.after_send(lane, post, now);
+                }
+                Then::Go => self.go_on(lane, now),
             }
-            if let Some(Then::Post(post)) = then {
-                self.post(post, now);
-            }
-            self.go(lane, now);
         }
-        self.end_if_done(now);
+        self.settle(now);
     }
 
     /// A message to a peer has been acknowledged.
     pub fn on_sent(&mut self, peer: u32, tag: u32, now: Time) {
         let Some(peer) = self.peers.get_mut(&peer) else { return };
         let Some(place) = peer.unsent.iter().position(|one| one.tag == tag) else { return };
-        let Some(Unsent { bytes, posted, .. }) = peer.unsent.remove(place) else { return };
+        let Some(Unsent { bytes, posted, lane, .. }) = peer.unsent.remove(place) else { return };
         let took = now.saturating_sub(posted);
         let counts = &mut peer.counts;
         counts.messages += 1;
@@ -213,25 +223,16 @@ impl Rank {
         counts.time = counts.time.saturating_add(took);
         counts.time_max = counts.time_max.max(took);
         self.unsent -= 1;
-        self.end_if_done(now);
+        if self.ends_with_acknowledgement(bytes) {
+            self.end_operation(lane, now);
+        }
+        self.settle(now);
     }
 
     /// A message of a peer has been delivered.
     pub fn on_delivered(&mut self, peer: u32, tag: u32, now: Time) {
-        let key = (peer, tag);
-        let waiting = self.blocked.get_mut(&key).and_then(VecDeque::pop_front);
-        if self.blocked.get(&key).is_some_and(VecDeque::is_empty) {
-            self.blocked.remove(&key);
-        }
-        match waiting {
-            Some(Blocked { lane, bytes, .. }) => {
-                if self.take(lane, bytes, now) {
-                    self.go(lane, now);
-                }
-                self.end_if_done(now);
-            }
-            None => *self.arrived.entry(key).or_default() += 1,
-        }
+        self.take_in(peer, tag, now);
+        self.settle(now);
     }
 
     /// The next message to be posted.
@@ -259,9 +260,13 @@ impl Rank {
     pub fn peers(&self) -> impl Iterator<Item = (u32, PeerCounts)> + '_ {
         self.peers.iter().map(|(&peer, own)| (peer, own.counts))
     }
+    /// Messages that were delivered and that it has not received: sender, label and number.
+    pub fn unclaimed(&self) -> impl Iterator<Item = ((u32, u32), usize)> + '_ {
+        self.matching.unclaimed()
+    }
     /// Lanes that wait for a message.
     pub fn blocked(&self) -> impl Iterator<Item = Blocked> + '_ {
-        self.blocked.values().flatten().copied()
+        self.matching.blocked()
     }
     /// Messages to a peer that are not acknowledged, the oldest first.
     pub fn unsent(&self, peer: u32) -> impl Iterator<Item = Unsent> + '_ {
@@ -281,22 +286,27 @@ impl Rank {
         self.at.len() * size_of::<u32>()
             + peers.sum::<usize>()
             + self.peers.len() * size_of::<(u32, Peer)>()
-            + self.blocked.len() * size_of::<((u32, u32), VecDeque<Blocked>)>()
-            + self.arrived.len() * size_of::<((u32, u32), u32)>()
+            + self.matching.memory_bytes()
             + self.posts.capacity() * size_of::<Post>()
             + self.times.capacity() * size_of::<IterationTimes>()
     }
 
     fn begin(&mut self, now: Time) {
         self.times.push(IterationTimes { began: now, computed: now, ended: Time::NEVER });
-        self.at.fill(0);
         self.left = self.at.len() as u32;
+        match &*self.workload {
+            Workload::Generated(_) => self.at.fill(0),
+            Workload::Program(program, _) => {
+                let operations = program.ranks()[self.rank as usize].operations();
+                self.at.iter_mut().zip(operations).for_each(|(left, own)| *left = own.waits());
+            }
+        }
         if self.costs.compute == Time::ZERO {
             return self.begin_lanes(now);
         }
         self.computing = true;
         self.counts.computed = self.counts.computed.saturating_add(self.costs.compute);
-        self.work(COMPUTATION, self.costs.compute, Then::Go, now);
+        self.work((COMPUTATION, 0), self.costs.compute, Then::BeginLanes, now);
     }
 
     fn begin_lanes(&mut self, now: Time) {
@@ -304,26 +314,40 @@ impl Rank {
         if let Some(last) = self.times.last_mut() {
             last.computed = now;
         }
-        for lane in 0..self.at.len() as u32 {
-            self.go(lane, now);
+        let workload = Arc::clone(&self.workload);
+        match &*workload {
+            Workload::Generated(own) => (0..own.lanes()).for_each(|lane| self.go(own, lane, now)),
+            Workload::Program(program, _) => {
+                let roots = program.ranks()[self.rank as usize].roots();
+                roots.for_each(|operation| self.start_operation(operation, now));
+            }
+        }
+    }
+
+    /// A lane has a message, or its processor is done: what follows.
+    fn go_on(&mut self, lane: u32, now: Time) {
+        let workload = Arc::clone(&self.workload);
+        match &*workload {
+            Workload::Generated(own) => self.go(own, lane, now),
+            Workload::Program(..) => self.end_operation(lane, now),
         }
     }
 
     /// Runs a lane until it waits or ends.
-    fn go(&mut self, lane: u32, now: Time) {
+    fn go(&mut self, workload: &Generated, lane: u32, now: Time) {
         loop {
-            let Some(action) = self.workload.action(self.rank, lane, self.at[lane as usize]) else {
+            let Some(action) = workload.action(self.rank, lane, self.at[lane as usize]) else {
                 self.left -= 1;
                 return;
             };
             self.at[lane as usize] += 1;
             let goes_on = match action {
-                Action::Send { to, bytes, tag } => self.send(lane, Post { to, bytes, tag }, now),
-                Action::Receive { from, bytes, tag } => self.receive(lane, (from, tag), bytes, now),
-                Action::Compute { time } => {
-                    self.counts.computed = self.counts.computed.saturating_add(time);
-                    self.work(lane, time, Then::Go, now)
+                Action::Send { to, bytes, tag } => self.send((lane, 0), Post { to, bytes, tag }, now),
+                Action::Receive { from, bytes, tag } => {
+                    let (from, tag) = (Some(from), Some(tag));
+                    self.receive(0, Blocked { lane, from, tag, bytes, since: now }, now)
                 }
+                Action::Compute { time } => self.compute((lane, 0), time, now),
             };
             if !goes_on {
                 return;
@@ -331,58 +355,136 @@ impl Rank {
         }
     }
 
-    fn send(&mut self, lane: u32, post: Post, now: Time) -> bool {
+    /// Starts an operation of a program that waits for nothing any more, and those that wait for its start alone.
+    fn start_operation(&mut self, first: u32, now: Time) {
+        let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
+        let rank = &program.ranks()[self.rank as usize];
+        let mut ready = vec![first];
+        while let Some(operation) = ready.pop() {
+            let own = &rank.operations()[operation as usize];
+            let (lane, cpu) = (operation, own.cpu());
+            let ended = match own.work() {
+                Work::Send { to, bytes, tag } => {
+                    self.send((lane, cpu), Post { to, bytes, tag }, now)
+                        && (to == self.rank || !self.ends_with_acknowledgement(bytes))
+                }
+                Work::Recv { from, bytes, tag } => {
+                    self.receive(cpu, Blocked { lane, from, tag, bytes, since: now }, now)
+                }
+                Work::Calc { time } => self.compute((lane, cpu), time, now),
+            };
+            ready.extend(rank.after_start(operation).iter().rev().filter(|&&next| self.releases(next)));
+            if ended {
+                self.left -= 1;
+                ready.extend(rank.after_end(operation).iter().rev().filter(|&&next| self.releases(next)));
+            }
+        }
+    }
+
+    /// An operation that waits for one thing less. Returns true if it waits for nothing any more.
+    fn releases(&mut self, operation: u32) -> bool {
+        let left = &mut self.at[operation as usize];
+        *left -= 1;
+        *left == 0
+    }
+
+    /// An operation of a program has ended.
+    fn end_operation(&mut self, operation: u32, now: Time) {
+        let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
+        self.left -= 1;
+        for &next in program.ranks()[self.rank as usize].after_end(operation) {
+            if self.releases(next) {
+                self.start_operation(next, now);
+            }
+        }
+    }
+
+    /// Whether the send of so many bytes ends when it is acknowledged, and not before.
+    fn ends_with_acknowledgement(&self, bytes: u64) -> bool {
+        matches!(&*self.workload, Workload::Program(_, eager) if bytes > *eager)
+    }
+
+    /// A message that cost its sender time has been posted.
+    fn after_send(&mut self, lane: u32, post: Post, now: Time) {
+        if post.to == self.rank || !self.ends_with_acknowledgement(post.bytes) {
+            self.go_on(lane, now);
+        }
+    }
+
+    fn send(&mut self, (lane, cpu): (u32, u8), post: Post, now: Time) -> bool {
         let cost = self.costs.of_message(post.bytes);
         if cost == Time::ZERO {
-            self.post(post, now);
+            self.post(lane, post, now);
             return true;
         }
         self.counts.overhead = self.counts.overhead.saturating_add(cost);
-        self.work(lane, cost, Then::Post(post), now)
+        self.work((lane, cpu), cost, Then::Post(post), now)
     }
 
-    fn receive(&mut self, lane: u32, (from, tag): (u32, u32), bytes: u64, now: Time) -> bool {
-        if let Some(count) = self.arrived.get_mut(&(from, tag)) {
-            *count -= 1;
-            if *count == 0 {
-                self.arrived.remove(&(from, tag));
+    fn receive(&mut self, cpu: u8, blocked: Blocked, now: Time) -> bool {
+        self.matching.receive(blocked) && self.take((blocked.lane, cpu), blocked.bytes, now)
+    }
+
+    /// A message is there: to the receive that waits for it, if one does.
+    fn take_in(&mut self, from: u32, tag: u32, now: Time) {
+        let Some(Blocked { lane, bytes, .. }) = self.matching.deliver(from, tag) else { return };
+        let cpu = match &*self.workload {
+            Workload::Generated(_) => 0,
+            Workload::Program(program, _) => {
+                program.ranks()[self.rank as usize].operations()[lane as usize].cpu()
             }
-            return self.take(lane, bytes, now);
+        };
+        if self.take((lane, cpu), bytes, now) {
+            self.go_on(lane, now);
         }
-        let blocked = Blocked { lane, from, tag, bytes, since: now };
-        self.blocked.entry((from, tag)).or_default().push_back(blocked);
-        false
     }
 
     /// A message is matched. Returns true if the lane goes on at once.
-    fn take(&mut self, lane: u32, bytes: u64, now: Time) -> bool {
+    fn take(&mut self, (lane, cpu): (u32, u8), bytes: u64, now: Time) -> bool {
         self.counts.received += 1;
         self.counts.bytes_received += bytes;
         let cost = self.costs.of_message(bytes);
         self.counts.overhead = self.counts.overhead.saturating_add(cost);
-        cost == Time::ZERO || self.work(lane, cost, Then::Go, now)
+        cost == Time::ZERO || self.work((lane, cpu), cost, Then::Go, now)
     }
 
-    /// Occupies the processor. Returns false: the lane waits.
-    fn work(&mut self, lane: u32, time: Time, then: Then, now: Time) -> bool {
-        self.busy_until = self.busy_until.max(now).saturating_add(time);
-        self.working.push(Reverse((self.busy_until, self.requests, lane)));
-        self.then.insert(self.requests, then);
+    fn compute(&mut self, (lane, cpu): (u32, u8), time: Time, now: Time) -> bool {
+        self.counts.computed = self.counts.computed.saturating_add(time);
+        time == Time::ZERO || self.work((lane, cpu), time, Then::Go, now)
+    }
+
+    /// Occupies a processor. Returns false: the lane waits.
+    fn work(&mut self, (lane, cpu): (u32, u8), time: Time, then: Then, now: Time) -> bool {
+        let cpu = usize::from(cpu);
+        self.busy_until.resize(self.busy_until.len().max(cpu + 1), Time::ZERO);
+        let busy_until = &mut self.busy_until[cpu];
+        *busy_until = (*busy_until).max(now).saturating_add(time);
+        self.working.push(Reverse((*busy_until, self.requests, lane, then)));
         self.requests += 1;
         false
     }
 
-    fn post(&mut self, post: Post, now: Time) {
+    fn post(&mut self, lane: u32, post: Post, now: Time) {
         self.counts.sent += 1;
         self.counts.bytes_sent += post.bytes;
+        if post.to == self.rank {
+            return self.local.push_back(post.tag);
+        }
         self.unsent += 1;
-        let unsent = Unsent { tag: post.tag, bytes: post.bytes, posted: now };
+        let unsent = Unsent { tag: post.tag, bytes: post.bytes, posted: now, lane };
         self.peers.entry(post.to).or_default().unsent.push_back(unsent);
         self.posts.push_back(post);
     }
 
-    fn end_if_done(&mut self, now: Time) {
-        while self.left == 0 && self.unsent == 0 && !self.computing {
+    /// Delivers messages to itself, and ends the iteration if it is over.
+    fn settle(&mut self, now: Time) {
+        loop {
+            while let Some(tag) = self.local.pop_front() {
+                self.take_in(self.rank, tag, now);
+            }
+            if self.left > 0 || self.unsent > 0 || self.computing {
+                return;
+            }
             let Some(last) = self.times.last_mut().filter(|last| last.ended == Time::NEVER) else { return };
             last.ended = now;
             if self.is_done() {

@@ -1,7 +1,7 @@
 //! Runs a workload over an ideal fabric: each NIC sends and receives at a rate, messages are delivered after a latency.
 
 use crate::rank::{Post, Rank};
-use crate::{JobCosts, Workload, WorkloadSpec};
+use crate::{CollectiveSpec, JobCosts, WorkloadSpec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub struct Outcome {
 }
 
 /// Runs all ranks to their end, or until nothing is left to happen.
-pub fn run(spec: &WorkloadSpec, n: u32, costs: JobCosts, iterations: u32, fabric: &Ideal) -> Outcome {
-    let workload: Arc<Workload> = Arc::new(spec.start(n));
+pub fn run(spec: &CollectiveSpec, n: u32, costs: JobCosts, iterations: u32, fabric: &Ideal) -> Outcome {
+    let workload = Arc::new(WorkloadSpec::Collective(*spec).start(n));
     let mut ranks: Vec<Rank> =
         (0..n).map(|rank| Rank::new(&workload, rank, costs, Time::ZERO, iterations)).collect();
     let mut free = vec![[Time::ZERO; 2]; n as usize];

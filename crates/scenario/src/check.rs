@@ -26,6 +26,7 @@ mod queueing;
 mod receive;
 mod receivers;
 mod scheduler;
+mod schedules;
 mod stations;
 mod telemetry;
 mod together;

@@ -19,6 +19,8 @@ pub(crate) struct JobWatch {
     interval: Time,
     /// Events until the last look.
     events: u64,
+    /// No event was pending at the last look.
+    still: bool,
     /// The run is over: all jobs are, or none can go on.
     pub over: bool,
 }
@@ -30,7 +32,13 @@ impl JobWatch {
     /// A watch over jobs in a run of this duration, if there are any.
     pub fn new(jobs: bool, duration: Time) -> JobWatch {
         let interval = Time::from_ps((duration.ps() / LOOKS).max(Time::from_us(10).ps()));
-        JobWatch { next: if jobs { interval } else { Time::NEVER }, interval, events: 0, over: false }
+        JobWatch {
+            next: if jobs { interval } else { Time::NEVER },
+            interval,
+            events: 0,
+            still: false,
+            over: false,
+        }
     }
 }
 
@@ -45,10 +53,14 @@ pub(crate) enum Held {
     Paused(u32),
     /// Its class lacks credits at a port on its way.
     NoCredits(u32),
+    /// Its receiver was not ready for it.
+    ReceiverNotReady,
     /// Its connection waits to send packets again.
     Retransmitting,
     /// It is on its way.
     InFlight,
+    /// Nothing is on its way any more: it was lost, and nobody sends it again.
+    Lost,
 }
 
 /// What a rank waits for.
@@ -62,6 +74,8 @@ pub(crate) enum WaitCause {
     NotPosted,
     /// A message that its sender never posts: the sender has ended.
     PeerEnded,
+    /// A message of any rank, and none that matches has been posted.
+    AnyPeer,
     /// A message that its sender has posted.
     Message(Held),
     /// The acknowledgement of a message that it has posted.
@@ -105,7 +119,8 @@ impl Simulation {
         let events = self.events();
         // To look for pending events takes longer than to count those that ran.
         let still = std::mem::replace(&mut self.jobs.events, events) == events;
-        self.jobs.over = alone && (done || rests || still && self.is_quiet());
+        self.jobs.still = still && self.is_quiet();
+        self.jobs.over = alone && (done || rests || self.jobs.still);
         self.jobs.over
     }
 
@@ -133,16 +148,25 @@ impl Simulation {
             return Some(wait(None, Time::ZERO, WaitCause::NotStarted));
         }
         let blocked = own.blocked().min_by_key(|blocked| (blocked.since, blocked.lane));
-        if let Some(Blocked { from, tag, bytes, since, .. }) = blocked {
+        if let Some(Blocked { from: None, tag, bytes, since, .. }) = blocked {
+            let message = Some((state.number, tag.unwrap_or_default(), bytes));
+            return Some(wait(message, since, WaitCause::AnyPeer));
+        }
+        if let Some(Blocked { from: Some(from), tag, bytes, since, .. }) = blocked {
             let sender = ranks.iter().find(|other| (other.job, other.number) == (state.job, from));
             let cause = match sender {
-                Some(sender) if sender.machine.unsent(state.number).any(|one| one.tag == tag) => {
+                Some(sender)
+                    if sender
+                        .machine
+                        .unsent(state.number)
+                        .any(|one| tag.is_none_or(|tag| one.tag == tag)) =>
+                {
                     WaitCause::Message(self.held(state.job, (from, state.number)))
                 }
                 Some(sender) if sender.machine.is_done() => WaitCause::PeerEnded,
                 _ => WaitCause::NotPosted,
             };
-            return Some(wait(Some((from, tag, bytes)), since, cause));
+            return Some(wait(Some((from, tag.unwrap_or_default(), bytes)), since, cause));
         }
         let oldest = own
             .unsent_peers()
@@ -151,7 +175,7 @@ impl Simulation {
         if own.calls_at() < Time::NEVER {
             return Some(wait(None, began, WaitCause::Working));
         }
-        let (peer, Unsent { tag, bytes, posted }) = oldest?;
+        let (peer, Unsent { tag, bytes, posted, .. }) = oldest?;
         let cause = WaitCause::Acknowledgement(self.held(state.job, (state.number, peer)));
         Some(wait(Some((peer, tag, bytes)), posted, cause))
     }
@@ -171,13 +195,13 @@ impl Simulation {
         let pairs = |part: &crate::run::fabric::Fabric, at: EndpointIx| {
             let sender = part.hosts.endpoints[at].endpoint.sending_pairs()?;
             let failed = sender.queue_pairs().any(|pair| pair.failed().is_some());
-            Some((failed, sender.counts().timeouts > 0))
+            Some((failed, [sender.counts().not_ready > 0, sender.counts().timeouts > 0]))
         };
         let ends = self.parts().filter_map(|part| {
             let near = part.hosts.endpoints_of_path.get(path).and_then(|ends| ends[0])?;
             pairs(part, near)
         });
-        let (failed, timeouts) = ends.fold((false, false), |all, one| (all.0 | one.0, all.1 | one.1));
+        let (failed, [not_ready, timeouts]) = ends.last().unwrap_or_default();
         if failed {
             return Held::ConnectionFailed;
         }
@@ -195,6 +219,11 @@ impl Simulation {
                 };
             }
         }
-        if timeouts { Held::Retransmitting } else { Held::InFlight }
+        match self.jobs.still {
+            true => Held::Lost,
+            false if not_ready => Held::ReceiverNotReady,
+            false if timeouts => Held::Retransmitting,
+            false => Held::InFlight,
+        }
     }
 }

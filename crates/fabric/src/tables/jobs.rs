@@ -14,9 +14,9 @@ pub(super) static JOBS: TableSpec = TableSpec {
     columns: &[&[
         text("job", "Name of the job."),
         integer("ranks", "", "Number of ranks."),
-        text("collective", "Operation of an iteration."),
-        text("algorithm", "How it is done."),
-        integer("bytes", "B", "Bytes of an iteration, as the scenario has them."),
+        text("collective", "Operation of an iteration; \"program\" for a schedule."),
+        text("algorithm", "How it is done; empty for a schedule."),
+        integer("bytes", "B", "Bytes of an iteration, as the scenario has them; 0 for a schedule."),
         integer("iterations", "", "Iterations that the scenario asks for."),
         integer("finished", "", "Iterations that all ranks have ended."),
         real_or_null("start_ns", "ns", "When the first rank began; null if none has."),
@@ -59,19 +59,19 @@ pub(super) static COLLECTIVES: TableSpec = TableSpec {
     columns: &[&[
         text("job", "Name of the job."),
         integer("iteration", "", "Number of the iteration, from 0."),
-        text("collective", "Operation."),
-        text("algorithm", "How it is done."),
-        integer("bytes", "B", "Bytes, as the scenario has them."),
+        text("collective", "Operation; \"program\" for a schedule."),
+        text("algorithm", "How it is done; empty for a schedule."),
+        integer("bytes", "B", "Bytes, as the scenario has them; 0 for a schedule."),
         real("start_ns", "ns", "When the first rank had computed and began the collective."),
         real("end_ns", "ns", "When the last rank ended it."),
         real("time_ns", "ns", "From the one to the other."),
-        real(
+        real_or_null(
             "bound_ns",
             "ns",
-            "Least time of any algorithm: the bytes that each NIC has to send, without headers, at the rate of the slowest link of a host.",
+            "Least time of any algorithm: the bytes that each NIC has to send, without headers, at the rate of the slowest link of a host; null for a schedule.",
         ),
-        real("algorithm_bps", "b/s", "`bytes` over `time_ns`."),
-        real("bus_bps", "b/s", "Bus bandwidth; see `jobs`."),
+        real_or_null("algorithm_bps", "b/s", "`bytes` over `time_ns`; null for a schedule."),
+        real_or_null("bus_bps", "b/s", "Bus bandwidth; see `jobs`."),
         real(
             "straggler",
             "",
@@ -158,10 +158,12 @@ impl JobRow<'_> {
         })
     }
     fn factor(&self) -> f64 {
-        self.spec.workload.collective.bus_factor(self.spec.ranks())
+        self.spec.workload.bus_factor(self.spec.ranks())
     }
+    /// Bits of an iteration; not a number for a schedule.
     fn bits(&self) -> f64 {
-        self.spec.workload.bytes as f64 * 8.0
+        let known = self.spec.workload.collective();
+        known.map_or(f64::NAN, |own| own.bytes as f64 * 8.0)
     }
 }
 
@@ -199,9 +201,9 @@ impl View<'_> {
         JOBS.builder()
             .texts("job", rows.iter().map(|row| row.spec.name.clone()))
             .integers("ranks", rows.iter().map(|row| row.spec.ranks().into()))
-            .texts("collective", rows.iter().map(|row| row.spec.workload.collective.name().into()))
-            .texts("algorithm", rows.iter().map(|row| row.spec.workload.algorithm.name().into()))
-            .integers("bytes", rows.iter().map(|row| row.spec.workload.bytes))
+            .texts("collective", rows.iter().map(|row| row.spec.workload.name().into()))
+            .texts("algorithm", rows.iter().map(|row| row.spec.workload.algorithm().into()))
+            .integers("bytes", rows.iter().map(|row| row.spec.workload.bytes()))
             .integers("iterations", rows.iter().map(|row| row.spec.iterations.into()))
             .integers("finished", rows.iter().map(|row| row.finished() as u64))
             .reals("start_ns", rows.iter().map(|row| or_null(start(row))))
@@ -239,9 +241,9 @@ impl View<'_> {
             .builder()
             .texts("job", rows.iter().map(|row| row.0.spec.name.clone()))
             .integers("iteration", rows.iter().map(|row| row.1))
-            .texts("collective", rows.iter().map(|row| row.0.spec.workload.collective.name().into()))
-            .texts("algorithm", rows.iter().map(|row| row.0.spec.workload.algorithm.name().into()))
-            .integers("bytes", rows.iter().map(|row| row.0.spec.workload.bytes))
+            .texts("collective", rows.iter().map(|row| row.0.spec.workload.name().into()))
+            .texts("algorithm", rows.iter().map(|row| row.0.spec.workload.algorithm().into()))
+            .integers("bytes", rows.iter().map(|row| row.0.spec.workload.bytes()))
             .reals("start_ns", rows.iter().map(|row| row.2.computed.as_ns_f64()))
             .reals("end_ns", rows.iter().map(|row| row.2.ended.as_ns_f64()))
             .reals("time_ns", rows.iter().map(|row| secs(&row.2) * 1e9))

@@ -25,7 +25,7 @@ pub(super) static RANK_WAITS: TableSpec = TableSpec {
         real("since_ns", "ns", "Since when."),
         text(
             "cause",
-            "Why it is not there: \"not posted\" (`peer` waits itself), \"peer ended\" (it will never be sent), \"connection failed\" (after all retries), \"link down\", \"paused\", \"no credits\", \"retransmitting\", \"in flight\", \"working\", \"not started\".",
+            "Why it is not there: \"not posted\" (`peer` waits itself), \"peer ended\" (it will never be sent), \"connection failed\" (after all retries), \"link down\", \"paused\", \"no credits\", \"receiver not ready\", \"retransmitting\", \"in flight\", \"lost\" (and nobody sends it again), \"never sent\" (by any rank), \"working\", \"not started\".",
         ),
         text("port", "Port at which it is held, if it is down, paused or without credits; otherwise empty."),
     ]],
@@ -37,13 +37,16 @@ fn name(cause: &WaitCause) -> &'static str {
         WaitCause::Working => "working",
         WaitCause::NotPosted => "not posted",
         WaitCause::PeerEnded => "peer ended",
+        WaitCause::AnyPeer => "never sent",
         WaitCause::Message(held) | WaitCause::Acknowledgement(held) => match held {
             Held::ConnectionFailed => "connection failed",
             Held::LinkDown(_) => "link down",
             Held::Paused(_) => "paused",
             Held::NoCredits(_) => "no credits",
+            Held::ReceiverNotReady => "receiver not ready",
             Held::Retransmitting => "retransmitting",
             Held::InFlight => "in flight",
+            Held::Lost => "lost",
         },
     }
 }
@@ -52,7 +55,7 @@ fn waits_for(cause: &WaitCause) -> &'static str {
     match cause {
         WaitCause::NotStarted => "start",
         WaitCause::Working => "computation",
-        WaitCause::NotPosted | WaitCause::PeerEnded | WaitCause::Message(_) => "message",
+        WaitCause::NotPosted | WaitCause::PeerEnded | WaitCause::AnyPeer | WaitCause::Message(_) => "message",
         WaitCause::Acknowledgement(_) => "acknowledgement",
     }
 }
@@ -61,7 +64,7 @@ fn port(cause: &WaitCause) -> Option<u32> {
     match cause {
         WaitCause::Message(held) | WaitCause::Acknowledgement(held) => match held {
             Held::LinkDown(port) | Held::Paused(port) | Held::NoCredits(port) => Some(*port),
-            Held::ConnectionFailed | Held::Retransmitting | Held::InFlight => None,
+            _ => None,
         },
         _ => None,
     }

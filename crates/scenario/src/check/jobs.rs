@@ -2,7 +2,7 @@
 
 use super::topology::Fabric;
 use super::transfers::{over_rdma, over_tcp};
-use super::{Context, files, flows, receivers};
+use super::{Context, files, flows, receivers, schedules};
 use crate::model::{Job, JobCarrier, Model};
 use crate::place::Place;
 use ::jobs::{JobCosts, Placement, WorkloadSpec};
@@ -66,12 +66,9 @@ fn one(
 ) -> Option<(JobSpec, Vec<FlowSpec>)> {
     let carrier = carrier(job, at, context);
     check_keys(job, model, at, context);
-    let hosts = hosts(job, model.simulation.seed, at, fabric, context);
-    let workload = workload(job, hosts.len() as u64, at, context);
+    let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
+    let workload = workload(job, &mut hosts, at, context);
     let ((framing, connection), workload) = carrier.zip(workload)?;
-    if hosts.len() < 2 {
-        return None;
-    }
     let peers = workload.start(hosts.len() as u32).peers(hosts.len() as u32);
     if !context.spend(peers.iter().map(Vec::len).sum(), &at.key("ranks")) {
         return None;
@@ -128,18 +125,40 @@ fn hosts(job: &Job, seed: u64, at: &Place, fabric: &Fabric, context: &mut Contex
     hosts
 }
 
-fn workload(job: &Job, ranks: u64, at: &Place, context: &mut Context<'_>) -> Option<WorkloadSpec> {
+fn workload(
+    job: &Job,
+    hosts: &mut Vec<NodeId>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<WorkloadSpec> {
     let at = at.key("workload");
-    if ranks < 2 {
+    if hosts.len() < 2 {
         return None;
     }
     let (spec, unused) = job
         .workload
-        .spec(ranks)
+        .spec(hosts.len() as u64)
         .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, &at)))
         .ok()?;
     unused.into_iter().for_each(|why| context.beware(why, &at));
-    Some(spec)
+    if let Some(spec) = spec {
+        return Some(WorkloadSpec::Collective(spec));
+    }
+    let program = schedules::read(job.workload.goal.as_ref()?, &at.key("goal"), context)?;
+    let (ranks, given) = (program.ranks().len(), hosts.len());
+    let help = format!("expected {ranks} hosts in `ranks`");
+    if ranks > given {
+        let message = format!("a schedule of {ranks} ranks at {given} hosts");
+        context.error(&at.key("goal"), message, help);
+        return None;
+    }
+    if ranks < given {
+        let message =
+            format!("a schedule of {ranks} ranks at {given} hosts: the last {} have none", given - ranks);
+        context.warn(&at.key("goal"), message, help);
+        hosts.truncate(ranks);
+    }
+    Some(WorkloadSpec::Program(Arc::new(program), job.workload.eager()))
 }
 
 fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {

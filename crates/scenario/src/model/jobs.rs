@@ -1,6 +1,6 @@
 //! `[[jobs]]`: ranks that run a workload together.
 
-use jobs::{CollectiveKeys, Placement};
+use jobs::{Placement, WorkloadKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use transport::{RdmaKeys, TcpKeys};
@@ -28,8 +28,8 @@ pub struct Job {
     /// Which rank is where: "linear" (in the order in which `ranks` selects hosts; a list gives any placement) or "random" (drawn from the seed and the name). Default: "linear".
     #[serde(default)]
     pub placement: Placement,
-    /// What the ranks do in an iteration: a table with `collective`. Required.
-    pub workload: CollectiveKeys,
+    /// What the ranks do in an iteration: a table with `collective` or `goal`. Required.
+    pub workload: WorkloadKeys,
     /// What carries messages: a table `rdma` or `tcp`. Default: `rdma` with its defaults.
     #[serde(default)]
     pub over: JobCarrier,

@@ -27,11 +27,11 @@ fn simulation(text: &str, threads: usize) -> Simulation {
     simulation
 }
 
-fn table<'t>(tables: &'t [Table], name: &str) -> &'t Table {
+pub fn table<'t>(tables: &'t [Table], name: &str) -> &'t Table {
     tables.iter().find(|table| table.spec.name == name).expect("a table of each name")
 }
 
-fn real(tables: &[Table], name: &str, column: &str) -> Vec<f64> {
+pub fn real(tables: &[Table], name: &str, column: &str) -> Vec<f64> {
     match table(tables, name).values(column) {
         Some(Values::Real(values)) => values.clone(),
         Some(Values::Integer(values)) => values.iter().map(|&value| value as f64).collect(),
@@ -248,4 +248,30 @@ fn keys_without_effect_are_warnings() {
             "{workload}: {said:?}"
         );
     }
+}
+
+#[test]
+fn a_schedule_runs_as_its_operations_say() {
+    let folder = std::env::temp_dir().join(format!("penstock-schedule-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    // A message to itself, a computation of 5 us, a message of 200,000 B, one back of any sender, and a computation beside it that
+    // begins with the receive.
+    let goal = "num_ranks 2\nrank 0 {\na: send 8b to 0 tag 3\nb: recv 8b from 0 tag 3\nc: calc 5000\nd: send 200000b to 1 tag 1\n\
+                e: recv 64b from -1 tag -1\nc requires b\nd requires c\ne requires d\n}\nrank 1 {\nl1: recv 200000b from 0 tag 1\n\
+                l2: send 64b to 0 tag 9\nl3: calc 3000 cpu 1\nl2 requires l1\nl3 irequires l1\n}\n";
+    std::fs::write(folder.join("two.goal"), goal).expect("a file");
+    let job = "workload = { goal = \"two.goal\" }\niterations = 2";
+    let text = text(2, job, "");
+    let scenario = load(&text, "jobs.toml", Some(&folder)).expect("a scenario");
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    let mut simulation = Simulation::on_threads(&scenario.spec, 1).expect("it builds");
+    simulation.run().expect("it runs");
+    let tables = simulation.tables();
+    assert_eq!(real(&tables, "jobs", "finished"), [2.0]);
+    // The send of 200,000 B is above the eager limit: it ends with its acknowledgement, before which the answer may have come.
+    let one = 5e-6 + alone(200_000) + alone(64);
+    let took = real(&tables, "jobs", "step_ns")[0] * 1e-9;
+    assert!((took - one).abs() < alone(0) && took > one * 0.98, "{took:e} s, not {one:e} s");
+    assert_eq!(real(&tables, "jobs", "compute_ns"), [0.0]);
+    assert_eq!(real(&tables, "messages", "bytes"), [400_000.0, 128.0]);
 }

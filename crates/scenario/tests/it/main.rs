@@ -6,6 +6,7 @@ mod defects;
 mod disturbed;
 mod faults;
 mod guards;
+mod hangs;
 mod jobs;
 mod links;
 mod lossless;
