@@ -27,21 +27,6 @@ pub(crate) use skewed::Skewed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Algorithms by name, with the text of their files.
-pub const PAGES: &[(&str, &str)] = &[
-    ("ring", include_str!("collectives/ring.rs")),
-    ("halving_doubling", include_str!("collectives/halving_doubling.rs")),
-    ("recursive_doubling", include_str!("collectives/recursive_doubling.rs")),
-    ("double_tree", include_str!("collectives/double_tree.rs")),
-    ("hierarchical", include_str!("collectives/hierarchical.rs")),
-    ("binomial", include_str!("collectives/binomial.rs")),
-    ("pipeline", include_str!("collectives/pipeline.rs")),
-    ("direct", include_str!("collectives/direct.rs")),
-    ("skewed", include_str!("collectives/skewed.rs")),
-    ("bruck", include_str!("collectives/bruck.rs")),
-    ("dissemination", include_str!("collectives/dissemination.rs")),
-];
-
 /// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

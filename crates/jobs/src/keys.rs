@@ -96,6 +96,16 @@ impl WorkloadKeys {
         self.algorithm.unwrap_or(collective.algorithms()[0])
     }
 
+    /// Writes out the defaults that depend on other keys.
+    pub fn fill(&mut self) {
+        if let (Some(collective), None) = (self.collective, self.algorithm) {
+            self.algorithm = Some(self.algorithm_of(collective));
+        }
+        if self.goal.is_some() {
+            self.eager.get_or_insert(Bytes::new(EAGER));
+        }
+    }
+
     /// The longest message of a program whose send ends when it is handed over, in bytes.
     pub fn eager(&self) -> u64 {
         self.eager.map_or(EAGER, Bytes::get)

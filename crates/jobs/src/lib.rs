@@ -20,7 +20,7 @@ mod algebra;
 mod replay;
 
 pub use crate::keys::{JobCosts, Placement, WorkloadKeys};
-pub use collectives::{Algorithm, Collective, PAGES};
+pub use collectives::{Algorithm, Collective};
 pub use rank::{Blocked, IterationTimes, PeerCounts, Post, Rank, RankCounts, Unsent};
 pub use schedule::{Action, Schedule};
 pub use workload::{CollectiveSpec, Generated, Workload, WorkloadSpec};

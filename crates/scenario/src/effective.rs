@@ -54,6 +54,7 @@ pub fn fill(model: &mut Model, file: &str) {
             entry.header.get_or_insert(Bytes::new(u64::from(frame::HEADER_BYTES)));
         }
     }
+    model.jobs.iter_mut().for_each(|job| job.workload.fill());
     for fault in &mut model.faults {
         fill_fault(fault, duration);
     }
