@@ -10,6 +10,7 @@ pub(crate) mod ends;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;
 pub(crate) mod headroom;
+mod jobs;
 mod limiters;
 mod nodes;
 pub(crate) mod paths;
@@ -401,6 +402,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     limiters::add_limiters(part, &mut fabric);
     traffic::add_receivers(part, paths, &mut fabric);
     releases::add(part, &mut fabric);
+    jobs::add(part, &mut fabric);
     nodes::add_counters(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     fault_plan::mark_faulted(&mut fabric);

@@ -4,6 +4,7 @@ pub(crate) mod credits;
 mod cut_short;
 pub(crate) mod deadlock;
 pub(crate) mod dependencies;
+pub(crate) mod jobs;
 mod sources;
 pub(crate) mod threads;
 mod ties;
@@ -21,6 +22,7 @@ use crate::run::state::outcome::{Failure, SimulationError};
 use crate::run::state::pool::Waiting;
 use crate::run::steps::probes;
 use crate::simulation::deadlock::DeadlockWatch;
+use crate::simulation::jobs::JobWatch;
 use crate::simulation::threads::{Pilot, Threads};
 use crate::spec::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
@@ -61,6 +63,7 @@ pub struct Simulation {
     /// The time at which series take it that the run may end.
     series_stop: Time,
     pub(crate) watch: DeadlockWatch,
+    pub(crate) jobs: JobWatch,
     /// The cycle of queues that may come to wait for each other, as queue numbers.
     dependency_cycle: Option<Vec<u32>>,
 }
@@ -153,6 +156,7 @@ impl Simulation {
                 interval: spec.guards.deadlock_interval,
                 found: Vec::new(),
             },
+            jobs: JobWatch::new(!spec.jobs.is_empty(), spec.duration),
             dependency_cycle: None,
         };
         simulation.dependency_cycle = dependencies::cycle(&simulation);
@@ -169,7 +173,7 @@ impl Simulation {
     /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved. Or if the program has a
     /// defect and panics; then every further call gives the same error.
     pub fn advance(&mut self, budget: u64) -> Result<State, SimulationError> {
-        if self.ended_by_deadlock() {
+        if self.ended_by_deadlock() || self.jobs.over {
             return Ok(State::Finished);
         }
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
@@ -192,6 +196,10 @@ impl Simulation {
         }
         self.settle();
         let at_end = status == RunStatus::Done && limit == end;
+        if limit == self.jobs.next && self.look_at_jobs() && self.warmed_up {
+            self.check_conservation()?;
+            return Ok(State::Finished);
+        }
         if status == RunStatus::Done && self.watch.next != Time::NEVER {
             self.look_for_deadlock();
             if limit == self.watch.next {
@@ -219,7 +227,7 @@ impl Simulation {
     /// cut.
     fn next_stop(&self) -> Time {
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
-        end.min(self.watch.next)
+        end.min(self.watch.next).min(self.jobs.next)
     }
 
     /// The run may end at `stop`: of frames that are on links then, series have what has passed.
@@ -574,6 +582,7 @@ mod tests {
             negotiated: Vec::new(),
             domains: Vec::new(),
             waits: Vec::new(),
+            jobs: Vec::new(),
         }
     }
 

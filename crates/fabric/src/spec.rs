@@ -8,6 +8,7 @@ mod domain;
 mod faults;
 pub mod forwarding;
 mod guards;
+mod job;
 pub(crate) mod multicast;
 mod negotiated;
 mod pattern;
@@ -25,6 +26,7 @@ pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 pub use self::domain::Domain;
 pub use self::faults::{FaultSpec, Reaction, Says};
 pub use self::guards::{GuardSpec, OnDeadlock};
+pub use self::job::JobSpec;
 pub use self::negotiated::{Negotiated, NegotiatedFeature};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
@@ -79,6 +81,8 @@ pub struct Spec {
     pub domains: Vec<Option<Domain>>,
     /// Transfers that begin when others have ended.
     pub waits: Vec<TransferWait>,
+    /// Jobs, whose ranks post messages over some of the flows.
+    pub jobs: Vec<JobSpec>,
 }
 
 /// What a finding is about. The path of its remark begins there.

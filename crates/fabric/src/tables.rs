@@ -17,6 +17,7 @@ mod frames;
 mod idle;
 mod idle_connection;
 mod idle_message;
+mod jobs;
 mod latencies;
 mod limiters;
 mod link_rates;
@@ -29,6 +30,7 @@ mod port_counts;
 mod ports;
 mod queue_pairs;
 mod queues;
+mod rank_waits;
 mod series;
 mod storms;
 mod streams;
@@ -50,7 +52,7 @@ use std::{iter, ptr, thread};
 use units::Time;
 
 /// All tables of a result, in the order of documentation.
-pub static TABLES: [&TableSpec; 34] = [
+pub static TABLES: [&TableSpec; 38] = [
     &flows::FLOWS,
     &demands::DEMANDS,
     &demands::PATHS,
@@ -61,6 +63,10 @@ pub static TABLES: [&TableSpec; 34] = [
     &transfers::TRANSFERS,
     &message_times::MESSAGE_TIMES,
     &transfers::WAITING_TRANSFERS,
+    &jobs::JOBS,
+    &jobs::COLLECTIVES,
+    &jobs::MESSAGES,
+    &rank_waits::RANK_WAITS,
     &streams::STREAMS,
     &flows::CLASSES,
     &latencies::LATENCIES,
@@ -139,7 +145,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 33] = [
+const BEGUN: [Make; 37] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -155,6 +161,10 @@ const BEGUN: [Make; 33] = [
     |view| vec![view.slowdowns()],
     |view| view.transfers(),
     |view| vec![view.waiting_transfers()],
+    |view| vec![view.jobs()],
+    |view| vec![view.collectives()],
+    |view| vec![view.messages()],
+    |view| vec![view.rank_waits()],
     |view| vec![view.streams()],
     |view| vec![view.classes()],
     |view| vec![view.latencies()],

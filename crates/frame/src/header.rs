@@ -156,7 +156,7 @@ pub(crate) fn mixed(digest: u64, word: u64) -> u64 {
 
 impl RdmaHeader {
     /// From here on immediate data name an operation: no message has a number that high.
-    const OPERATIONS: u32 = u32::MAX << 8;
+    pub const OPERATIONS: u32 = u32::MAX << 8;
 
     /// The immediate data of a packet with this label of an operation; 0: it has none.
     pub fn immediate_of(operation: u8) -> u32 {

@@ -14,6 +14,7 @@ mod findings;
 mod flow_control;
 mod flows;
 mod guards;
+mod jobs;
 mod managers;
 mod maps;
 mod names;
@@ -25,6 +26,7 @@ mod queueing;
 mod receive;
 mod receivers;
 mod scheduler;
+mod schedules;
 mod stations;
 mod telemetry;
 mod together;
@@ -190,10 +192,14 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let flows = flows::lower(model, &fabric, context);
     let first = flows.as_ref().map_or(0, Vec::len);
     let transfers = transfers::lower(model, &fabric, first, context);
+    let before = first + transfers.as_ref().map_or(0, |(flows, _)| flows.len());
+    let jobs = jobs::lower(model, &fabric, before, context);
     let faults = faults::lower(model, &fabric, context);
     let (mut nodes, mut flows) = (stations?, flows?);
     let (transfers, waits) = transfers?;
     flows.extend(transfers);
+    let (of_jobs, jobs) = jobs?;
+    flows.extend(of_jobs);
     let links = fabric.links();
     let domains = domains::lower(model, &nodes, &fabric, context);
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
@@ -219,6 +225,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         negotiated,
         domains,
         waits,
+        jobs,
     };
     if context.errors == 0 {
         spec.tell_ways_apart();

@@ -54,6 +54,7 @@ pub fn fill(model: &mut Model, file: &str) {
             entry.header.get_or_insert(Bytes::new(u64::from(frame::HEADER_BYTES)));
         }
     }
+    model.jobs.iter_mut().for_each(|job| job.workload.fill());
     for fault in &mut model.faults {
         fill_fault(fault, duration);
     }
@@ -81,7 +82,8 @@ fn fill_priorities(model: &mut Model) {
     let flows = model.flows.iter_mut().filter(|flow| flow.channel.is_none());
     let flows = flows.map(|flow| (flow.dscp, &mut flow.priority));
     let transfers = model.transfers.iter_mut().map(|entry| (entry.dscp, &mut entry.priority));
-    for (dscp, priority) in flows.chain(transfers).filter(|(_, priority)| **priority == 0) {
+    let jobs = model.jobs.iter_mut().map(|job| (job.dscp, &mut job.priority));
+    for (dscp, priority) in flows.chain(transfers).chain(jobs).filter(|(_, priority)| **priority == 0) {
         let class = dscp.and_then(|dscp| classes.get(usize::try_from(dscp).ok()?));
         *priority = class.map_or(0, |&class| class.into());
     }
@@ -225,11 +227,13 @@ impl Writer<'_> {
     fn table(&mut self, path: &str, table: &Object) {
         let is_section = |key: &str, value: &serde_json::Value| match value {
             serde_json::Value::Object(_) => {
-                !["flows", "transfers", "faults"].iter().any(|list| path.starts_with(list))
+                !["flows", "transfers", "jobs", "faults"].iter().any(|list| path.starts_with(list))
             }
             serde_json::Value::Array(list) => {
-                matches!((path, key), ("", "flows" | "transfers" | "faults") | ("topology.explicit", "links"))
-                    && !list.is_empty()
+                matches!(
+                    (path, key),
+                    ("", "flows" | "transfers" | "jobs" | "faults") | ("topology.explicit", "links")
+                ) && !list.is_empty()
             }
             _ => false,
         };

@@ -6,6 +6,7 @@
 
 mod faults;
 mod flows;
+mod jobs;
 mod maps;
 mod ports;
 mod probes;
@@ -14,6 +15,7 @@ mod transfers;
 
 pub use faults::*;
 pub use flows::*;
+pub use jobs::*;
 pub use maps::*;
 pub use ports::*;
 pub use probes::*;
@@ -65,6 +67,9 @@ pub struct Model {
     /// Transfers: many flows of a given size, each with a start and an end. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<Transfers>,
+    /// Jobs: ranks that run collectives together. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
     /// Faults during the simulation: of links, switches, bits and pause frames. Default: nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,

@@ -18,7 +18,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// After so many errors of one scenario the rest is not reported.
 pub const MAX_ERRORS: usize = 100;
 
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "simulation",
     "probes",
     "topology",
@@ -30,6 +30,7 @@ const TABLES: [&str; 12] = [
     "watchdog",
     "flows",
     "transfers",
+    "jobs",
     "faults",
 ];
 
@@ -130,6 +131,7 @@ impl<'i> Reader<'_, 'i> {
         let watchdog: Option<Option<_>> = self.optional("watchdog");
         let flows = self.list("flows", "flow");
         let transfers = self.list("transfers", "entry");
+        let jobs = self.list("jobs", "job");
         let faults = self.list("faults", "fault");
         Some(Model {
             simulation: simulation?,
@@ -143,6 +145,7 @@ impl<'i> Reader<'_, 'i> {
             watchdog: watchdog?,
             flows: flows?,
             transfers: transfers?,
+            jobs: jobs?,
             faults: faults?,
         })
     }

@@ -115,6 +115,14 @@ pub struct TransportFacts {
 pub enum HostEvent<'a> {
     /// Of scheduled transfers, the one of this number among those that start as [`Time::NEVER`] begins now.
     Release(u32),
+    /// An application at its host posts a message with these bytes after all others. [`Protocol::poll_ended`] returns `tag`, below
+    /// [`HostEvent::MAX_TAG`], at either end once the message has ended there.
+    Post {
+        /// Label of the message.
+        tag: u32,
+        /// Its bytes; may be 0.
+        bytes: u64,
+    },
     /// Its next step begins then; only after [`Progress::waits`].
     Step(Time),
     /// Before [`Protocol::handle_frame`] of a frame of this kind whose header says that it has stamps: these, of its queue pair.
@@ -130,6 +138,11 @@ pub enum HostEvent<'a> {
     Stopped(Time),
     /// The link of its host has another rate from now on.
     LinkRate(BitRate),
+}
+
+impl HostEvent<'_> {
+    /// Labels of messages are below this: what remains of the immediate data of a message.
+    pub const MAX_TAG: u32 = frame::RdmaHeader::OPERATIONS - 1;
 }
 
 /// What an endpoint wants of its host: all that changes with a call, looked at once.

@@ -78,6 +78,8 @@ mod calls;
 #[cfg(test)]
 mod pipe;
 #[cfg(test)]
+mod posted_messages;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod rdma_application_examples;

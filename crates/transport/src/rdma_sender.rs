@@ -354,6 +354,8 @@ impl RdmaSender {
                 if self.due.get(transfer as usize).is_some_and(|due| due.awaited) {
                     self.ended.append_one(transfer);
                 }
+            } else if transfer != u32::MAX {
+                self.ended.append_one(transfer);
             }
         }
         if pair.is_idle() && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
@@ -477,6 +479,16 @@ impl Protocol for RdmaSender {
                 if let Some(&due) = self.due.get(transfer as usize) {
                     self.begin_one(transfer, Due { start: now, ..due });
                 }
+            }
+            HostEvent::Post { tag, bytes } => {
+                if self.pairs.len() == 0 {
+                    self.open();
+                }
+                if let Some(pair) = self.pairs.get_mut(0) {
+                    pair.post(tag, now, bytes, true);
+                }
+                self.posted[0] += 1;
+                self.pairs.update(0);
             }
             HostEvent::Stamps { pair, stamps, .. } => {
                 if let Some(pair) = self.pairs.get_mut(pair) {

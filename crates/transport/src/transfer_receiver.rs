@@ -19,6 +19,9 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
+/// Connections on which messages are posted at once, at most.
+const MOST_CONNECTIONS: usize = 1 << 20;
+
 /// Takes in transfers over TCP.
 #[derive(Clone, Debug)]
 pub struct TransferReceiver {
@@ -55,9 +58,15 @@ impl TransferReceiver {
         self.delivered.get(nth).copied().filter(|&at| at != Time::NEVER)
     }
 
+    /// Whether an application posts messages: they are not known before.
+    fn takes_posts(&self) -> bool {
+        self.due.is_empty()
+    }
+
     /// The connection of this number, which may be new: there are not more than transfers.
     fn connection(&mut self, number: u32) -> Option<&mut TcpReceiver> {
-        if number as usize >= self.delivered.len() {
+        let most = if self.takes_posts() { MOST_CONNECTIONS } else { self.delivered.len() };
+        if number as usize >= most {
             return None;
         }
         while self.connections.len() <= number as usize {
@@ -78,18 +87,25 @@ impl Protocol for TransferReceiver {
             self.undelivered.add(received.bytes);
             return;
         };
-        let end = nearest(header.number, receiver.delivered()) + u64::from(data);
+        let before = receiver.delivered();
+        let end = nearest(header.number, before) + u64::from(data);
         receiver.handle_frame(now, received);
         let so_far = receiver.delivered();
+        let posts = self.takes_posts();
         let ending = &mut self.ending[number as usize];
-        if let Some(transfer) = header.ends
-            && self.delivered.get(transfer as usize) == Some(&Time::NEVER)
-        {
+        let is_new = |transfer: u32| match posts {
+            // One that came before is known by its bytes.
+            true => end > before,
+            false => self.delivered.get(transfer as usize) == Some(&Time::NEVER),
+        };
+        if let Some(transfer) = header.ends.filter(|&transfer| is_new(transfer)) {
             *ending = Some((end, transfer));
         }
         if let Some((_, transfer)) = ending.take_if(|&mut (end, _)| end <= so_far) {
-            self.delivered[transfer as usize] = now;
-            if self.due[transfer as usize].awaited {
+            if let Some(delivered) = self.delivered.get_mut(transfer as usize) {
+                *delivered = now;
+            }
+            if self.due.get(transfer as usize).is_none_or(|due| due.awaited) {
                 self.ended.push_back(transfer);
             }
         }

@@ -95,7 +95,10 @@ pub struct TransferSender {
 /// The transfer of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Carried {
+    /// Place of its outcome: the number of a scheduled transfer, or of the connection for a message that was posted.
     transfer: u32,
+    /// Number by which both ends report its end.
+    label: u32,
     /// One behind its last byte, as the connection counts.
     end: u64,
     /// What the connection had sent again, and its timeouts, when it began.
@@ -148,26 +151,43 @@ impl TransferSender {
     }
 
     fn begin_one(&mut self, transfer: u32, due: Due, now: Time) {
+        let outcome = self.carry((Some(transfer), transfer), due, now);
+        TransferOutcome::note(&mut self.outcomes, &self.due, transfer, outcome);
+        self.connections.update(outcome.connection);
+    }
+
+    /// A message of an application. What is kept of it is given back to the next one of its connection.
+    fn post(&mut self, tag: u32, bytes: u64, now: Time) {
+        // A stream has no empty messages.
+        let due = Due { start: now, bytes: bytes.max(1), ports: Ports::default(), awaited: true };
+        let outcome = self.carry((None, tag), due, now);
+        let number = outcome.connection as usize;
+        self.outcomes.resize(self.outcomes.len().max(number + 1), TransferOutcome::waiting(0));
+        self.outcomes[number] = outcome;
+        self.connections.update(outcome.connection);
+    }
+
+    /// Gives a connection to a transfer; `None` in place of its number: the outcome has that of the connection.
+    fn carry(&mut self, (transfer, label): (Option<u32>, u32), due: Due, now: Time) -> TransferOutcome {
         let free = self.take_free(due.ports);
         let number = free.unwrap_or_else(|| self.open());
-        let Some(sender) = self.connections.get_mut(number) else { return };
         let renews = free.is_some() && self.carried[number as usize].ports != due.ports;
-        if renews {
-            sender.renew();
-        }
         let reused = free.is_some() && !renews && !self.spec.reconnect;
-        let carried = Carried {
-            transfer,
-            end: sender.acknowledged() + due.bytes,
-            before: (sender.retransmitted(), sender.timeouts()),
-            ports: due.ports,
-        };
-        sender.offer(due);
-        sender.handle_timeout(now);
-        self.carried[number as usize] = carried;
-        let outcome = TransferOutcome { reused, connection: number, ..TransferOutcome::waiting(due.bytes) };
-        TransferOutcome::note(&mut self.outcomes, &self.due, transfer, outcome);
-        self.connections.update(number);
+        if let Some(sender) = self.connections.get_mut(number) {
+            if renews {
+                sender.renew();
+            }
+            self.carried[number as usize] = Carried {
+                transfer: transfer.unwrap_or(number),
+                label,
+                end: sender.acknowledged() + due.bytes,
+                before: (sender.retransmitted(), sender.timeouts()),
+                ports: due.ports,
+            };
+            sender.offer(due);
+            sender.handle_timeout(now);
+        }
+        TransferOutcome { reused, connection: number, ..TransferOutcome::waiting(due.bytes) }
     }
 
     /// The free connection with these ports that was used last, or the last of all.
@@ -183,7 +203,7 @@ impl TransferSender {
         // As far ahead as no connection draws.
         self.rng.jump();
         let sender = TcpSender::new(&self.spec, Time::NEVER, None, rng);
-        self.carried.push(Carried { transfer: 0, end: 0, before: (0, 0), ports: Ports::default() });
+        self.carried.push(Carried { transfer: 0, label: 0, end: 0, before: (0, 0), ports: Ports::default() });
         self.connections.add(sender)
     }
 
@@ -200,8 +220,8 @@ impl TransferSender {
             if record.kind == RecordKind::Transfer {
                 (outcome.acknowledged, outcome.missing) = (record.end, 0);
                 self.free.push(number);
-                if self.due[carried.transfer as usize].awaited {
-                    self.ended.push_back(carried.transfer);
+                if self.due.get(carried.transfer as usize).is_none_or(|due| due.awaited) {
+                    self.ended.push_back(carried.label);
                 }
             }
             self.records.push_back(record);
@@ -243,13 +263,13 @@ impl Protocol for TransferSender {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let number = self.connections.take_turn()?;
-        let Carried { transfer, end, .. } = self.carried[number as usize];
+        let Carried { label, end, .. } = self.carried[number as usize];
         let sender = self.connections.get_mut(number)?;
         let to = sender.next_end();
         let segment = sender.poll_transmit(now);
         self.update(number);
         let segment = segment?;
-        let ends = (segment.kind == FrameKind::Data && to == Some(end)).then_some(transfer);
+        let ends = (segment.kind == FrameKind::Data && to == Some(end)).then_some(label);
         Some(labelled(segment, number, ends))
     }
 
@@ -276,8 +296,10 @@ impl Protocol for TransferSender {
         }
     }
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
-        if let HostEvent::Release(transfer) = *event {
-            self.release(transfer, now);
+        match *event {
+            HostEvent::Release(transfer) => self.release(transfer, now),
+            HostEvent::Post { tag, bytes } => self.post(tag, bytes, now),
+            _ => {}
         }
         false
     }

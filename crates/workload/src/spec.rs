@@ -151,7 +151,9 @@ impl SourceSpec {
 
     /// The share of the bytes that each destination gets, in the order of [`Destinations::nodes`].
     pub fn shares(&self) -> Vec<f64> {
-        let Some(list) = self.transfers() else { return self.destinations.shares() };
+        let Some(list) = self.transfers().filter(|list| !list.is_empty()) else {
+            return self.destinations.shares();
+        };
         let mut bytes = vec![0.0; self.destinations.count()];
         list.iter().for_each(|transfer| bytes[transfer.destination as usize] += transfer.bytes as f64);
         let all: f64 = bytes.iter().sum();

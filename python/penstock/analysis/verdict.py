@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from penstock.measurements import of_result
 from penstock.units import duration
 
-from . import connections, failures
+from . import connections, failures, jobs
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -259,6 +259,8 @@ def _unfinished(result: Measurements) -> Iterable[Finding]:
     told = []
     if (found := unfinished(result)).count:
         told.append(found.text)
+    if waiting := jobs.of_run(result):
+        told.append(waiting)
     if never := connections.unfinished(result):
         told.append(f"{len(never):,} connection{'' if len(never) == 1 else 's'} with an end")
     if failed := failures.of_run(result):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.measurements import of_result
 
-from . import failures, forensics, messages
+from . import failures, forensics, jobs, messages
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @of_result
 def why(result: Measurements, name: str) -> list[str]:
-    """Why a port was paused, a flow was slow, or a message over RDMA took long, in sentences.
+    """Why a port was paused, a flow was slow, a message took long, or a job does not end, in sentences.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def why(result: Measurements, name: str) -> list[str]:
         Of a run that recorded pauses.
     name : str
         As `forensics.why`, or a message: ``"writes#12"`` is row 12 of the table ``transfers``, which is of
-        the entry ``writes``.
+        the entry ``writes``; or a job.
 
     Raises
     ------
@@ -32,8 +32,9 @@ def why(result: Measurements, name: str) -> list[str]:
     message = _named(result, name)
     if message is not None:
         return list(messages.told(result, message))
+    of_job = jobs.told(result, name)
     failed = failures.of_flows(result, _flows(result, name))
-    return [*forensics.why(result, name), *([failed] if failed else []), *_slowest(result, name)]
+    return [*of_job, *forensics.why(result, name), *([failed] if failed else []), *_slowest(result, name)]
 
 
 @of_result

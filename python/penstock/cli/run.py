@@ -261,9 +261,11 @@ def _end(judged: Verdict, wish: Wish, complete: bool) -> int:
 
 def _show(result: Result) -> None:
     from .flows import show_flows
+    from .jobs import show_jobs
 
     out = console()
     show_verdict(out, result.verdict)
+    show_jobs(out, result)
     show_flows(out, result)
     _show_connections(out, result)
     _show_transfers(out, result)

@@ -25,7 +25,7 @@ def why(
     clock: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Explains why a port was paused, a flow was slow, or a message over RDMA took long.
+    """Explains why a port was paused, a flow was slow, a message over RDMA took long, or a job does not end.
 
     The verdict on the run comes first, and decides the exit code.
 
@@ -33,7 +33,8 @@ def why(
     ----------
     name
         A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders; or a
-        message over RDMA: "writes#12" is transfer 12 of the result, of the entry "writes". Default: where
+        message over RDMA: "writes#12" is transfer 12 of the result, of the entry "writes"; or a
+        job: its time, and the chain of ranks that wait for each other, down to the root. Default: where
         congestion began, who its victims were, and who lost frames.
     result
         Directory of a result. Default: the newest in out/; of replications, the first.

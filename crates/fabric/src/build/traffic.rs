@@ -1,6 +1,7 @@
 //! What sends and receives, and the first events of it.
 
 use super::{Part, Plan};
+use crate::build::jobs;
 use crate::build::paths::Paths;
 use crate::build::releases::due;
 use crate::build::whole::WHOLE;
@@ -308,6 +309,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
 /// The first events: each source and endpoint at its first time, and all faults.
 pub(crate) fn start(fabric: &mut Fabric, events: &mut EventQueue) {
     fabric.start_endpoints(events);
+    jobs::start(fabric, events);
     for (source, state) in fabric.hosts.sources.enumerated(WHOLE).filter(|(_, state)| !state.silent) {
         if let Some(at) = state.source.next_wake() {
             events.push(Event::bare(Kind::Source, at, fabric.place_of_source(source)));

@@ -29,6 +29,7 @@ use crate::run::steps::limiters;
 use crate::run::steps::nics;
 use crate::run::steps::pause_frames;
 use crate::run::steps::pausing;
+use crate::run::steps::ranks;
 use crate::run::steps::receive;
 use crate::run::steps::selection;
 use crate::run::steps::sources;
@@ -90,6 +91,7 @@ pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
                 let at = AtEgress { frame: here.deferred.frame(frame), egress, class, ingress };
                 egress::goes_on_behind(here, PortFeatures::nth(stage), at, now, events);
             }
+            Deferred::Rank(rank) => ranks::run_rank(here, rank, now, events),
             Deferred::Stuck(port, classes) => storms::note_still_stuck(here, port, classes, now, events),
         }
         if here.deferred.have_run() {
@@ -123,6 +125,7 @@ fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut E
         What::Served => receive::served(here, port, now, events),
         What::Fault(actions) => faults::fault(here, port, actions, now, events),
         What::News(news) => tags::news_due(here, port, news, now, events),
+        What::Rank => ranks::ranks_due(here, port, now),
         What::Timeout => {
             let endpoint = here.endpoint_at(place);
             endpoints::endpoint_due(here, endpoint, now, events)

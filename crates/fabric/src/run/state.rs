@@ -48,6 +48,7 @@ pub(crate) mod pausing;
 pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod probes;
+pub(crate) mod ranks;
 pub(crate) mod receive;
 pub(crate) mod releases;
 pub(crate) mod route_table;

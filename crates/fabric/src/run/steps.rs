@@ -34,6 +34,7 @@ pub(crate) mod path_change;
 pub(crate) mod pause_frames;
 pub(crate) mod pausing;
 pub(crate) mod probes;
+pub(crate) mod ranks;
 pub(crate) mod receive;
 pub(crate) mod releases;
 pub(crate) mod replies;

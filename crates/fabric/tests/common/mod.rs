@@ -153,6 +153,7 @@ impl Net {
             negotiated: Vec::new(),
             domains: Vec::new(),
             waits: Vec::new(),
+            jobs: Vec::new(),
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {

@@ -19,11 +19,11 @@ const MAX_FLOWS: usize = 1_000_000;
 
 /// All flows, if nothing is wrong with them.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<FlowSpec>> {
-    if model.flows.is_empty() && model.transfers.is_empty() {
+    if model.flows.is_empty() && model.transfers.is_empty() && model.jobs.is_empty() {
         context.warn(
             &Place::default(),
             "there are no flows: nothing will be sent",
-            "add some with [[flows]] or [[transfers]]",
+            "add some with [[flows]], [[transfers]] or [[jobs]]",
         );
     }
     context.clean(|context| {

@@ -424,7 +424,7 @@ fn carrier(
 }
 
 /// Queue pairs that carry transfers in frames of at most this length.
-fn over_rdma(
+pub fn over_rdma(
     keys: &RdmaKeys,
     frame: u16,
     at: &Place,
@@ -444,7 +444,7 @@ fn over_rdma(
 }
 
 /// Connections of TCP that carry transfers in frames of at most this length.
-fn over_tcp(
+pub fn over_tcp(
     keys: &TcpKeys,
     frame: u16,
     at: &Place,

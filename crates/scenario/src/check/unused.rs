@@ -89,7 +89,7 @@ fn warmup(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         counts.1 += list.len();
     }
     for (name, (hidden, all)) in begun {
-        if hidden == all {
+        if hidden == all && all > 0 {
             let message = format!("all {all} transfers of \"{name}\" begin within the warm-up of {warmup}");
             return context.warn(&at, message, format!("statistics count none of them: {help}"));
         }
@@ -194,6 +194,11 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
             &model.transfers[i].name,
             vec![at.key("rdma").key("control"), at.key("rdma"), at.key("tcp"), at],
         ));
+    }
+    if let Some(i) = model.jobs.iter().position(|job| job.name == entry_name(flow)) {
+        let at = Place::of("jobs").index(i).key("over");
+        let tables = vec![at.key("rdma").key("control"), at.key("rdma"), at.key("tcp"), at];
+        return Some((&model.jobs[i].name, tables));
     }
     let is_its = |entry: &Flow| entry.name == flow.name || entry.name == entry_name(flow);
     let i = model.flows.iter().position(is_its)?;

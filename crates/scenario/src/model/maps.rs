@@ -90,7 +90,8 @@ impl CodePoints {
         let mut used = CodePoints { dscps: Default::default(), plain: 0 };
         let flows = model.flows.iter().map(|flow| (flow.dscp, flow.priority));
         let transfers = model.transfers.iter().map(|entry| (entry.dscp, entry.priority));
-        for (dscp, priority) in flows.chain(transfers) {
+        let jobs = model.jobs.iter().map(|job| (job.dscp, job.priority));
+        for (dscp, priority) in flows.chain(transfers).chain(jobs) {
             match dscp.and_then(|dscp| u8::try_from(dscp).ok()).filter(|&dscp| dscp < CODE_POINTS as u8) {
                 Some(dscp) => used.add(dscp, &priority_of),
                 None => used.plain |= 1u8.checked_shl(priority as u32).unwrap_or(0),

@@ -6,6 +6,8 @@ mod defects;
 mod disturbed;
 mod faults;
 mod guards;
+mod hangs;
+mod jobs;
 mod links;
 mod lossless;
 mod maps;

@@ -6,6 +6,10 @@ use serde_json::Value;
 const NUMBERS: &[&str] = &[
     "frames",
     "ranks",
+    "group",
+    "chunks",
+    "root",
+    "skew",
     "steps",
     "burst",
     "channels",

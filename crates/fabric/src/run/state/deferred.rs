@@ -3,7 +3,7 @@
 //! No step calls the entry of another step that could call it back. It appends an entry here instead, and the run loop runs the entries
 //! depth first as soon as the step returns: those that an entry appends run before the entries after it, in the order of appending.
 
-use crate::run::state::index::PortIx;
+use crate::run::state::index::{PortIx, RankIx};
 use frame::{Frame, PathId, TrafficClass};
 
 /// A step to be run. Frames lie apart, so that the entries of every frame-hop are small.
@@ -21,6 +21,8 @@ pub(crate) enum Deferred {
     Behind { stage: u8, egress: PortIx, class: TrafficClass, ingress: Option<PortIx>, frame: FrameAt },
     /// These classes of a port may be stuck behind a pause, which its watchdog observes.
     Stuck(PortIx, u32),
+    /// A rank of a job may have messages to post.
+    Rank(RankIx),
 }
 
 /// Place of a frame in [`DeferredSteps`].

@@ -51,6 +51,8 @@ pub(crate) enum Kind {
     Crossed = 12,
     /// Inputs and outputs of a crossbar are matched: after all else.
     Match = 13,
+    /// Ranks of jobs at a host asked to be called at this time; its place is the first port of the host.
+    Rank = 14,
 }
 
 impl Kind {
@@ -70,7 +72,8 @@ impl Kind {
             10 => Kind::Timeout,
             11 => Kind::Limiter,
             12 => Kind::Crossed,
-            _ => Kind::Match,
+            13 => Kind::Match,
+            _ => Kind::Rank,
         }
     }
 }
@@ -128,6 +131,8 @@ pub(crate) enum What {
     Crossed,
     /// Inputs and outputs of a crossbar are matched.
     Match,
+    /// Ranks of jobs at a host are called.
+    Rank,
 }
 
 /// A pause frame, or a part of one: priorities with one time.
@@ -291,6 +296,7 @@ impl Event {
             Kind::Limiter => What::Limiter(self.called_limiter()),
             Kind::Crossed => What::Crossed,
             Kind::Match => What::Match,
+            Kind::Rank => What::Rank,
         }
     }
     /// A message about a path is due.
@@ -513,7 +519,7 @@ mod tests {
 
     #[test]
     fn kind_and_place_are_the_order() {
-        for kind in (0..=10).map(Kind::from_number) {
+        for kind in (0..=14).map(Kind::from_number) {
             let event = Event::bare(kind, Time::ZERO, PlaceIx::new(4_194_303));
             assert_eq!((event.kind(), event.order % (1 << PLACE_BITS)), (kind, 4_194_303));
             assert!(engine::Event::order(&event) < 1 << 26);

@@ -7,6 +7,7 @@ use crate::run::state::limiters::Limiter;
 use crate::run::state::overtaking::Overtaking;
 use crate::run::state::own::NodeLocal;
 use crate::run::state::pool::Pool;
+use crate::run::state::ranks::Ranks;
 use crate::run::state::receive::Receiving;
 use crate::run::state::releases::Releases;
 use crate::run::state::route_table::RouteTable;
@@ -47,6 +48,8 @@ pub(crate) struct Hosts {
     pub completions: Completions,
     /// Transfers that wait for others.
     pub releases: Releases,
+    /// Ranks of jobs.
+    pub ranks: Ranks,
     /// What has arrived of streams that are counted.
     pub stream_counts: StreamCounts,
     /// By path, its receiver, if it ends here.
@@ -217,6 +220,7 @@ impl Hosts {
             + self.receiver_of_path.capacity() * size_of::<Option<ReceiverIx>>()
             + self.completions.memory_bytes()
             + self.releases.memory_bytes()
+            + self.ranks.memory_bytes()
             + self.stream_counts.memory_bytes()
             + self.overtaking.as_ref().map_or(0, |own| size_of::<Overtaking>() + own.memory_bytes())
             + self.receivers.capacity() * size_of::<Receiver>()

@@ -85,6 +85,8 @@ index!(pub(in crate::run::state),
     LimiterIx;
     /// The part of a node that sends pauses.
     PauseSenderIx;
+    /// A rank of a job.
+    RankIx;
 );
 
 index!(pub,
@@ -115,7 +117,7 @@ macro_rules! owned {
     )*};
 }
 
-owned!(PlaceIx, NodeIx, PortIx, QueueIx, SourceIx, EndpointIx, LimiterIx, PauseSenderIx);
+owned!(PlaceIx, NodeIx, PortIx, QueueIx, SourceIx, EndpointIx, LimiterIx, PauseSenderIx, RankIx);
 
 macro_rules! numbered {
     ($($name:ident),*) => {$(

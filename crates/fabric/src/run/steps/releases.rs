@@ -1,5 +1,6 @@
 //! Transfers that begin when others have ended, as far as their host hears of it.
 
+use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::EndpointIx;
 use crate::run::state::releases::{End, Starter, Waiting};
@@ -13,7 +14,13 @@ use units::Time;
 #[inline(never)]
 pub fn take_ends(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) {
     while let Some(transfer) = here.hosts.endpoints[nth].endpoint.poll_ended() {
-        transfer_ended(here, End::Endpoint(nth, transfer), now, events);
+        let Some(notified) = here.hosts.ranks.notified(nth) else {
+            transfer_ended(here, End::Endpoint(nth, transfer), now, events);
+            continue;
+        };
+        if here.hosts.ranks.notify(notified, transfer, now) {
+            here.deferred.push(Deferred::Rank(notified.rank));
+        }
     }
 }
 

@@ -1,0 +1,80 @@
+//! Ranks of jobs at the hosts of a part.
+//!
+//! A rank is called in three cases: one of its messages has been acknowledged, one has been delivered to it, or the time has come that it
+//! asked for. All three are events of its host, so that parts of the fabric run ahead of each other as without jobs.
+
+use crate::run::state::index::{EndpointIx, PortIx, RankIx};
+use crate::run::state::own::NodeLocal;
+use jobs::Rank;
+use units::Time;
+
+/// A rank and its connections.
+#[derive(Debug)]
+pub(crate) struct RankState {
+    /// Index into [`Spec::jobs`](crate::spec::Spec::jobs).
+    pub job: u32,
+    /// Number of the rank in its job.
+    pub number: u32,
+    /// First port of its host, where its timer is.
+    pub port: PortIx,
+    /// Its state machine.
+    pub machine: Rank,
+    /// The endpoint of each peer that it sends to, by the number of the peer, ascending.
+    pub ends: Box<[(u32, EndpointIx)]>,
+    /// Time of its pending call; [`Time::NEVER`]: there is none.
+    pub wakes_at: Time,
+    /// It is among the deferred steps.
+    pub deferred: bool,
+}
+
+/// The rank that an endpoint notifies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Notified {
+    pub rank: RankIx,
+    /// The rank at the other end.
+    pub peer: u32,
+    /// Of messages that were acknowledged; false: of those that were delivered.
+    pub sends: bool,
+}
+
+/// Ranks of jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Ranks {
+    /// All of the part.
+    pub ranks: NodeLocal<RankIx, RankState>,
+    /// By endpoint, whom it notifies; empty without jobs.
+    pub notified: NodeLocal<EndpointIx, Option<Notified>>,
+    /// Ranks of each host, by its first port, ascending.
+    pub at_port: Vec<(PortIx, RankIx)>,
+}
+
+impl Ranks {
+    /// The rank that an endpoint notifies.
+    pub fn notified(&self, endpoint: EndpointIx) -> Option<Notified> {
+        self.notified.get(endpoint).copied().flatten()
+    }
+    /// A message has ended at an endpoint. Returns true if the rank is to be run that was not before.
+    pub fn notify(&mut self, notified: Notified, tag: u32, now: Time) -> bool {
+        let state = &mut self.ranks[notified.rank];
+        match notified.sends {
+            true => state.machine.on_sent(notified.peer, tag, now),
+            false => state.machine.on_delivered(notified.peer, tag, now),
+        }
+        !std::mem::replace(&mut state.deferred, true)
+    }
+    /// The ranks of a host, by its first port.
+    pub fn of_port(&self, port: PortIx) -> Vec<RankIx> {
+        let first = self.at_port.partition_point(|&(other, _)| other < port);
+        self.at_port[first..].iter().take_while(|&&(other, _)| other == port).map(|&(_, rank)| rank).collect()
+    }
+    /// Memory, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let own = |state: &RankState| {
+            state.machine.memory_bytes() + state.ends.len() * size_of::<(u32, EndpointIx)>()
+        };
+        self.ranks.memory_bytes()
+            + self.ranks.indices().map(|rank| own(&self.ranks[rank])).sum::<usize>()
+            + self.notified.memory_bytes()
+            + self.at_port.capacity() * size_of::<(PortIx, RankIx)>()
+    }
+}

@@ -1,0 +1,229 @@
+//! Jobs of a simulation: whether they can go on, and what their ranks wait for.
+//!
+//! Jobs are looked at between windows, at fixed simulated times. A run in which nothing but jobs sends is over when all of them are; and
+//! when one of them can never go on: no event is pending, or no message is in flight and no rank works.
+
+use crate::run::state::index::EndpointIx;
+use crate::run::state::link_control::LinkControl;
+use crate::run::state::ranks::RankState;
+use crate::simulation::Simulation;
+use frame::TrafficClass;
+use jobs::{Blocked, Unsent};
+use units::Time;
+
+/// Looks at the jobs of a run.
+#[derive(Debug)]
+pub(crate) struct JobWatch {
+    /// When it looks next; [`Time::NEVER`]: there are no jobs.
+    pub next: Time,
+    interval: Time,
+    /// Events until the last look.
+    events: u64,
+    /// No event was pending at the last look.
+    still: bool,
+    /// The run is over: all jobs are, or none can go on.
+    pub over: bool,
+}
+
+/// Looks in a run, at most.
+const LOOKS: u64 = 4_096;
+
+impl JobWatch {
+    /// A watch over jobs in a run of this duration, if there are any.
+    pub fn new(jobs: bool, duration: Time) -> JobWatch {
+        let interval = Time::from_ps((duration.ps() / LOOKS).max(Time::from_us(10).ps()));
+        JobWatch {
+            next: if jobs { interval } else { Time::NEVER },
+            interval,
+            events: 0,
+            still: false,
+            over: false,
+        }
+    }
+}
+
+/// Why a message that was posted has not been delivered, or its acknowledgement has not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Its connection is in error and sends nothing any more.
+    ConnectionFailed,
+    /// The link of a port on its way is down. The port is one of the whole.
+    LinkDown(u32),
+    /// Its class is paused at a port on its way.
+    Paused(u32),
+    /// Its class lacks credits at a port on its way.
+    NoCredits(u32),
+    /// Its receiver was not ready for it.
+    ReceiverNotReady,
+    /// Its connection waits to send packets again.
+    Retransmitting,
+    /// It is on its way.
+    InFlight,
+    /// Nothing is on its way any more: it was lost, and nobody sends it again.
+    Lost,
+}
+
+/// What a rank waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum WaitCause {
+    /// It has not begun: its job starts later.
+    NotStarted,
+    /// Its processor works.
+    Working,
+    /// A message that its sender has not posted yet.
+    NotPosted,
+    /// A message that its sender never posts: the sender has ended.
+    PeerEnded,
+    /// A message of any rank, and none that matches has been posted.
+    AnyPeer,
+    /// A message that its sender has posted.
+    Message(Held),
+    /// The acknowledgement of a message that it has posted.
+    Acknowledgement(Held),
+}
+
+/// A rank that has not ended, and the first thing that it waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct RankWait {
+    pub job: u32,
+    pub rank: u32,
+    /// Iterations that are over.
+    pub finished: usize,
+    /// The rank at the other end, label and bytes of the message; `None`: it waits for no message.
+    pub message: Option<(u32, u32, u64)>,
+    pub since: Time,
+    pub cause: WaitCause,
+}
+
+impl Simulation {
+    /// Ranks of all jobs, by job and number.
+    pub(crate) fn ranks(&self) -> Vec<&RankState> {
+        let mut ranks: Vec<&RankState> =
+            self.parts().flat_map(|part| part.hosts.ranks.ranks.all(part.whole())).collect();
+        ranks.sort_by_key(|state| (state.job, state.number));
+        ranks
+    }
+
+    /// Looks whether jobs can go on. Returns true if the run is over.
+    pub(super) fn look_at_jobs(&mut self) -> bool {
+        let interval = self.jobs.interval;
+        self.jobs.next = self.jobs.next.saturating_add(interval);
+        let ranks = self.ranks();
+        let done = ranks.iter().all(|state| state.machine.is_done());
+        let rests = ranks.iter().all(|state| {
+            let own = &state.machine;
+            own.calls_at() == Time::NEVER && own.unsent_peers().next().is_none()
+        });
+        let of_jobs: usize = self.spec.jobs.iter().map(|job| job.flows.iter().flatten().count()).sum();
+        let alone = of_jobs == self.spec.flows.len();
+        let events = self.events();
+        // To look for pending events takes longer than to count those that ran.
+        let still = std::mem::replace(&mut self.jobs.events, events) == events;
+        self.jobs.still = still && self.is_quiet();
+        self.jobs.over = alone && (done || rests || self.jobs.still);
+        self.jobs.over
+    }
+
+    /// Whether no event is pending.
+    fn is_quiet(&mut self) -> bool {
+        self.shards.iter_mut().all(|shard| shard.runner.windows().pending().next().is_none())
+    }
+
+    /// What a rank waits for; `None`: it has ended.
+    fn wait_of(&self, ranks: &[&RankState], state: &RankState) -> Option<RankWait> {
+        let own = &state.machine;
+        if own.is_done() {
+            return None;
+        }
+        let wait = |message, since, cause| RankWait {
+            job: state.job,
+            rank: state.number,
+            finished: own.finished(),
+            message,
+            since,
+            cause,
+        };
+        let began = own.times().last().map_or(Time::ZERO, |last| last.began);
+        if own.times().is_empty() {
+            return Some(wait(None, Time::ZERO, WaitCause::NotStarted));
+        }
+        let blocked = own.blocked().min_by_key(|blocked| (blocked.since, blocked.lane));
+        if let Some(Blocked { from: None, tag, bytes, since, .. }) = blocked {
+            let message = Some((state.number, tag.unwrap_or_default(), bytes));
+            return Some(wait(message, since, WaitCause::AnyPeer));
+        }
+        if let Some(Blocked { from: Some(from), tag, bytes, since, .. }) = blocked {
+            let sender = ranks.iter().find(|other| (other.job, other.number) == (state.job, from));
+            let cause = match sender {
+                Some(sender)
+                    if sender
+                        .machine
+                        .unsent(state.number)
+                        .any(|one| tag.is_none_or(|tag| one.tag == tag)) =>
+                {
+                    WaitCause::Message(self.held(state.job, (from, state.number)))
+                }
+                Some(sender) if sender.machine.is_done() => WaitCause::PeerEnded,
+                _ => WaitCause::NotPosted,
+            };
+            return Some(wait(Some((from, tag.unwrap_or_default(), bytes)), since, cause));
+        }
+        let oldest = own
+            .unsent_peers()
+            .flat_map(|peer| own.unsent(peer).next().map(|one| (peer, one)))
+            .min_by_key(|(peer, one)| (one.posted, *peer));
+        if own.calls_at() < Time::NEVER {
+            return Some(wait(None, began, WaitCause::Working));
+        }
+        let (peer, Unsent { tag, bytes, posted, .. }) = oldest?;
+        let cause = WaitCause::Acknowledgement(self.held(state.job, (state.number, peer)));
+        Some(wait(Some((peer, tag, bytes)), posted, cause))
+    }
+
+    /// What every rank that has not ended waits for, by job and rank.
+    pub(crate) fn rank_waits(&self) -> Vec<RankWait> {
+        let ranks = self.ranks();
+        ranks.iter().filter_map(|state| self.wait_of(&ranks, state)).collect()
+    }
+
+    /// Why a message from one rank to another is not through.
+    fn held(&self, job: u32, (from, to): (u32, u32)) -> Held {
+        let spec = &self.spec.jobs[job as usize];
+        let Some((flow, peers)) = &spec.flows[from as usize] else { return Held::InFlight };
+        let Ok(nth) = peers.binary_search(&to) else { return Held::InFlight };
+        let path = self.source(*flow as usize).first_path as usize + nth;
+        let pairs = |part: &crate::run::fabric::Fabric, at: EndpointIx| {
+            let sender = part.hosts.endpoints[at].endpoint.sending_pairs()?;
+            let failed = sender.queue_pairs().any(|pair| pair.failed().is_some());
+            Some((failed, [sender.counts().not_ready > 0, sender.counts().timeouts > 0]))
+        };
+        let ends = self.parts().filter_map(|part| {
+            let near = part.hosts.endpoints_of_path.get(path).and_then(|ends| ends[0])?;
+            pairs(part, near)
+        });
+        let (failed, [not_ready, timeouts]) = ends.last().unwrap_or_default();
+        if failed {
+            return Held::ConnectionFailed;
+        }
+        let priority = self.spec.flows[*flow as usize].priority;
+        for &port in self.path_of(path) {
+            let (state, cold) = (self.port(port), self.cold(port));
+            let TrafficClass(class) = state.classes.class(priority);
+            if cold.down != 0 {
+                return Held::LinkDown(port);
+            }
+            if state.stopped >> class & 1 != 0 {
+                return match &cold.control {
+                    LinkControl::Credit(_) => Held::NoCredits(port),
+                    _ => Held::Paused(port),
+                };
+            }
+        }
+        match self.jobs.still {
+            true => Held::Lost,
+            false if not_ready => Held::ReceiverNotReady,
+            false if timeouts => Held::Retransmitting,
+            false => Held::InFlight,
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Jobs: their iterations, what their ranks spent time on, and the messages between them.
+
+use super::View;
+use crate::run::state::ranks::RankState;
+use crate::spec::JobSpec;
+use measure::table::{integer, real, real_or_null, text};
+use measure::{TableBuilder, TableSpec};
+use units::Time;
+
+/// Columns of `jobs`.
+pub(super) static JOBS: TableSpec = TableSpec {
+    name: "jobs",
+    about: "One row per job.",
+    columns: &[&[
+        text("job", "Name of the job."),
+        integer("ranks", "", "Number of ranks."),
+        text("collective", "Operation of an iteration; \"program\" for a schedule."),
+        text("algorithm", "How it is done; empty for a schedule."),
+        integer("bytes", "B", "Bytes of an iteration, as the scenario has them; 0 for a schedule."),
+        integer("iterations", "", "Iterations that the scenario asks for."),
+        integer("finished", "", "Iterations that all ranks have ended."),
+        real_or_null("start_ns", "ns", "When the first rank began; null if none has."),
+        real_or_null("end_ns", "ns", "When the last rank ended the last iteration; null if one has not."),
+        real_or_null(
+            "step_ns",
+            "ns",
+            "Mean time of an iteration: from the first begin to the end of the last finished one, over their number; null if none is finished.",
+        ),
+        real_or_null(
+            "compute_ns",
+            "ns",
+            "Computation of a rank in an iteration, mean over ranks and finished iterations.",
+        ),
+        real_or_null(
+            "exposed_ns",
+            "ns",
+            "Communication that is not hidden behind computation: time of an iteration of a rank without computation, mean over ranks and finished iterations.",
+        ),
+        real_or_null(
+            "algorithm_bps",
+            "b/s",
+            "Algorithm bandwidth: `bytes` over the mean time of the collective (see `collectives`), as nccl-tests has it.",
+        ),
+        real_or_null(
+            "bus_bps",
+            "b/s",
+            "Bus bandwidth: algorithm bandwidth by the share of the bytes that a NIC has to send, which compares with its rate: 2 (n - 1)/n of all_reduce, (n - 1)/n of reduce_scatter, all_gather and all_to_all, 1 of others.",
+        ),
+        real("bound_bps", "b/s", "Rate of the slowest link of a host of the job: no bus bandwidth is above."),
+        integer("messages", "", "Messages posted."),
+        integer("bytes_sent", "B", "Their bytes."),
+    ]],
+};
+
+/// Columns of `collectives`.
+pub(super) static COLLECTIVES: TableSpec = TableSpec {
+    name: "collectives",
+    about: "One row per job and iteration that all ranks have ended.",
+    columns: &[&[
+        text("job", "Name of the job."),
+        integer("iteration", "", "Number of the iteration, from 0."),
+        text("collective", "Operation; \"program\" for a schedule."),
+        text("algorithm", "How it is done; empty for a schedule."),
+        integer("bytes", "B", "Bytes, as the scenario has them; 0 for a schedule."),
+        real("start_ns", "ns", "When the first rank had computed and began the collective."),
+        real("end_ns", "ns", "When the last rank ended it."),
+        real("time_ns", "ns", "From the one to the other."),
+        real_or_null(
+            "bound_ns",
+            "ns",
+            "Least time of any algorithm: the bytes that each NIC has to send, without headers, at the rate of the slowest link of a host; null for a schedule.",
+        ),
+        real_or_null("algorithm_bps", "b/s", "`bytes` over `time_ns`; null for a schedule."),
+        real_or_null("bus_bps", "b/s", "Bus bandwidth; see `jobs`."),
+        real(
+            "straggler",
+            "",
+            "Time of the slowest rank above that of the median rank, as a share of the latter, each from its own begin.",
+        ),
+        text("slowest_rank", "Host of the slowest rank."),
+    ]],
+};
+
+/// Columns of `messages`.
+pub(super) static MESSAGES: TableSpec = TableSpec {
+    name: "messages",
+    about: "One row per job and pair of ranks of which one sends to the other.",
+    columns: &[&[
+        text("job", "Name of the job."),
+        integer("rank", "", "Rank that sends."),
+        integer("peer", "", "Rank that receives."),
+        text("source", "Host of the one."),
+        text("destination", "Host of the other."),
+        integer("messages", "", "Messages that are acknowledged."),
+        integer("bytes", "B", "Their bytes."),
+        real_or_null(
+            "time_mean_ns",
+            "ns",
+            "Mean time from posting to acknowledgement; null without messages.",
+        ),
+        real_or_null("time_max_ns", "ns", "Longest of these; null without messages."),
+        integer("unacknowledged", "", "Messages posted and not acknowledged at the end of the run."),
+    ]],
+};
+
+/// A job with its ranks.
+struct JobRow<'a> {
+    spec: &'a JobSpec,
+    ranks: Vec<&'a RankState>,
+}
+
+/// A finished iteration of a job.
+#[derive(Clone, Copy)]
+struct Iteration {
+    began: Time,
+    computed: Time,
+    ended: Time,
+    /// Time of the slowest rank, of the median rank, and the rank.
+    slowest: (Time, Time, u32),
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u64), |(sum, count), one| (sum + one, count + 1));
+    if count == 0 { f64::NAN } else { sum / count as f64 }
+}
+
+impl JobRow<'_> {
+    /// Iterations that all ranks have ended.
+    fn finished(&self) -> usize {
+        self.ranks.iter().map(|rank| rank.machine.finished()).min().unwrap_or(0)
+    }
+    fn iterations(&self) -> impl Iterator<Item = Iteration> + '_ {
+        (0..self.finished()).map(|nth| {
+            let times = || self.ranks.iter().map(move |rank| rank.machine.times()[nth]);
+            let mut took: Vec<(Time, u32)> =
+                times().zip(0..).map(|(own, rank)| (own.ended - own.began, rank)).collect();
+            took.sort_unstable_by_key(|&(time, rank)| (time, std::cmp::Reverse(rank)));
+            let median = took[took.len() / 2].0;
+            let (slowest, rank) = took[took.len() - 1];
+            Iteration {
+                began: times().map(|own| own.began).min().unwrap_or_default(),
+                computed: times().map(|own| own.computed).min().unwrap_or_default(),
+                ended: times().map(|own| own.ended).max().unwrap_or_default(),
+                slowest: (slowest, median, rank),
+            }
+        })
+    }
+    /// Mean time of the collective, in seconds; not a number if none is finished.
+    fn collective_secs(&self) -> f64 {
+        mean(self.iterations().map(|one| (one.ended - one.computed).as_secs_f64()))
+    }
+    /// Of each rank and finished iteration, the time without and with computation, in nanoseconds.
+    fn parts(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let finished = self.finished();
+        self.ranks.iter().flat_map(move |rank| rank.machine.times().iter().take(finished)).map(|own| {
+            let compute = (own.computed - own.began).as_ns_f64();
+            ((own.ended - own.began).as_ns_f64() - compute, compute)
+        })
+    }
+    fn factor(&self) -> f64 {
+        self.spec.workload.bus_factor(self.spec.ranks())
+    }
+    /// Bits of an iteration; not a number for a schedule.
+    fn bits(&self) -> f64 {
+        let known = self.spec.workload.collective();
+        known.map_or(f64::NAN, |own| own.bytes as f64 * 8.0)
+    }
+}
+
+impl View<'_> {
+    fn job_rows(&self) -> Vec<JobRow<'_>> {
+        let ranks = self.s.ranks();
+        let of = |job: u32| ranks.iter().copied().filter(move |state| state.job == job).collect();
+        (0..).zip(&self.s.spec.jobs).map(|(number, spec)| JobRow { spec, ranks: of(number) }).collect()
+    }
+
+    /// The rate of the slowest link of a host of a job, in bits per second.
+    fn slowest_link(&self, spec: &JobSpec) -> f64 {
+        let links = |node: frame::NodeId| {
+            let ports = self.s.wiring.ports(node);
+            ports
+                .map(|port| self.s.spec.links[self.s.wiring.link_of[port.0 as usize] as usize].rate.bps_f64())
+        };
+        spec.hosts.iter().flat_map(|&host| links(host).reduce(f64::max)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Jobs: one row each.
+    pub fn jobs(&self) -> TableBuilder {
+        let rows = self.job_rows();
+        let start = |row: &JobRow<'_>| {
+            let first = row.ranks.iter().filter_map(|rank| rank.machine.times().first()).map(|own| own.began);
+            first.min()
+        };
+        let done = |row: &JobRow<'_>| row.finished() == row.spec.iterations as usize;
+        let last = |row: &JobRow<'_>| row.iterations().last().map(|one| one.ended);
+        let step = |row: &JobRow<'_>| {
+            let (first, last) = (row.iterations().next()?, last(row)?);
+            Some((last - first.began).as_ns_f64() / row.finished() as f64)
+        };
+        let or_null = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);
+        JOBS.builder()
+            .texts("job", rows.iter().map(|row| row.spec.name.clone()))
+            .integers("ranks", rows.iter().map(|row| row.spec.ranks().into()))
+            .texts("collective", rows.iter().map(|row| row.spec.workload.name().into()))
+            .texts("algorithm", rows.iter().map(|row| row.spec.workload.algorithm().into()))
+            .integers("bytes", rows.iter().map(|row| row.spec.workload.bytes()))
+            .integers("iterations", rows.iter().map(|row| row.spec.iterations.into()))
+            .integers("finished", rows.iter().map(|row| row.finished() as u64))
+            .reals("start_ns", rows.iter().map(|row| or_null(start(row))))
+            .reals("end_ns", rows.iter().map(|row| or_null(last(row).filter(|_| done(row)))))
+            .reals("step_ns", rows.iter().map(|row| step(row).unwrap_or(f64::NAN)))
+            .reals("compute_ns", rows.iter().map(|row| mean(row.parts().map(|(_, compute)| compute))))
+            .reals("exposed_ns", rows.iter().map(|row| mean(row.parts().map(|(exposed, _)| exposed))))
+            .reals("algorithm_bps", rows.iter().map(|row| row.bits() / row.collective_secs()))
+            .reals("bus_bps", rows.iter().map(|row| row.bits() / row.collective_secs() * row.factor()))
+            .reals("bound_bps", rows.iter().map(|row| self.slowest_link(row.spec)))
+            .integers(
+                "messages",
+                rows.iter().map(|row| row.ranks.iter().map(|own| own.machine.counts().sent).sum()),
+            )
+            .integers(
+                "bytes_sent",
+                rows.iter().map(|row| row.ranks.iter().map(|own| own.machine.counts().bytes_sent).sum()),
+            )
+    }
+
+    /// Iterations of jobs: one row each.
+    pub fn collectives(&self) -> TableBuilder {
+        let jobs = self.job_rows();
+        let rows: Vec<(&JobRow<'_>, u64, Iteration)> = jobs
+            .iter()
+            .flat_map(|job| (0..).zip(job.iterations()).map(move |(nth, one)| (job, nth, one)))
+            .collect();
+        let secs = |one: &Iteration| (one.ended - one.computed).as_secs_f64();
+        let rate = |row: &(&JobRow<'_>, u64, Iteration)| row.0.bits() / secs(&row.2);
+        let straggler = |one: &Iteration| {
+            let (slowest, median, _) = one.slowest;
+            if median == Time::ZERO { 0.0 } else { (slowest - median).as_ns_f64() / median.as_ns_f64() }
+        };
+        COLLECTIVES
+            .builder()
+            .texts("job", rows.iter().map(|row| row.0.spec.name.clone()))
+            .integers("iteration", rows.iter().map(|row| row.1))
+            .texts("collective", rows.iter().map(|row| row.0.spec.workload.name().into()))
+            .texts("algorithm", rows.iter().map(|row| row.0.spec.workload.algorithm().into()))
+            .integers("bytes", rows.iter().map(|row| row.0.spec.workload.bytes()))
+            .reals("start_ns", rows.iter().map(|row| row.2.computed.as_ns_f64()))
+            .reals("end_ns", rows.iter().map(|row| row.2.ended.as_ns_f64()))
+            .reals("time_ns", rows.iter().map(|row| secs(&row.2) * 1e9))
+            .reals(
+                "bound_ns",
+                rows.iter().map(|row| {
+                    let spec = row.0.spec;
+                    spec.workload.bound_secs(spec.ranks(), self.slowest_link(spec)) * 1e9
+                }),
+            )
+            .reals("algorithm_bps", rows.iter().map(rate))
+            .reals("bus_bps", rows.iter().map(|row| rate(row) * row.0.factor()))
+            .reals("straggler", rows.iter().map(|row| straggler(&row.2)))
+            .texts(
+                "slowest_rank",
+                rows.iter().map(|row| self.node_name(row.0.spec.hosts[row.2.slowest.2 as usize])),
+            )
+    }
+
+    /// Messages of jobs: one row per pair of ranks.
+    pub fn messages(&self) -> TableBuilder {
+        let jobs = self.job_rows();
+        let rows: Vec<_> = jobs
+            .iter()
+            .flat_map(|job| job.ranks.iter().map(move |rank| (job, *rank)))
+            .flat_map(|(job, rank)| rank.machine.peers().map(move |(peer, counts)| (job, rank, peer, counts)))
+            .collect();
+        let host = |job: &JobRow<'_>, rank: u32| self.node_name(job.spec.hosts[rank as usize]);
+        let or_null = |time: f64, messages: u64| if messages == 0 { f64::NAN } else { time };
+        MESSAGES
+            .builder()
+            .texts("job", rows.iter().map(|row| row.0.spec.name.clone()))
+            .integers("rank", rows.iter().map(|row| row.1.number.into()))
+            .integers("peer", rows.iter().map(|row| row.2.into()))
+            .texts("source", rows.iter().map(|row| host(row.0, row.1.number)))
+            .texts("destination", rows.iter().map(|row| host(row.0, row.2)))
+            .integers("messages", rows.iter().map(|row| row.3.messages))
+            .integers("bytes", rows.iter().map(|row| row.3.bytes))
+            .reals(
+                "time_mean_ns",
+                rows.iter()
+                    .map(|row| or_null(row.3.time.as_ns_f64() / row.3.messages as f64, row.3.messages)),
+            )
+            .reals("time_max_ns", rows.iter().map(|row| or_null(row.3.time_max.as_ns_f64(), row.3.messages)))
+            .integers("unacknowledged", rows.iter().map(|row| row.1.machine.unsent(row.2).count() as u64))
+    }
+}

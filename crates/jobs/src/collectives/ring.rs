@@ -1,0 +1,89 @@
+//! Ring: each rank sends to the next one and receives from the one before.
+//!
+//! A vector of S bytes has n blocks. In step s of a reduce-scatter rank r sends block (r - s) mod n, which it has received and reduced in
+//! step s - 1; after n - 1 steps it has the sum of block (r + 1) mod n. In step s of an all-gather it sends block (r + 1 - s) mod n. An
+//! all-reduce is one after the other: 2 (n - 1) steps of S/n bytes. A broadcast passes the vector from rank `root` around, in pieces
+//! (`chunks`). With several chunks each is a ring of its own, and they run concurrently.
+//!
+//! Source: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms (2009); NCCL.
+//!
+//! Not modelled: the time of the reduction, unless `overhead_per_byte` has it.
+
+use crate::schedule::{Action, Schedule, part};
+
+/// Which steps a ring has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Steps {
+    ReduceScatter,
+    AllGather,
+    AllReduce,
+    Broadcast { root: u32 },
+}
+
+/// A ring of `n` ranks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ring {
+    pub n: u32,
+    pub bytes: u64,
+    pub chunks: u32,
+    pub steps: Steps,
+}
+
+impl Ring {
+    /// Number of steps of a rank.
+    fn count(&self) -> u32 {
+        match self.steps {
+            Steps::ReduceScatter | Steps::AllGather => self.n - 1,
+            Steps::AllReduce => 2 * (self.n - 1),
+            Steps::Broadcast { .. } => 1,
+        }
+    }
+    /// The block that rank `r` sends in step `s`.
+    fn block(&self, r: u32, s: u32) -> u32 {
+        let n = self.n;
+        let (s, ahead) = match self.steps {
+            Steps::AllReduce if s >= n - 1 => (s - (n - 1), 1),
+            Steps::AllGather => (s, 1),
+            _ => (s, 0),
+        };
+        (r + ahead + n - s % n) % n
+    }
+    fn bytes_of(&self, lane: u32, r: u32, s: u32) -> u64 {
+        let chunk = part(self.bytes, self.chunks, lane);
+        match self.steps {
+            Steps::Broadcast { .. } => chunk,
+            _ => part(chunk, self.n, self.block(r, s)),
+        }
+    }
+}
+
+impl Schedule for Ring {
+    fn lanes(&self) -> u32 {
+        self.chunks
+    }
+    fn action(&self, rank: u32, lane: u32, at: u32) -> Option<Action> {
+        let n = self.n;
+        let (next, before) = ((rank + 1) % n, (rank + n - 1) % n);
+        if let Steps::Broadcast { root } = self.steps {
+            let bytes = self.bytes_of(lane, 0, 0);
+            let receives = rank != root;
+            return match at {
+                0 if receives => Some(Action::Receive { from: before, bytes, tag: lane }),
+                _ if at == u32::from(receives) && next != root => {
+                    Some(Action::Send { to: next, bytes, tag: lane })
+                }
+                _ => None,
+            };
+        }
+        let s = at / 2;
+        if s >= self.count() {
+            return None;
+        }
+        let tag = lane * self.count() + s;
+        Some(if at % 2 == 0 {
+            Action::Send { to: next, bytes: self.bytes_of(lane, rank, s), tag }
+        } else {
+            Action::Receive { from: before, bytes: self.bytes_of(lane, before, s), tag }
+        })
+    }
+}

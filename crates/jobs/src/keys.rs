@@ -1,0 +1,244 @@
+//! The keys of a workload and of the costs of its ranks.
+
+use crate::collectives::{Algorithm, Collective};
+use crate::workload::CollectiveSpec;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Time};
+
+/// More chunks than this are refused.
+const MOST_CHUNKS: u64 = 65_536;
+/// Longest eager message of LogGOPSim, in bytes.
+const EAGER: u64 = 65_535;
+/// Largest vector.
+const LARGEST: Bytes = Bytes::new(1 << 44);
+
+fn one() -> u64 {
+    1
+}
+fn is_one(value: &u64) -> bool {
+    *value == 1
+}
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+/// What all ranks of a job run together: a collective, or a program.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadKeys {
+    /// The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce", "barrier" or "send_receive" (from each rank to the next). Required, unless `goal` is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collective: Option<Collective>,
+    /// A GOAL schedule, text or binary, in place of a collective: its file, relative to the scenario. Rank i of the schedule is rank i of the job. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// The longest message of a schedule whose send ends when the processor has handed it over; that of a longer one ends when it is acknowledged. A size with unit. Default: "65535 B" (S of LogGOPSim).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eager: Option<Bytes>,
+    /// How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree" or "hierarchical" (all_reduce); "ring" or "halving_doubling" (reduce_scatter, all_gather); "shifted", "burst" or "bruck" (all_to_all); "binomial" or "ring" (broadcast); "binomial" (reduce); "dissemination" (barrier); "pipeline" (send_receive). Default: the first of its operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<Algorithm>,
+    /// Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output (all_gather), of the send buffer of a rank (all_to_all), or all that passes from rank to rank (send_receive). A size with unit, at most 16 TiB. Required with `collective`, but for a barrier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
+    /// Equal pieces of the bytes that run concurrently, as a pipeline; micro-batches of send_receive. A count, 1 to 65536. Default: 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 65536))]
+    pub chunks: u64,
+    /// Ranks of a group of "hierarchical", which are consecutive: the GPUs of a server. A count above 1 that divides the number of ranks. Required for "hierarchical".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2))]
+    pub group: Option<u64>,
+    /// The rank that a broadcast begins at, or that a reduction ends at. A whole number below the number of ranks. Default: 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub root: u64,
+    /// Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that falls as (d + 1)^-skew. A number, 0 to 10. Default: 0 (all parts are equal).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub skew: Option<f64>,
+}
+
+/// Where the ranks of a job are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Rank i is at the i-th of the hosts, in the order in which they are selected.
+    #[default]
+    Linear,
+    /// At the hosts in an order that is drawn from the seed and the name of the job.
+    Random,
+}
+
+/// Costs of a rank's processor (LogGOPS).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobCosts {
+    /// Computation before each iteration.
+    pub compute: Time,
+    /// Per message, at its sender and at its receiver (o).
+    pub overhead: Time,
+    /// Per byte of a message, at its sender and at its receiver, in picoseconds (O).
+    pub overhead_per_byte: Time,
+}
+
+impl JobCosts {
+    /// Time that a message occupies the processor at either end.
+    pub fn of_message(&self, bytes: u64) -> Time {
+        let per_byte = u128::from(self.overhead_per_byte.ps()) * u128::from(bytes);
+        self.overhead.saturating_add(Time::from_ps(per_byte.min(u128::from(u64::MAX / 2)) as u64))
+    }
+}
+
+impl WorkloadKeys {
+    /// The algorithm of a collective, given or default.
+    fn algorithm_of(&self, collective: Collective) -> Algorithm {
+        self.algorithm.unwrap_or(collective.algorithms()[0])
+    }
+
+    /// Writes out the defaults that depend on other keys.
+    pub fn fill(&mut self) {
+        if let (Some(collective), None) = (self.collective, self.algorithm) {
+            self.algorithm = Some(self.algorithm_of(collective));
+        }
+        if self.goal.is_some() {
+            self.eager.get_or_insert(Bytes::new(EAGER));
+        }
+    }
+
+    /// The longest message of a program whose send ends when it is handed over, in bytes.
+    pub fn eager(&self) -> u64 {
+        self.eager.map_or(EAGER, Bytes::get)
+    }
+
+    /// The collective of `ranks` ranks, and remarks on keys without effect; `None`: it is a program.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn spec(&self, ranks: u64) -> Result<(Option<CollectiveSpec>, Vec<Remark>), Vec<Remark>> {
+        match (self.collective, &self.goal) {
+            (Some(collective), None) => {
+                let spec = self.collective_spec(collective, ranks)?;
+                let unused = self.unused(collective);
+                Ok((Some(spec), unused))
+            }
+            (None, Some(_)) => Ok((None, self.unused_by_program())),
+            (Some(_), Some(_)) => {
+                Err(vec![Remark::about("goal", "a schedule beside a collective", "expected one of the two")])
+            }
+            (None, None) => {
+                let help = "expected collective = \"all_reduce\", or goal = \"FILE\"";
+                Err(vec![Remark::new("a workload without a collective or a schedule", help)])
+            }
+        }
+    }
+
+    fn collective_spec(&self, collective: Collective, ranks: u64) -> Result<CollectiveSpec, Vec<Remark>> {
+        let mut wrong = Vec::new();
+        let algorithm = self.algorithm_of(collective);
+        let (operation, name) = (collective.name(), algorithm.name());
+        if !collective.algorithms().contains(&algorithm) {
+            let known = collective.algorithms().iter().map(|one| format!("\"{}\"", one.name()));
+            let message = format!("\"{name}\" is no algorithm of {operation}");
+            let help = format!("expected {}", known.collect::<Vec<_>>().join(", "));
+            wrong.push(Remark::about("algorithm", message, help));
+        }
+        let is_barrier = collective == Collective::Barrier;
+        match self.bytes {
+            None if !is_barrier => {
+                let help = "expected a size with unit, like bytes = \"1 GB\"";
+                wrong.push(Remark::about("bytes", format!("no bytes of {operation}"), help));
+            }
+            Some(bytes) if bytes > LARGEST => {
+                let help = format!("expected at most {LARGEST}");
+                wrong.push(Remark::about("bytes", format!("{bytes} of {operation}"), help));
+            }
+            _ => {}
+        }
+        if !(1..=MOST_CHUNKS).contains(&self.chunks) {
+            let help = format!("expected a count, 1 to {MOST_CHUNKS}");
+            wrong.push(Remark::about("chunks", format!("{} chunks", self.chunks), help));
+        }
+        wrong.extend(self.wrong_group(algorithm, ranks));
+        if self.root >= ranks.max(1) {
+            let help = format!("expected a rank, 0 to {}", ranks.saturating_sub(1));
+            wrong.push(Remark::about("root", format!("root {} of {ranks} ranks", self.root), help));
+        }
+        let skew = self.skew.unwrap_or(0.0);
+        if !(0.0..=10.0).contains(&skew) {
+            wrong.push(Remark::about("skew", format!("a skew of {skew}"), "expected a number, 0 to 10"));
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        Ok(CollectiveSpec {
+            collective,
+            algorithm,
+            bytes: self.bytes.map_or(0, Bytes::get),
+            chunks: self.chunks as u32,
+            group: self.group.unwrap_or(1) as u32,
+            root: self.root as u32,
+            skew,
+        })
+    }
+
+    fn wrong_group(&self, algorithm: Algorithm, ranks: u64) -> Option<Remark> {
+        if algorithm != Algorithm::Hierarchical {
+            return None;
+        }
+        let help = format!("expected a count above 1 and below {ranks} that divides {ranks}");
+        match self.group {
+            None => Some(Remark::about("group", "hierarchical without a group", help)),
+            Some(group) if group < 2 || group >= ranks || !ranks.is_multiple_of(group) => {
+                Some(Remark::about("group", format!("groups of {group} among {ranks} ranks"), help))
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn unused_by_program(&self) -> Vec<Remark> {
+        let written = [
+            ("algorithm", self.algorithm.is_some()),
+            ("bytes", self.bytes.is_some()),
+            ("chunks", self.chunks > 1),
+            ("group", self.group.is_some()),
+            ("root", self.root > 0),
+            ("skew", self.skew.is_some()),
+        ];
+        let remark = |key: &'static str| {
+            let help = "it belongs to `collective`; leave it out";
+            Remark::about(key, format!("`{key}` has no effect on a schedule"), help)
+        };
+        written.into_iter().filter(|(_, written)| *written).map(|(key, _)| remark(key)).collect()
+    }
+
+    fn unused(&self, collective: Collective) -> Vec<Remark> {
+        let algorithm = self.algorithm_of(collective);
+        let is_barrier = collective == Collective::Barrier;
+        let rooted = matches!(collective, Collective::Broadcast | Collective::Reduce);
+        let skewed = matches!(algorithm, Algorithm::Shifted | Algorithm::Burst);
+        let of = format!("{} ({})", collective.name(), algorithm.name());
+        let without = |key: &'static str, written: bool, help: &str| {
+            written.then(|| Remark::about(key, format!("`{key}` has no effect on {of}"), help))
+        };
+        [
+            without("bytes", is_barrier && self.bytes.is_some(), "a barrier has no data; leave it out"),
+            without("eager", self.eager.is_some(), "it belongs to `goal`; leave it out"),
+            without("chunks", is_barrier && self.chunks > 1, "a barrier has no data; leave it out"),
+            without(
+                "group",
+                algorithm != Algorithm::Hierarchical && self.group.is_some(),
+                "it belongs to algorithm = \"hierarchical\"; leave it out",
+            ),
+            without("root", !rooted && self.root > 0, "it belongs to broadcast and reduce; leave it out"),
+            without(
+                "skew",
+                !skewed && self.skew.is_some(),
+                "it belongs to all_to_all, \"shifted\" or \"burst\"; leave it out",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}

@@ -1,0 +1,131 @@
+//! Which message goes to which receive.
+//!
+//! A message and a receive match if their sender and label are equal, or the receive accepts any. A message goes to the earliest of the
+//! receives that wait and match; a receive takes the message that arrived first among those that wait and match.
+//!
+//! Source: Hoefler, Schneider and Lumsdaine, LogGOPSim (2010), section 3.2; the MPI standard, section 3.5.
+
+use crate::rank::Blocked;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Messages without a receive, and receives without a message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Matching {
+    /// Receives of one sender and label, in order.
+    exact: BTreeMap<(u32, u32), VecDeque<(u64, Blocked)>>,
+    /// Receives that accept any sender or label, in order.
+    wild: VecDeque<(u64, Blocked)>,
+    /// Messages by sender and label, in order of arrival.
+    arrived: BTreeMap<(u32, u32), VecDeque<u64>>,
+    order: u64,
+}
+
+impl Blocked {
+    fn accepts(&self, from: u32, tag: u32) -> bool {
+        self.from.is_none_or(|own| own == from) && self.tag.is_none_or(|own| own == tag)
+    }
+}
+
+impl Matching {
+    /// A message has been delivered. Returns the receive that takes it, or keeps it.
+    pub fn deliver(&mut self, from: u32, tag: u32) -> Option<Blocked> {
+        self.order += 1;
+        let first = self.exact.get(&(from, tag)).and_then(VecDeque::front).map(|one| one.0);
+        let any = self.wild.iter().position(|(_, one)| one.accepts(from, tag));
+        if let Some(place) = any.filter(|&place| first.is_none_or(|first| self.wild[place].0 < first)) {
+            return self.wild.remove(place).map(|one| one.1);
+        }
+        if first.is_none() {
+            self.arrived.entry((from, tag)).or_default().push_back(self.order);
+            return None;
+        }
+        let waiting = self.exact.get_mut(&(from, tag))?;
+        let found = waiting.pop_front();
+        if waiting.is_empty() {
+            self.exact.remove(&(from, tag));
+        }
+        found.map(|one| one.1)
+    }
+
+    /// A receive begins. Returns true if a message is there for it, which it takes; otherwise it waits.
+    pub fn receive(&mut self, blocked: Blocked) -> bool {
+        self.order += 1;
+        let key = match (blocked.from, blocked.tag) {
+            (Some(from), Some(tag)) => self.arrived.contains_key(&(from, tag)).then_some((from, tag)),
+            _ => {
+                let fit = self.arrived.iter().filter(|((from, tag), _)| blocked.accepts(*from, *tag));
+                fit.min_by_key(|(_, order)| order.front().copied()).map(|(&key, _)| key)
+            }
+        };
+        let Some(key) = key else {
+            match (blocked.from, blocked.tag) {
+                (Some(from), Some(tag)) => {
+                    self.exact.entry((from, tag)).or_default().push_back((self.order, blocked));
+                }
+                _ => self.wild.push_back((self.order, blocked)),
+            }
+            return false;
+        };
+        if let Some(arrived) = self.arrived.get_mut(&key) {
+            arrived.pop_front();
+            if arrived.is_empty() {
+                self.arrived.remove(&key);
+            }
+        }
+        true
+    }
+
+    /// Receives that wait.
+    pub fn blocked(&self) -> impl Iterator<Item = Blocked> + '_ {
+        self.exact.values().flatten().chain(&self.wild).map(|one| one.1)
+    }
+    /// Messages that no receive has taken, by sender and label.
+    pub fn unclaimed(&self) -> impl Iterator<Item = ((u32, u32), usize)> + '_ {
+        self.arrived.iter().map(|(&key, own)| (key, own.len()))
+    }
+    /// Memory beside itself, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.exact.len() * size_of::<((u32, u32), VecDeque<(u64, Blocked)>)>()
+            + self.wild.capacity() * size_of::<(u64, Blocked)>()
+            + self.arrived.len() * size_of::<((u32, u32), VecDeque<u64>)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Time;
+
+    fn receive(lane: u32, from: Option<u32>, tag: Option<u32>) -> Blocked {
+        Blocked { lane, from, tag, bytes: 8, since: Time::ZERO }
+    }
+
+    #[test]
+    fn the_earliest_receive_that_fits_takes_a_message() {
+        let mut own = Matching::default();
+        for (lane, from, tag) in
+            [(0, Some(1), Some(7)), (1, None, Some(7)), (2, Some(1), Some(7)), (3, None, None)]
+        {
+            assert!(!own.receive(receive(lane, from, tag)));
+        }
+        let taken: Vec<_> = [(1, 7), (1, 7), (1, 9), (1, 7), (2, 7)]
+            .into_iter()
+            .map(|(from, tag)| own.deliver(from, tag).map(|one| one.lane))
+            .collect();
+        assert_eq!(taken, [Some(0), Some(1), Some(3), Some(2), None]);
+        assert_eq!(own.unclaimed().collect::<Vec<_>>(), [((2, 7), 1)]);
+    }
+
+    #[test]
+    fn a_receive_takes_what_arrived_first() {
+        let mut own = Matching::default();
+        for (from, tag) in [(5, 1), (2, 1), (2, 3)] {
+            assert_eq!(own.deliver(from, tag), None);
+        }
+        assert!(own.receive(receive(0, None, Some(1))));
+        assert_eq!(own.unclaimed().map(|one| one.0).collect::<Vec<_>>(), [(2, 1), (2, 3)]);
+        assert!(own.receive(receive(1, Some(2), None)) && own.receive(receive(2, Some(2), Some(3))));
+        assert!(!own.receive(receive(3, None, None)));
+        assert_eq!(own.blocked().map(|one| one.lane).collect::<Vec<_>>(), [3]);
+    }
+}

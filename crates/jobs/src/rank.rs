@@ -1,0 +1,496 @@
+//! A rank at work: the state machine that interprets a workload beside the connections of its host.
+//!
+//! A rank has one processor. Computation, and the host cost of each message (`overhead`, `overhead_per_byte`: o and O of LogGOPS), occupy
+//! it one after the other in the order of their requests, at the sender before a message is posted, at the receiver after it has been
+//! delivered. The operations of a program name one of several processors each.
+//!
+//! An operation of a program starts when all that it depends on has ended or started. The send of a message of at most `eager` bytes ends
+//! when the processor has handed it over; that of a longer one when it is acknowledged. A receive ends when the processor has taken its
+//! message. A message to the rank itself is delivered at once.
+//!
+//! An iteration of a rank is over when its lanes have ended and all that it sent is acknowledged; the next one begins then,
+//! without regard to other ranks.
+//!
+//! Source: Hoefler, Schneider and Lumsdaine, LogGOPSim (2010), for o, O and the operations of a program.
+//!
+//! Not modelled: a computation that is interrupted; the handshake of a rendezvous, whose send would end when the receive is there.
+
+use crate::keys::JobCosts;
+use crate::matching::Matching;
+use crate::schedule::{Action, Schedule};
+use crate::workload::{Generated, Workload};
+use program::Work;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
+use units::Time;
+
+/// A message to be posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Post {
+    /// Rank that receives it.
+    pub to: u32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Label by which the receiver matches it.
+    pub tag: u32,
+}
+
+/// What a rank counts of its messages to one peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerCounts {
+    /// Messages that are acknowledged.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Sum and maximum of the times from posting to acknowledgement.
+    pub time: Time,
+    /// See `time`.
+    pub time_max: Time,
+}
+
+/// Totals of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankCounts {
+    /// Messages posted.
+    pub sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Messages received and matched.
+    pub received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// Time of the processor spent on computation.
+    pub computed: Time,
+    /// Time of the processor spent on messages.
+    pub overhead: Time,
+}
+
+/// One iteration of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterationTimes {
+    /// When it began.
+    pub began: Time,
+    /// When its computation ended and its first message could leave.
+    pub computed: Time,
+    /// When it ended; [`Time::NEVER`]: it has not.
+    pub ended: Time,
+}
+
+/// A lane that waits for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// The lane, or the operation of a program.
+    pub lane: u32,
+    /// Rank that would send it; `None`: any.
+    pub from: Option<u32>,
+    /// Its label; `None`: any.
+    pub tag: Option<u32>,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Since when.
+    pub since: Time,
+}
+
+/// A message that is posted and not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsent {
+    /// Its label.
+    pub tag: u32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// When it was posted.
+    pub posted: Time,
+    /// The lane, or the operation of a program.
+    pub lane: u32,
+}
+
+/// What a lane does when the processor is done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Then {
+    BeginLanes,
+    Post(Post),
+    Go,
+}
+
+/// Messages in flight to one peer, and counts.
+#[derive(Clone, Debug, Default)]
+struct Peer {
+    unsent: VecDeque<Unsent>,
+    counts: PeerCounts,
+}
+
+/// A rank at work.
+#[derive(Clone, Debug)]
+pub struct Rank {
+    workload: Arc<Workload>,
+    rank: u32,
+    costs: JobCosts,
+    start: Time,
+    iterations: u32,
+    /// By lane, the number of its next action; by operation of a program, what it still waits for.
+    at: Box<[u32]>,
+    /// Lanes or operations of this iteration that have not ended.
+    left: u32,
+    /// The computation before the lanes is not over.
+    computing: bool,
+    /// By processor, until when it is occupied.
+    busy_until: Vec<Time>,
+    /// Lanes that a processor works for: when it is done, order of requests, lane, what follows.
+    working: BinaryHeap<Reverse<(Time, u64, u32, Then)>>,
+    requests: u64,
+    matching: Matching,
+    posts: VecDeque<Post>,
+    /// Labels of messages to itself.
+    local: VecDeque<u32>,
+    peers: BTreeMap<u32, Peer>,
+    unsent: u64,
+    times: Vec<IterationTimes>,
+    counts: RankCounts,
+}
+
+/// In place of a lane: the computation at the beginning of an iteration.
+const COMPUTATION: u32 = u32::MAX;
+
+impl Rank {
+    /// Rank number `rank` of a job that begins at `start` and repeats its workload `iterations` times.
+    pub fn new(workload: &Arc<Workload>, rank: u32, costs: JobCosts, start: Time, iterations: u32) -> Rank {
+        let at = match &**workload {
+            Workload::Generated(own) => own.lanes() as usize,
+            Workload::Program(program, _) => program.ranks()[rank as usize].operations().len(),
+        };
+        Rank {
+            workload: workload.clone(),
+            rank,
+            costs,
+            start,
+            iterations,
+            at: vec![0; at].into(),
+            left: 0,
+            computing: false,
+            busy_until: vec![Time::ZERO],
+            working: BinaryHeap::new(),
+            requests: 0,
+            matching: Matching::default(),
+            posts: VecDeque::new(),
+            local: VecDeque::new(),
+            peers: BTreeMap::new(),
+            unsent: 0,
+            times: Vec::new(),
+            counts: RankCounts::default(),
+        }
+    }
+
+    /// When to call [`Rank::on_time`]; [`Time::NEVER`]: not before a notice.
+    pub fn calls_at(&self) -> Time {
+        if self.times.is_empty() {
+            return if self.iterations > 0 { self.start } else { Time::NEVER };
+        }
+        self.working.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at)
+    }
+
+    /// The time of [`Rank::calls_at`] has come. Harmless at any other time.
+    pub fn on_time(&mut self, now: Time) {
+        if self.times.is_empty() && self.start <= now && self.iterations > 0 {
+            self.begin(now);
+        }
+        while let Some(&Reverse((at, _, lane, then))) = self.working.peek() {
+            if at > now {
+                break;
+            }
+            self.working.pop();
+            match then {
+                Then::BeginLanes => self.begin_lanes(now),
+                Then::Post(post) => {
+                    self.post(lane, post, now);
+                    self.after_send(lane, post, now);
+                }
+                Then::Go => self.go_on(lane, now),
+            }
+        }
+        self.settle(now);
+    }
+
+    /// A message to a peer has been acknowledged.
+    pub fn on_sent(&mut self, peer: u32, tag: u32, now: Time) {
+        let Some(peer) = self.peers.get_mut(&peer) else { return };
+        let Some(place) = peer.unsent.iter().position(|one| one.tag == tag) else { return };
+        let Some(Unsent { bytes, posted, lane, .. }) = peer.unsent.remove(place) else { return };
+        let took = now.saturating_sub(posted);
+        let counts = &mut peer.counts;
+        counts.messages += 1;
+        counts.bytes += bytes;
+        counts.time = counts.time.saturating_add(took);
+        counts.time_max = counts.time_max.max(took);
+        self.unsent -= 1;
+        if self.ends_with_acknowledgement(bytes) {
+            self.end_operation(lane, now);
+        }
+        self.settle(now);
+    }
+
+    /// A message of a peer has been delivered.
+    pub fn on_delivered(&mut self, peer: u32, tag: u32, now: Time) {
+        self.take_in(peer, tag, now);
+        self.settle(now);
+    }
+
+    /// The next message to be posted.
+    pub fn poll_post(&mut self) -> Option<Post> {
+        self.posts.pop_front()
+    }
+
+    /// Whether all iterations are over.
+    pub fn is_done(&self) -> bool {
+        self.finished() == self.iterations as usize
+    }
+    /// Iterations that are over.
+    pub fn finished(&self) -> usize {
+        self.times.len() - usize::from(self.times.last().is_some_and(|last| last.ended == Time::NEVER))
+    }
+    /// Its iterations that have begun.
+    pub fn times(&self) -> &[IterationTimes] {
+        &self.times
+    }
+    /// Its totals.
+    pub fn counts(&self) -> RankCounts {
+        self.counts
+    }
+    /// By peer that it has sent to, ascending, what it counts.
+    pub fn peers(&self) -> impl Iterator<Item = (u32, PeerCounts)> + '_ {
+        self.peers.iter().map(|(&peer, own)| (peer, own.counts))
+    }
+    /// Messages that were delivered and that it has not received: sender, label and number.
+    pub fn unclaimed(&self) -> impl Iterator<Item = ((u32, u32), usize)> + '_ {
+        self.matching.unclaimed()
+    }
+    /// Lanes that wait for a message.
+    pub fn blocked(&self) -> impl Iterator<Item = Blocked> + '_ {
+        self.matching.blocked()
+    }
+    /// Messages to a peer that are not acknowledged, the oldest first.
+    pub fn unsent(&self, peer: u32) -> impl Iterator<Item = Unsent> + '_ {
+        self.peers.get(&peer).into_iter().flat_map(|own| own.unsent.iter().copied())
+    }
+    /// Peers with messages that are not acknowledged.
+    pub fn unsent_peers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.peers.iter().filter(|(_, own)| !own.unsent.is_empty()).map(|(&peer, _)| peer)
+    }
+    /// Whether its processor works, and until when.
+    pub fn works_until(&self) -> Option<Time> {
+        self.working.iter().map(|Reverse((at, ..))| *at).max()
+    }
+    /// Memory beside itself, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let peers = self.peers.values().map(|own| own.unsent.capacity() * size_of::<Unsent>());
+        self.at.len() * size_of::<u32>()
+            + peers.sum::<usize>()
+            + self.peers.len() * size_of::<(u32, Peer)>()
+            + self.matching.memory_bytes()
+            + self.posts.capacity() * size_of::<Post>()
+            + self.times.capacity() * size_of::<IterationTimes>()
+    }
+
+    fn begin(&mut self, now: Time) {
+        self.times.push(IterationTimes { began: now, computed: now, ended: Time::NEVER });
+        self.left = self.at.len() as u32;
+        match &*self.workload {
+            Workload::Generated(_) => self.at.fill(0),
+            Workload::Program(program, _) => {
+                let operations = program.ranks()[self.rank as usize].operations();
+                self.at.iter_mut().zip(operations).for_each(|(left, own)| *left = own.waits());
+            }
+        }
+        if self.costs.compute == Time::ZERO {
+            return self.begin_lanes(now);
+        }
+        self.computing = true;
+        self.counts.computed = self.counts.computed.saturating_add(self.costs.compute);
+        self.work((COMPUTATION, 0), self.costs.compute, Then::BeginLanes, now);
+    }
+
+    fn begin_lanes(&mut self, now: Time) {
+        self.computing = false;
+        if let Some(last) = self.times.last_mut() {
+            last.computed = now;
+        }
+        let workload = Arc::clone(&self.workload);
+        match &*workload {
+            Workload::Generated(own) => (0..own.lanes()).for_each(|lane| self.go(own, lane, now)),
+            Workload::Program(program, _) => {
+                let roots = program.ranks()[self.rank as usize].roots();
+                roots.for_each(|operation| self.start_operation(operation, now));
+            }
+        }
+    }
+
+    /// A lane has a message, or its processor is done: what follows.
+    fn go_on(&mut self, lane: u32, now: Time) {
+        let workload = Arc::clone(&self.workload);
+        match &*workload {
+            Workload::Generated(own) => self.go(own, lane, now),
+            Workload::Program(..) => self.end_operation(lane, now),
+        }
+    }
+
+    /// Runs a lane until it waits or ends.
+    fn go(&mut self, workload: &Generated, lane: u32, now: Time) {
+        loop {
+            let Some(action) = workload.action(self.rank, lane, self.at[lane as usize]) else {
+                self.left -= 1;
+                return;
+            };
+            self.at[lane as usize] += 1;
+            let goes_on = match action {
+                Action::Send { to, bytes, tag } => self.send((lane, 0), Post { to, bytes, tag }, now),
+                Action::Receive { from, bytes, tag } => {
+                    let (from, tag) = (Some(from), Some(tag));
+                    self.receive(0, Blocked { lane, from, tag, bytes, since: now }, now)
+                }
+                Action::Compute { time } => self.compute((lane, 0), time, now),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Starts an operation of a program that waits for nothing any more, and those that wait for its start alone.
+    fn start_operation(&mut self, first: u32, now: Time) {
+        let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
+        let rank = &program.ranks()[self.rank as usize];
+        let mut ready = vec![first];
+        while let Some(operation) = ready.pop() {
+            let own = &rank.operations()[operation as usize];
+            let (lane, cpu) = (operation, own.cpu());
+            let ended = match own.work() {
+                Work::Send { to, bytes, tag } => {
+                    self.send((lane, cpu), Post { to, bytes, tag }, now)
+                        && (to == self.rank || !self.ends_with_acknowledgement(bytes))
+                }
+                Work::Recv { from, bytes, tag } => {
+                    self.receive(cpu, Blocked { lane, from, tag, bytes, since: now }, now)
+                }
+                Work::Calc { time } => self.compute((lane, cpu), time, now),
+            };
+            ready.extend(rank.after_start(operation).iter().rev().filter(|&&next| self.releases(next)));
+            if ended {
+                self.left -= 1;
+                ready.extend(rank.after_end(operation).iter().rev().filter(|&&next| self.releases(next)));
+            }
+        }
+    }
+
+    /// An operation that waits for one thing less. Returns true if it waits for nothing any more.
+    fn releases(&mut self, operation: u32) -> bool {
+        let left = &mut self.at[operation as usize];
+        *left -= 1;
+        *left == 0
+    }
+
+    /// An operation of a program has ended.
+    fn end_operation(&mut self, operation: u32, now: Time) {
+        let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
+        self.left -= 1;
+        for &next in program.ranks()[self.rank as usize].after_end(operation) {
+            if self.releases(next) {
+                self.start_operation(next, now);
+            }
+        }
+    }
+
+    /// Whether the send of so many bytes ends when it is acknowledged, and not before.
+    fn ends_with_acknowledgement(&self, bytes: u64) -> bool {
+        matches!(&*self.workload, Workload::Program(_, eager) if bytes > *eager)
+    }
+
+    /// A message that cost its sender time has been posted.
+    fn after_send(&mut self, lane: u32, post: Post, now: Time) {
+        if post.to == self.rank || !self.ends_with_acknowledgement(post.bytes) {
+            self.go_on(lane, now);
+        }
+    }
+
+    fn send(&mut self, (lane, cpu): (u32, u8), post: Post, now: Time) -> bool {
+        let cost = self.costs.of_message(post.bytes);
+        if cost == Time::ZERO {
+            self.post(lane, post, now);
+            return true;
+        }
+        self.counts.overhead = self.counts.overhead.saturating_add(cost);
+        self.work((lane, cpu), cost, Then::Post(post), now)
+    }
+
+    fn receive(&mut self, cpu: u8, blocked: Blocked, now: Time) -> bool {
+        self.matching.receive(blocked) && self.take((blocked.lane, cpu), blocked.bytes, now)
+    }
+
+    /// A message is there: to the receive that waits for it, if one does.
+    fn take_in(&mut self, from: u32, tag: u32, now: Time) {
+        let Some(Blocked { lane, bytes, .. }) = self.matching.deliver(from, tag) else { return };
+        let cpu = match &*self.workload {
+            Workload::Generated(_) => 0,
+            Workload::Program(program, _) => {
+                program.ranks()[self.rank as usize].operations()[lane as usize].cpu()
+            }
+        };
+        if self.take((lane, cpu), bytes, now) {
+            self.go_on(lane, now);
+        }
+    }
+
+    /// A message is matched. Returns true if the lane goes on at once.
+    fn take(&mut self, (lane, cpu): (u32, u8), bytes: u64, now: Time) -> bool {
+        self.counts.received += 1;
+        self.counts.bytes_received += bytes;
+        let cost = self.costs.of_message(bytes);
+        self.counts.overhead = self.counts.overhead.saturating_add(cost);
+        cost == Time::ZERO || self.work((lane, cpu), cost, Then::Go, now)
+    }
+
+    fn compute(&mut self, (lane, cpu): (u32, u8), time: Time, now: Time) -> bool {
+        self.counts.computed = self.counts.computed.saturating_add(time);
+        time == Time::ZERO || self.work((lane, cpu), time, Then::Go, now)
+    }
+
+    /// Occupies a processor. Returns false: the lane waits.
+    fn work(&mut self, (lane, cpu): (u32, u8), time: Time, then: Then, now: Time) -> bool {
+        let cpu = usize::from(cpu);
+        self.busy_until.resize(self.busy_until.len().max(cpu + 1), Time::ZERO);
+        let busy_until = &mut self.busy_until[cpu];
+        *busy_until = (*busy_until).max(now).saturating_add(time);
+        self.working.push(Reverse((*busy_until, self.requests, lane, then)));
+        self.requests += 1;
+        false
+    }
+
+    fn post(&mut self, lane: u32, post: Post, now: Time) {
+        self.counts.sent += 1;
+        self.counts.bytes_sent += post.bytes;
+        if post.to == self.rank {
+            return self.local.push_back(post.tag);
+        }
+        self.unsent += 1;
+        let unsent = Unsent { tag: post.tag, bytes: post.bytes, posted: now, lane };
+        self.peers.entry(post.to).or_default().unsent.push_back(unsent);
+        self.posts.push_back(post);
+    }
+
+    /// Delivers messages to itself, and ends the iteration if it is over.
+    fn settle(&mut self, now: Time) {
+        loop {
+            while let Some(tag) = self.local.pop_front() {
+                self.take_in(self.rank, tag, now);
+            }
+            if self.left > 0 || self.unsent > 0 || self.computing {
+                return;
+            }
+            let Some(last) = self.times.last_mut().filter(|last| last.ended == Time::NEVER) else { return };
+            last.ended = now;
+            if self.is_done() {
+                return;
+            }
+            self.begin(now);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The workload of an iteration: a collective with its algorithm, as a generator of messages, or a program of operations.
+
+use crate::collectives::ring::Steps;
+use crate::collectives::{
+    Algorithm, Binomial, Bruck, Collective, Direct, Dissemination, DoubleTree, Halves, HalvingDoubling,
+    Hierarchical, Pipeline, RecursiveDoubling, Ring, Skewed,
+};
+use crate::schedule::{Action, Schedule};
+use program::{Program, Work};
+use std::sync::Arc;
+
+/// A collective, checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CollectiveSpec {
+    /// The operation.
+    pub collective: Collective,
+    /// How it is done.
+    pub algorithm: Algorithm,
+    /// Bytes of the vector, output or send buffer; see [`Collective`].
+    pub bytes: u64,
+    /// Pieces that run concurrently, at least 1.
+    pub chunks: u32,
+    /// Ranks of a group of a hierarchical collective; it divides the number of ranks.
+    pub group: u32,
+    /// Root of a broadcast or reduction.
+    pub root: u32,
+    /// Exponent of the skew of an all-to-all; 0 is none.
+    pub skew: f64,
+}
+
+/// What the ranks of a job do in an iteration, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkloadSpec {
+    /// A collective.
+    Collective(CollectiveSpec),
+    /// A program of operations with dependencies, and the longest message whose send ends when the processor has handed it over; the
+    /// send of a longer one ends with its acknowledgement.
+    Program(Arc<Program>, u64),
+}
+
+/// A generator of the messages of a collective.
+#[derive(Clone, Debug)]
+pub struct Generated(Generator);
+
+/// Messages of all ranks.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// Those of a collective.
+    Generated(Generated),
+    /// Those of a program; see [`WorkloadSpec::Program`].
+    Program(Arc<Program>, u64),
+}
+
+macro_rules! generators {
+    ($($name:ident),*) => {
+        #[derive(Clone, Debug)]
+        enum Generator {
+            $($name($name),)*
+        }
+
+        impl Schedule for Generated {
+            fn lanes(&self) -> u32 {
+                match &self.0 { $(Generator::$name(it) => it.lanes(),)* }
+            }
+            fn action(&self, rank: u32, lane: u32, at: u32) -> Option<Action> {
+                match &self.0 { $(Generator::$name(it) => it.action(rank, lane, at),)* }
+            }
+        }
+    };
+}
+
+generators!(
+    Ring,
+    HalvingDoubling,
+    RecursiveDoubling,
+    DoubleTree,
+    Hierarchical,
+    Binomial,
+    Pipeline,
+    Direct,
+    Skewed,
+    Bruck,
+    Dissemination
+);
+
+impl CollectiveSpec {
+    /// The generator for `n` ranks, at least 2.
+    pub fn start(&self, n: u32) -> Generated {
+        let CollectiveSpec { collective, algorithm, bytes, chunks, group, root, skew } = *self;
+        let ring = |steps| Generator::Ring(Ring { n, bytes, chunks, steps });
+        let halving = |halves| Generator::HalvingDoubling(HalvingDoubling { n, bytes, chunks, halves });
+        let tree = |reduces| Generator::Binomial(Binomial { n, bytes, chunks, root, reduces });
+        let burst = algorithm == Algorithm::Burst;
+        Generated(match (collective, algorithm) {
+            (Collective::AllReduce, Algorithm::HalvingDoubling) => halving(Halves::Both),
+            (Collective::AllReduce, Algorithm::RecursiveDoubling) => {
+                Generator::RecursiveDoubling(RecursiveDoubling { n, bytes, chunks })
+            }
+            (Collective::AllReduce, Algorithm::DoubleTree) => {
+                Generator::DoubleTree(DoubleTree { n, bytes, chunks })
+            }
+            (Collective::AllReduce, Algorithm::Hierarchical) => {
+                Generator::Hierarchical(Hierarchical { group, groups: n / group, bytes, chunks })
+            }
+            (Collective::AllReduce, _) => ring(Steps::AllReduce),
+            (Collective::ReduceScatter, Algorithm::HalvingDoubling) => halving(Halves::ReduceScatter),
+            (Collective::ReduceScatter, _) => ring(Steps::ReduceScatter),
+            (Collective::AllGather, Algorithm::HalvingDoubling) => halving(Halves::AllGather),
+            (Collective::AllGather, _) => ring(Steps::AllGather),
+            (Collective::AllToAll, Algorithm::Bruck) => Generator::Bruck(Bruck { n, bytes, chunks }),
+            (Collective::AllToAll, _) if skew > 0.0 => {
+                Generator::Skewed(Skewed::new(n, bytes, chunks, burst, skew))
+            }
+            (Collective::AllToAll, _) => Generator::Direct(Direct { n, bytes, chunks, burst }),
+            (Collective::Broadcast, Algorithm::Ring) => ring(Steps::Broadcast { root }),
+            (Collective::Broadcast, _) => tree(false),
+            (Collective::Reduce, _) => tree(true),
+            (Collective::Barrier, _) => Generator::Dissemination(Dissemination { n }),
+            (Collective::SendReceive, _) => Generator::Pipeline(Pipeline { n, bytes, chunks }),
+        })
+    }
+}
+
+impl WorkloadSpec {
+    /// The messages of `n` ranks, at least 2; a program has as many ranks.
+    pub fn start(&self, n: u32) -> Workload {
+        match self {
+            WorkloadSpec::Collective(spec) => Workload::Generated(spec.start(n)),
+            WorkloadSpec::Program(program, eager) => Workload::Program(program.clone(), *eager),
+        }
+    }
+    /// Its collective; `None`: it is a program.
+    pub fn collective(&self) -> Option<&CollectiveSpec> {
+        match self {
+            WorkloadSpec::Collective(spec) => Some(spec),
+            WorkloadSpec::Program(..) => None,
+        }
+    }
+    /// Name of the operation in results.
+    pub fn name(&self) -> &'static str {
+        self.collective().map_or("program", |own| own.collective.name())
+    }
+    /// Name of the algorithm in results; empty for a program.
+    pub fn algorithm(&self) -> &'static str {
+        self.collective().map_or("", |own| own.algorithm.name())
+    }
+    /// Bytes of an iteration, as a scenario has them; 0 for a program.
+    pub fn bytes(&self) -> u64 {
+        self.collective().map_or(0, |own| own.bytes)
+    }
+    /// Factor from algorithm to bus bandwidth among `n` ranks; not a number for a program.
+    pub fn bus_factor(&self, n: u32) -> f64 {
+        self.collective().map_or(f64::NAN, |own| own.collective.bus_factor(n))
+    }
+    /// Shortest time of any algorithm among `n` ranks whose NICs have this rate, in seconds: what each NIC must send or receive at
+    /// least, without latency and headers. Not a number for a program.
+    pub fn bound_secs(&self, n: u32, bps: f64) -> f64 {
+        self.bytes() as f64 * 8.0 * self.bus_factor(n) / bps
+    }
+}
+
+impl Workload {
+    /// By rank, the other ranks that it sends to, ascending.
+    pub fn peers(&self, n: u32) -> Vec<Vec<u32>> {
+        let peers_of = |rank: u32| {
+            let mut peers: Vec<u32> = match self {
+                Workload::Generated(own) => (0..own.lanes())
+                    .flat_map(|lane| (0..).map_while(move |at| own.action(rank, lane, at)))
+                    .filter_map(|action| if let Action::Send { to, .. } = action { Some(to) } else { None })
+                    .collect(),
+                Workload::Program(program, _) => {
+                    let operations = program.ranks()[rank as usize].operations();
+                    let to = |work| if let Work::Send { to, .. } = work { Some(to) } else { None };
+                    operations.iter().filter_map(|own| to(own.work())).collect()
+                }
+            };
+            peers.sort_unstable();
+            peers.dedup();
+            peers.retain(|&peer| peer != rank);
+            peers
+        };
+        (0..n).map(peers_of).collect()
+    }
+}

@@ -1,0 +1,244 @@
+//! Jobs: each rank that sends becomes a flow whose messages the rank posts.
+
+use super::topology::Fabric;
+use super::transfers::{over_rdma, over_tcp};
+use super::{Context, files, flows, receivers, schedules};
+use crate::model::{Job, JobCarrier, Model};
+use crate::place::Place;
+use ::jobs::{JobCosts, Placement, WorkloadSpec};
+use fabric::spec::{FlowSpec, JobSpec, Way};
+use frame::{NodeId, Priority};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use transport::ConnectionSpec;
+use units::Time;
+use workload::{
+    Arrivals, Destinations, FrameSizes, Framing, RateBasis, ServiceOrder, SourceSpec, TransferList,
+    frame_length,
+};
+
+/// More iterations than this are refused.
+const MOST_ITERATIONS: u64 = 1_000_000;
+/// Longer computations and costs are refused.
+const LARGEST_COST: Time = Time::from_ms(1_000_000);
+
+/// Jobs and their flows, which come behind `first` others, if nothing is wrong with them.
+pub fn lower(
+    model: &Model,
+    fabric: &Fabric,
+    first: usize,
+    context: &mut Context<'_>,
+) -> Option<(Vec<FlowSpec>, Vec<JobSpec>)> {
+    let flows = model.flows.iter().map(|flow| flow.name.as_str());
+    let mut names: BTreeSet<&str> =
+        flows.chain(model.transfers.iter().map(|entry| entry.name.as_str())).collect();
+    context.clean(|context| {
+        let (mut made, mut jobs) = (Vec::new(), Vec::new());
+        for (i, job) in model.jobs.iter().enumerate() {
+            let at = Place::of("jobs").index(i);
+            if !flows::is_flow_name(&job.name) || job.name.contains('[') {
+                let help =
+                    "expected letters and digits, without brackets, quotes, commas or control characters";
+                context.error(&at.key("name"), format!("\"{}\" is not a name for a job", job.name), help);
+            } else if !names.insert(&job.name) {
+                let message = format!("the name \"{}\" is used twice", job.name);
+                let help = "names of flows, transfers and jobs must differ";
+                context.error(&at.key("name"), message, help);
+            }
+            if let Some((spec, flows)) = one(job, model, &at, fabric, (first + made.len(), context)) {
+                jobs.push(spec);
+                made.extend(flows);
+            }
+            if context.full() {
+                break;
+            }
+        }
+        (made, jobs)
+    })
+}
+
+fn one(
+    job: &Job,
+    model: &Model,
+    at: &Place,
+    fabric: &Fabric,
+    (first, context): (usize, &mut Context<'_>),
+) -> Option<(JobSpec, Vec<FlowSpec>)> {
+    let carrier = carrier(job, at, context);
+    check_keys(job, model, at, context);
+    let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
+    let workload = workload(job, &mut hosts, at, context);
+    let ((framing, connection), workload) = carrier.zip(workload)?;
+    let peers = workload.start(hosts.len() as u32).peers(hosts.len() as u32);
+    if !context.spend(peers.iter().map(Vec::len).sum(), &at.key("ranks")) {
+        return None;
+    }
+    let (mut made, mut of_ranks) = (Vec::new(), Vec::new());
+    for (rank, peers) in peers.into_iter().enumerate() {
+        if peers.is_empty() {
+            of_ranks.push(None);
+            continue;
+        }
+        let to: Vec<NodeId> = peers.iter().map(|&peer| hosts[peer as usize]).collect();
+        let (from, stop) = (hosts[rank], model.simulation.duration);
+        made.push(flow(job, model, (from, to), fabric, (framing, &connection, stop)));
+        of_ranks.push(Some(((first + made.len() - 1) as u32, peers)));
+    }
+    let spec = JobSpec {
+        name: job.name.clone(),
+        hosts,
+        workload,
+        costs: JobCosts {
+            compute: job.compute,
+            overhead: job.overhead,
+            overhead_per_byte: job.overhead_per_byte,
+        },
+        start: job.start,
+        iterations: job.iterations as u32,
+        flows: of_ranks,
+    };
+    Some((spec, made))
+}
+
+/// The hosts of the ranks, in their order.
+fn hosts(job: &Job, seed: u64, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeId> {
+    let at = at.key("ranks");
+    let before = context.errors;
+    let mut hosts = receivers::select(&job.ranks, false, &at, fabric, context).nodes;
+    if hosts.len() < 2 && context.errors == before {
+        let message = format!("a job of {}", if hosts.is_empty() { "no rank" } else { "one rank" });
+        context.error(&at, message, "expected at least 2 hosts, like \"all\" or [\"h0\", \"h1\"]");
+    }
+    let apart =
+        |&&to: &&NodeId| hosts.first().is_some_and(|&first| first != to && !fabric.reaches(first, to));
+    if let Some(&to) = hosts.iter().find(apart).filter(|_| !fabric.is_one_piece()) {
+        let message = format!("\"{}\" cannot be reached from all ranks", fabric.name(to));
+        context.error(&at, message, "expected a way through switches: hosts do not forward");
+    }
+    if job.placement == Placement::Random {
+        let mut random = engine::stream(seed, &format!("jobs/{}/placement", job.name));
+        for last in (1..hosts.len()).rev() {
+            let other = workload::below(&mut random, last as u64 + 1) as usize;
+            hosts.swap(last, other);
+        }
+    }
+    hosts
+}
+
+fn workload(
+    job: &Job,
+    hosts: &mut Vec<NodeId>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<WorkloadSpec> {
+    let at = at.key("workload");
+    if hosts.len() < 2 {
+        return None;
+    }
+    let (spec, unused) = job
+        .workload
+        .spec(hosts.len() as u64)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, &at)))
+        .ok()?;
+    unused.into_iter().for_each(|why| context.beware(why, &at));
+    if let Some(spec) = spec {
+        return Some(WorkloadSpec::Collective(spec));
+    }
+    let program = schedules::read(job.workload.goal.as_ref()?, &at.key("goal"), context)?;
+    let (ranks, given) = (program.ranks().len(), hosts.len());
+    let help = format!("expected {ranks} hosts in `ranks`");
+    if ranks > given {
+        let message = format!("a schedule of {ranks} ranks at {given} hosts");
+        context.error(&at.key("goal"), message, help);
+        return None;
+    }
+    if ranks < given {
+        let message =
+            format!("a schedule of {ranks} ranks at {given} hosts: the last {} have none", given - ranks);
+        context.warn(&at.key("goal"), message, help);
+        hosts.truncate(ranks);
+    }
+    Some(WorkloadSpec::Program(Arc::new(program), job.workload.eager()))
+}
+
+fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
+    flows::priority(job.priority, at, context);
+    flows::dscp(job.dscp, job.priority, model, at, context);
+    if !(1..=MOST_ITERATIONS).contains(&job.iterations) {
+        let help = format!("expected a count, 1 to {MOST_ITERATIONS}");
+        context.error(&at.key("iterations"), format!("{} iterations", job.iterations), help);
+    }
+    let costs =
+        [("compute", job.compute), ("overhead", job.overhead), ("overhead_per_byte", job.overhead_per_byte)];
+    for (key, time) in costs.into_iter().filter(|&(_, time)| time > LARGEST_COST) {
+        context.error(&at.key(key), format!("{key} {time}"), format!("expected at most {LARGEST_COST}"));
+    }
+    let end = model.simulation.duration;
+    if job.start >= end {
+        let message = format!("a job from {} on, after the end of the simulation", job.start);
+        context.warn(&at.key("start"), message, format!("it does not begin; the duration is {end}"));
+    }
+}
+
+/// How bytes lie in frames, and what carries them.
+fn carrier(job: &Job, at: &Place, context: &mut Context<'_>) -> Option<(Framing, Arc<ConnectionSpec>)> {
+    let frame = files::take(frame_length(job.frame), &at.key("frame"), context)?;
+    let at = at.key("over");
+    let (framing, application) = match &job.over {
+        JobCarrier::Tcp(keys) => over_tcp(keys, frame, &at.key("tcp"), context)?,
+        JobCarrier::Rdma(keys) => {
+            let at = at.key("rdma");
+            let (framing, application) = over_rdma(keys, frame, &at, context)?;
+            if keys.verb == transport::RdmaVerb::Read {
+                let help =
+                    "messages of a job are sent by the rank that has them; expected \"send\" or \"write\"";
+                context.error(&at.key("verb"), "a job that reads", help);
+                return None;
+            }
+            if keys.queue_pairs != transport::QueuePairs::One {
+                let help =
+                    "a job has one queue pair for each pair of ranks and direction; leave this key out";
+                context.error(&at.key("queue_pairs"), "queue_pairs of a job", help);
+                return None;
+            }
+            (framing, application)
+        }
+    };
+    Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
+}
+
+/// The flow of a rank.
+fn flow(
+    job: &Job,
+    model: &Model,
+    (from, to): (NodeId, Vec<NodeId>),
+    fabric: &Fabric,
+    (framing, connection, stop): (Framing, &Arc<ConnectionSpec>, Time),
+) -> FlowSpec {
+    FlowSpec {
+        name: format!("{}[{}]", job.name, fabric.name(from)),
+        from,
+        priority: Priority(job.priority as u8),
+        source: SourceSpec {
+            sizes: FrameSizes::Fixed(framing.frame),
+            arrivals: Arrivals::Transfers(Arc::new(TransferList::new(framing, ServiceOrder::RoundRobin))),
+            rate_basis: RateBasis::Frame,
+            destinations: if let [one] = to[..] {
+                Destinations::Fixed(one)
+            } else {
+                Destinations::Uniform(to)
+            },
+            start: job.start,
+            stop: Some(stop),
+            script: Vec::new(),
+            limit: None,
+            jitter: Time::ZERO,
+        },
+        color: model.color(None, job.dscp),
+        way: Way::Shortest,
+        transport: Some(connection.clone()),
+        ports: None,
+        tuples: Vec::new(),
+        bypassable: false,
+    }
+}

@@ -1,0 +1,79 @@
+//! `[[jobs]]`: ranks that run a workload together.
+
+use jobs::{Placement, WorkloadKeys};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use transport::{RdmaKeys, TcpKeys};
+use units::{Bytes, Time};
+use workload::Nodes;
+
+fn at_start() -> Time {
+    Time::ZERO
+}
+fn one() -> u64 {
+    1
+}
+fn full_frame() -> Bytes {
+    Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
+}
+
+/// A job: ranks at hosts that run a workload together, over connections that are made once for each pair of ranks and used again. A message waits for others at its rank: those that it has sent are acknowledged, those of others have been delivered.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Unique name; each rank that sends is a flow called `name[host]`. Required.
+    pub name: String,
+    /// The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these; at least 2, one rank each. Required.
+    pub ranks: Nodes,
+    /// Which rank is where: "linear" (in the order in which `ranks` selects hosts; a list gives any placement) or "random" (drawn from the seed and the name). Default: "linear".
+    #[serde(default)]
+    pub placement: Placement,
+    /// What the ranks do in an iteration: a table with `collective` or `goal`. Required.
+    pub workload: WorkloadKeys,
+    /// What carries messages: a table `rdma` or `tcp`. Default: `rdma` with its defaults.
+    #[serde(default)]
+    pub over: JobCarrier,
+    /// When the first iteration begins. A time with unit. Default: "0 s".
+    #[serde(default = "at_start")]
+    pub start: Time,
+    /// Repetitions of the workload; each rank begins the next one when its own part of the last is over. A count, 1 to 1000000. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub iterations: u64,
+    /// Computation of each rank before each iteration. A time with unit. Default: "0 s".
+    #[serde(default = "at_start")]
+    pub compute: Time,
+    /// Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS). A time with unit. Default: "0 s".
+    #[serde(default = "at_start")]
+    pub overhead: Time,
+    /// The same for each byte of a message (O of LogGOPS). A time with unit, a multiple of 1 ps. Default: "0 s".
+    #[serde(default = "at_start")]
+    pub overhead_per_byte: Time,
+    /// Priority of all frames (IEEE 802.1Q). A whole number, 0 to 7. Default: 0 (best effort).
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 7))]
+    pub priority: u64,
+    /// DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`; its class is the priority of the frames, and need not be given. A whole number, 0 to 63. Default: none (switches go by the priority).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 63))]
+    pub dscp: Option<u64>,
+    /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
+    #[serde(default = "full_frame")]
+    pub frame: Bytes,
+}
+
+/// What carries the messages of a job.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum JobCarrier {
+    /// TCP: a message has a connection of its pair of ranks, one that is free or a new one. `transfer` and `idle` have no meaning here.
+    Tcp(Box<TcpKeys>),
+    /// RDMA (RoCEv2): one queue pair for each pair of ranks and direction. `message` has no meaning here.
+    Rdma(Box<RdmaKeys>),
+}
+
+impl Default for JobCarrier {
+    fn default() -> JobCarrier {
+        JobCarrier::Rdma(Box::default())
+    }
+}

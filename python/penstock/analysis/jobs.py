@@ -1,0 +1,197 @@
+"""Jobs of a run: how long their iterations took, and what those wait for that have not ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.measurements import of_result
+from penstock.units import count, duration, size
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+_CAUSES: Mapping[str, str] = {
+    "peer ended": "which rank {peer} ({peer_host}) never sends: its program has ended",
+    "never sent": "of any rank, and no rank sends one that matches",
+    "connection failed": "whose connection is in error after its last retry and sends nothing any more",
+    "link down": "which is held at {port}: its link is down",
+    "paused": "which is held at {port}: its class is paused",
+    "no credits": "which is held at {port}: its class has no credits",
+    "receiver not ready": "for which the receiver is not ready",
+    "retransmitting": "of which packets are lost again and again",
+    "in flight": "which is on its way",
+    "lost": "of which a packet is lost, and nobody sends it again",
+    "not posted": "which rank {peer} ({peer_host}) has not sent yet",
+}
+_CHAIN_TOLD = 12
+"""Ranks of a chain that are told, from its beginning; the root is always told."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Ranks of a job of which each waits for the next.
+
+    Attributes
+    ----------
+    job : str
+        Name of the job.
+    waits : tuple of dict
+        Rows of the table ``rank_waits``, the root last.
+    is_circle : bool
+        Whether the last one waits for one of the others: no rank is the root.
+    waiting : int
+        Ranks of the job that have not ended.
+    """
+
+    job: str
+    waits: tuple[dict[str, Any], ...]
+    is_circle: bool
+    waiting: int
+
+    @property
+    def root(self) -> dict[str, Any]:
+        """The row at which the chain ends."""
+        return self.waits[-1]
+
+
+@of_result
+def of_jobs(result: Measurements) -> list[dict[str, Any]]:
+    """Rows of the table ``jobs``; none in results of versions without it."""
+    return list(result.rows("jobs")) if "jobs" in result.table_names else []
+
+
+@of_result
+def unfinished(result: Measurements) -> list[Chain]:
+    """The longest chain of ranks that wait for each other, of each job that has not ended."""
+    if "rank_waits" not in result.table_names:
+        return []
+    by_job: dict[str, dict[int, dict[str, Any]]] = {}
+    for row in result.rows("rank_waits"):
+        by_job.setdefault(row["job"], {})[row["rank"]] = row
+    return [_longest(job, waits) for job, waits in by_job.items()]
+
+
+def _longest(job: str, waits: Mapping[int, dict[str, Any]]) -> Chain:
+    """The longest chain to a root; from the lowest rank, if several are as long."""
+    depth: dict[int, int] = {}
+    for first in waits:
+        path: list[int] = []
+        at = first
+        while at not in depth and at not in path:
+            path.append(at)
+            follows = waits[at]["peer"]
+            if waits[at]["cause"] != "not posted" or follows not in waits:
+                break
+            at = follows
+        known = depth.get(at, 0) if at not in path else 0
+        for steps, rank in enumerate(reversed(path), start=1):
+            depth[rank] = known + steps
+    at = min(waits, key=lambda rank: (-depth[rank], rank))
+    chain: list[int] = []
+    while at not in chain:
+        chain.append(at)
+        if waits[at]["cause"] != "not posted" or waits[at]["peer"] not in waits:
+            return Chain(job, tuple(waits[rank] for rank in chain), False, len(waits))
+        at = waits[at]["peer"]
+    return Chain(job, tuple(waits[rank] for rank in chain), True, len(waits))
+
+
+def _wait(row: Mapping[str, Any]) -> str:
+    """What a rank waits for, in a sentence without its end."""
+    who = f"rank {row['rank']} ({row['host']})"
+    if row["waits_for"] == "start":
+        return f"{who} has not begun"
+    if row["waits_for"] == "computation":
+        return f"{who} computes since {duration(row['since_ns'])}"
+    peer = f"rank {row['peer']} ({row['peer_host']})"
+    message = f"{size(row['bytes'])} with tag {row['tag']}"
+    why = _CAUSES[row["cause"]].format(**row)
+    since = f"since {duration(row['since_ns'])}"
+    if row["waits_for"] == "acknowledgement":
+        return f"{who} waits {since} for the acknowledgement of {message} to {peer}, {why}"
+    origin = "" if row["cause"] == "never sent" else f" of {peer}"
+    return f"{who} waits {since} for {message}{origin}, {why}"
+
+
+def sentences(chain: Chain) -> Iterator[str]:
+    """A chain from its beginning to its root."""
+    rows: Sequence[dict[str, Any]] = chain.waits
+    left_out = len(rows) - _CHAIN_TOLD
+    shown = rows if left_out <= 0 else (*rows[: _CHAIN_TOLD - 1], rows[-1])
+    for place, row in enumerate(shown):
+        if left_out > 0 and place == len(shown) - 1:
+            yield f"({count(left_out)} more ranks of the chain are in the table rank_waits.)"
+        root = " This is the root." if place == len(shown) - 1 and not chain.is_circle else ""
+        yield f"{_sentence(_wait(row))}{root}"
+    if chain.is_circle:
+        yield f"That rank waits for rank {rows[-1]['peer']}: the ranks wait for each other in a circle."
+    if (others := chain.waiting - len(rows)) > 0:
+        ranks = "rank waits" if others == 1 else "ranks wait"
+        yield f"{count(others)} more {ranks} (table rank_waits)."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+@of_result
+def of_run(result: Measurements) -> str | None:
+    """Jobs that have not ended, with the root of the first; ``None``: all have."""
+    chains = unfinished(result)
+    if not chains:
+        return None
+    first = chains[0]
+    own = next(row for row in of_jobs(result) if row["job"] == first.job)
+    done = f"{count(own['finished'])} of {count(own['iterations'])} iterations"
+    more = "" if len(chains) == 1 else f"; {len(chains) - 1:,} more in the table jobs"
+    why = "ranks wait for each other in a circle" if first.is_circle else _wait(first.root)
+    return f"job {first.job} has ended {done}: {why}{more}"
+
+
+@of_result
+def told(result: Measurements, name: str) -> list[str]:
+    """What a job spent its time on, or what it waits for, in sentences; none, if there is no such job."""
+    own = next((row for row in of_jobs(result) if row["job"] == name), None)
+    if own is None:
+        return []
+    chain = next((chain for chain in unfinished(result) if chain.job == name), None)
+    lines = [
+        f"Job {name} has ended {count(own['finished'])} of {count(own['iterations'])} iterations "
+        f"at {count(own['ranks'])} ranks."
+    ]
+    if own["step_ns"] is not None:
+        lines.append(
+            f"An iteration took {duration(own['step_ns'])}: of that a rank computed "
+            f"{duration(own['compute_ns'])}, and {duration(own['exposed_ns'])} were communication."
+        )
+    if own["bus_bps"] is not None and own["bus_bps"] > 0:
+        share = own["bus_bps"] / own["bound_bps"]
+        lines.append(
+            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share:.1%} of the rate of the slowest link."
+        )
+    lines.extend(_slowest(result, name))
+    return lines if chain is None else [*lines, *sentences(chain)]
+
+
+def _slowest(result: Measurements, name: str) -> Iterator[str]:
+    """The rank that ended an iteration last most often, and the pair whose messages took longest."""
+    ended = [row["slowest_rank"] for row in result.rows("collectives") if row["job"] == name]
+    if len(ended) > 1:
+        often = max(dict.fromkeys(ended), key=ended.count)
+        times = f"{count(ended.count(often))} of {count(len(ended))} iterations"
+        yield f"{often} was the slowest rank in {times}."
+    pairs = [row for row in result.rows("messages") if row["job"] == name and row["messages"]]
+    if pairs:
+        worst = max(pairs, key=lambda row: row["time_max_ns"])
+        yield (
+            f"The slowest message took {duration(worst['time_max_ns'])}, from rank {worst['rank']} "
+            f"({worst['source']}) to rank {worst['peer']} ({worst['destination']}); the mean there is "
+            f"{duration(worst['time_mean_ns'])}."
+        )
+
+
+def bandwidth(bps: float | None) -> str:
+    """Bits per second as gigabytes per second, as tools for collectives print them; ``None``: "-"."""
+    return "-" if bps is None else f"{bps / 8e9:.3f} GB/s"

@@ -1,0 +1,49 @@
+"""The jobs of a run on a screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.analysis import jobs
+from penstock.units import count, duration, share
+
+from .console import Screen, Table
+
+if TYPE_CHECKING:
+    from penstock.result import Result
+
+MOST = 20
+"""Jobs that are shown."""
+
+
+def show_jobs(out: Screen, result: Result) -> None:
+    """Jobs with the time of an iteration and their bandwidth, and what those wait for that have not ended."""
+    found = jobs.of_jobs(result)
+    if not found:
+        return
+    columns = ("iterations", "step", "computation", "exposed", "algorithm", "bus", "of the link")
+    shown = Table(
+        "Jobs; times are of an iteration, means over ranks",
+        *("job", "ranks", "collective", *columns),
+        numeric=3,
+        spare=("algorithm", "computation", "of the link"),
+    )
+    for row in found[:MOST]:
+        has_bus = row["bus_bps"] is not None and row["bus_bps"] > 0
+        shown.add_row(
+            row["job"],
+            count(row["ranks"]),
+            " ".join(filter(None, (row["collective"], row["algorithm"]))),
+            f"{count(row['finished'])} of {count(row['iterations'])}",
+            duration(row["step_ns"]),
+            duration(row["compute_ns"]),
+            duration(row["exposed_ns"]),
+            jobs.bandwidth(row["algorithm_bps"] if has_bus else None),
+            jobs.bandwidth(row["bus_bps"] if has_bus else None),
+            share(row["bus_bps"] / row["bound_bps"]) if has_bus else "-",
+        )
+    out.print(shown)
+    if (more := len(found) - MOST) > 0:
+        out.print(f"and {count(more)} more jobs; all of them are in the result")
+    for chain in jobs.unfinished(result):
+        out.print(f"{chain.job} has not ended:", *jobs.sentences(chain))

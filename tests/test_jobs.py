@@ -1,0 +1,153 @@
+"""Jobs: what a run says of them, and of those that cannot end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock import cli
+from penstock.analysis import jobs
+
+
+def scenario(folder: Path, workload: str, *, hosts: int = 4, more: str = "", job: str = "") -> Path:
+    file = folder / "job.toml"
+    file.write_text(
+        f"""
+        [simulation]
+        duration = "20 ms"
+        [topology.star]
+        hosts = {hosts}
+        rate = "100 Gb/s"
+        [[jobs]]
+        name = "job"
+        ranks = "all"
+        workload = {{ {workload} }}
+        over = {{ rdma = {{ control = "none" }} }}
+        frame = "4200 B"
+        {job}
+        {more}
+        """,
+        "utf-8",
+    )
+    return file
+
+
+def run(file: Path) -> ps.Result:
+    return ps.run(file)
+
+
+def rows(result: ps.Result, table: str) -> list[dict[str, Any]]:
+    return list(result.rows(table))
+
+
+def test_bandwidths_are_those_of_the_tables(tmp_path: Path) -> None:
+    text = 'collective = "all_reduce", bytes = "8 MB"'
+    result = run(scenario(tmp_path, text, job='iterations = 2\ncompute = "100 us"'))
+    (job,) = rows(result, "jobs")
+    collectives = rows(result, "collectives")
+    assert [row["iteration"] for row in collectives] == [0, 1]
+    mean = sum(row["time_ns"] for row in collectives) / 2
+    assert job["algorithm_bps"] == pytest.approx(8e6 * 8 / mean * 1e9)
+    assert job["bus_bps"] == pytest.approx(job["algorithm_bps"] * 1.5)
+    assert 0.9 * job["bound_bps"] < job["bus_bps"] < job["bound_bps"]
+    assert job["compute_ns"] == 100_000.0
+    assert job["step_ns"] == pytest.approx(job["compute_ns"] + mean, rel=0.01)
+    assert collectives[0]["bound_ns"] == pytest.approx(8e6 * 8 * 1.5 / 100e9 * 1e9)
+    messages = rows(result, "messages")
+    assert {(row["rank"], row["peer"]) for row in messages} == {(0, 1), (1, 2), (2, 3), (3, 0)}
+    assert sum(row["bytes"] for row in messages) == job["bytes_sent"] == 2 * 2 * 3 * 8_000_000
+    assert result.verdict.state == "complete" and jobs.of_run(result) is None
+
+
+def test_the_summary_names_each_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = scenario(tmp_path, 'collective = "all_to_all", bytes = "4 MB"')
+    assert cli.main(["run", str(file), "--out", str(tmp_path / "out"), "--no-report"]) == 0
+    out = capsys.readouterr().out
+    assert "all_to_all shifted" in out and "1 of 1" in out and "GB/s" in out
+
+
+def goal(*ranks: str) -> str:
+    blocks = "".join(f"rank {number} {{\n{text}\n}}\n" for number, text in enumerate(ranks))
+    return f"num_ranks {len(ranks)}\n{blocks}"
+
+
+def passes(source: int, to: int) -> str:
+    return f"a: recv 8b from {source}\nb: send 8b to {to}\nb requires a"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "root", "says"),
+    [
+        (goal("calc 10", passes(0, 2), passes(1, 3), "recv 8b from 2"), 1, "its program has ended"),
+        (goal("send 8b to 1", "recv 8b from 0 tag 4", "", ""), 1, "with tag 4 of rank 0 (h0)"),
+        (goal("", "recv 8b from -1", "", ""), 1, "no rank sends one that matches"),
+        (
+            goal(passes(3, 1), passes(0, 2), passes(1, 3), passes(2, 0)),
+            None,
+            "wait for each other in a circle",
+        ),
+    ],
+    ids=["chain", "tag", "any", "circle"],
+)
+def test_a_job_that_cannot_end_names_its_root(
+    tmp_path: Path, schedule: str, root: int | None, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.goal").write_text(schedule, "utf-8")
+    file = scenario(tmp_path, 'goal = "job.goal"')
+    out = tmp_path / "out"
+    cli.main(["run", str(file), "--out", str(out), "--no-report"])
+    shown = capsys.readouterr().out
+    assert shown.startswith("verdict  unfinished: job job has ended 0 of 1 iterations")
+    result = ps.Result.load(out)
+    assert result.run["simulated_s"] < 0.02
+    (chain,) = jobs.unfinished(result)
+    assert chain.is_circle == (root is None)
+    if root is not None:
+        assert chain.root["rank"] == root
+    assert says in " ".join(jobs.sentences(chain))
+    assert cli.main(["why", "job", str(out)]) == 0
+    assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_long_chain_is_told_from_both_ends(tmp_path: Path) -> None:
+    count = 20
+    ranks = [
+        "calc 1",
+        *(passes(number - 1, number + 1) for number in range(1, count - 1)),
+        f"recv 8b from {count - 2}",
+    ]
+    (tmp_path / "job.goal").write_text(goal(*ranks), "utf-8")
+    result = run(scenario(tmp_path, 'goal = "job.goal"', hosts=count))
+    (chain,) = jobs.unfinished(result)
+    assert [row["rank"] for row in chain.waits] == list(range(count - 1, 0, -1))
+    told = list(jobs.sentences(chain))
+    assert told[0].startswith(f"Rank {count - 1} ") and told[-1].endswith("This is the root.")
+    assert any("7 more ranks of the chain" in line for line in told)
+
+
+def test_check_warns_of_a_receive_that_nobody_sends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.goal").write_text(goal("send 8b to 1", "recv 8b from 0 tag 4"), "utf-8")
+    file = scenario(tmp_path, 'goal = "job.goal"', hosts=2)
+    cli.main(["check", str(file)])
+    said = capsys.readouterr()
+    assert "rank 1 receives 1 more messages with tag 4 of rank 0" in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("num_ranks 9\n", "rank 0"),
+        (goal(*["calc 1"] * 9), "a schedule of 9 ranks at 4 hosts"),
+        ("\x00\x01", "job.goal"),
+    ],
+    ids=["short", "large", "noise"],
+)
+def test_a_schedule_that_does_not_fit_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "job.goal").write_text(text, "utf-8")
+    with pytest.raises(ps.ScenarioError, match=says):
+        ps.check(scenario(tmp_path, 'goal = "job.goal"'))
