@@ -115,6 +115,9 @@ impl Spec {
 pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let managers = nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
     let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
+    let trimming = nodes.iter().filter_map(|node| node.switch()?.trimming.as_ref());
+    let trimmed =
+        trimming.flat_map(|own| [own.priority].into_iter().chain(own.priority_to.iter().map(|to| to.1)));
     let limiters = nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
     let tags =
         limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
@@ -123,7 +126,12 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let flows = flows.iter().map(|flow| flow.priority.0);
     with_new_priorities(
         nodes,
-        flows.chain(answers).chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority),
+        flows
+            .chain(answers)
+            .chain(messages)
+            .chain(tags)
+            .chain(trimmed)
+            .fold(0, |set, priority| set | 1 << priority),
     )
 }
 
@@ -321,6 +329,8 @@ pub struct SwitchSpec {
     pub flow_control: Option<Control>,
     /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.
     pub remaps: Vec<Remap>,
+    /// What is done to frames that find no room; `None`: they are lost.
+    pub trimming: Option<queueing::TrimmingSpec>,
 }
 
 impl SwitchSpec {

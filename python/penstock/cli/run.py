@@ -338,6 +338,8 @@ def _show_totals(out: Screen, result: Result) -> None:
     if lost:
         causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
         out.print("frames lost: " + ", ".join(causes))
+    if trims := sum(row.get("trims", 0) for row in result.rows("queues")):
+        out.print(f"frames trimmed: {count(trims)}")
     if failed := failures.of_run(result):
         out.print(failed)
     run = result.run

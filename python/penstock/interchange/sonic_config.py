@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from . import sonic_trimming
 from .json_text import whole
 from .pg_profile import rows_of
 from .piece import Document, LinkClass, Piece
@@ -158,4 +159,37 @@ class _Settings:
     def keys(self) -> dict[str, Any]:
         """All keys."""
         written = PortKeys(self.tables, self.port, self.lossless)
-        return written.keys(self.memory.keys(written.queues))
+        buffer = self.memory.keys(written.queues)
+        keys = written.keys(buffer)
+        if (trimming := self._trimming(buffer)) is not None:
+            keys["switch"]["trimming"] = trimming
+        return keys
+
+    def _trimming(self, buffer: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Packet trimming, and a word if no queue does it, or queues would and the switch does not."""
+        port = self.port
+        class_of = dict(port.class_of_dscp.value or ())
+        trims = [
+            name
+            for name, profile in buffer.get("memory", {}).get("profiles", {}).items()
+            if profile.get("discard_action") == "trim"
+        ]
+
+        def queue_of_dscp(dscp: int) -> int:
+            return port.queue_of.value[class_of.get(dscp, 0) if class_of else dscp // 8]
+
+        def new_dscp() -> dict[int, int]:
+            return dict(port.new_dscp.use())
+
+        found = sonic_trimming.read(self.tables, new_dscp, queue_of_dscp)
+        if found is None and trims:
+            self.tables.tell(
+                "BUFFER_PROFILE",
+                f"{', '.join(trims)} trims, and there is no SWITCH_TRIMMING: frames are dropped",
+            )
+        elif found is not None and not trims:
+            self.tables.tell(
+                sonic_trimming.TABLE,
+                "no profile of a queue has packet_discard_action trim: no frame is trimmed",
+            )
+        return found

@@ -1383,6 +1383,10 @@ class SwitchKeys(TypedDict, total=False):
     """Queue managers, which mark, drop early or tell sources, each for some traffic classes. Default:
     none.
     """
+    trimming: TrimmingKeys | None
+    """Packet trimming: frames that find no room lose their payload, and what is left goes on in a queue
+    of its own, so that receivers know of the loss. Default: none.
+    """
     flow_control: FlowControl | None
     """Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the
     scenario.
@@ -1569,6 +1573,10 @@ class ProfileKeys(TypedDict, total=False):
     xon_offset: str | None
     """It lets go this far below its XOFF, if that is above `xon`. Default: "0 B"; never, if `xon` is
     given.
+    """
+    discard_action: DiscardAction | None
+    """What becomes of frames that find no room in a queue with this egress profile: "drop", or "trim",
+    by `trimming` of the switch. Default: "drop".
     """
 
 
@@ -1849,6 +1857,51 @@ class PathPointKeys(TypedDict, total=False):
     """The minimum time between two messages. Default: "10 us"."""
     message_priority: int | None
     """Priority of the messages. Default: 7."""
+
+
+class TrimmingKeys(TypedDict, total=False):
+    """Packet trimming of a switch."""
+
+    preset: TrimmingPreset | None
+    """Whose values the other keys have: "sonic" (a frame that finds no room is trimmed to 128 B), "uec"
+    (one above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (one above `threshold`, or the
+    last of its queue, to 64 B). Default: "sonic".
+    """
+    size: str | None
+    """Length of a trimmed frame, DA to FCS. Default: by the preset."""
+    dscp: int | None
+    """DSCP of trimmed frames, which has a traffic class by `maps.dscp_to_tc`. Default: 48."""
+    dscp_to: Sequence[TrimmingDscpKeys] | None
+    """Other DSCPs of frames that are trimmed at ports to some neighbours, as with SONiC's "from-tc": a
+    list of tables of `to` and `dscp`. Default: none.
+    """
+    queues: Sequence[int] | None
+    """Queues whose frames are trimmed. Default: those whose profile has `discard_action` = "trim";
+    without `buffer.memory` all that are lossy, but that of trimmed frames.
+    """
+    threshold: str | None
+    """What a queue may hold, at most. Default: none with "sonic"."""
+    last_hop_threshold: str | None
+    """`threshold` of queues to hosts. Default: `threshold`; with "uec" 1.5 of it."""
+    header_limit: str | None
+    """What the queue of trimmed frames may hold. Default: none."""
+    victim: Victim | None
+    """Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of
+    the queue. Default: "arriving"; with "htsim" "random".
+    """
+    last_hop: bool | None
+    """Whether frames that are trimmed at ports to hosts are marked as such, as by a DSCP of their own.
+    Default: false with "sonic", else true.
+    """
+
+
+class TrimmingDscpKeys(TypedDict, total=False):
+    """The DSCP of frames that are trimmed at ports to some neighbours."""
+
+    to: Required[Sequence[str]]
+    """The neighbours: a list of names, ranges or patterns of hosts and switches."""
+    dscp: Required[int]
+    """DSCP of frames that are trimmed there."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -3155,6 +3208,8 @@ Side = Literal["ingress", "egress"]
 """Where a pool counts frames."""
 PoolMode = Literal["dynamic", "static"]
 """How the profiles of a pool are limited that do not say it."""
+DiscardAction = Literal["drop", "trim"]
+"""What is done to frames that find no room in their queue."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]
@@ -3185,6 +3240,10 @@ Load = Literal["wire", "frame"]
 """What counts of a frame that arrives."""
 Idle = Literal["hold", "raise"]
 """What an interval without arrivals does."""
+TrimmingPreset = Literal["sonic", "uec", "htsim"]
+"""Whose values keys of trimming have."""
+Victim = Literal["arriving", "random"]
+"""Which frame is trimmed where a queue is too long."""
 StormAction = Literal["report", "drop", "forward"]
 """What a watchdog does during a storm."""
 Nodes = str | Sequence[str]

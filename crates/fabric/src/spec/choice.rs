@@ -203,6 +203,8 @@ pub struct Chosen {
     pub node: NodeId,
     /// What is hashed of the frame's flow.
     pub flow: Tuple,
+    /// The entropy value of the frame; 0: its sender gives none.
+    pub entropy: u16,
     /// Where the frame goes.
     pub destination: NodeId,
     /// The time.
@@ -272,8 +274,8 @@ impl Chooser {
             return ports.first().copied();
         }
         Some(match self {
-            Chooser::Hash(own) => ports[own.choose(ports.len(), &frame.flow, frame.node)],
-            Chooser::WeightedHash(own) => own.1.choose(ports, own.0.of(&frame.flow, frame.node)),
+            Chooser::Hash(own) => ports[scale(own.of_frame(&frame), ports.len())],
+            Chooser::WeightedHash(own) => own.1.choose(ports, own.0.of_frame(&frame)),
             Chooser::DModK(digits) => {
                 ports[digits.place(frame.node, frame.destination, ports.len()).unwrap_or(0)]
             }

@@ -264,6 +264,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     managers: Vec::new(),
                     flow_control: control.clone().map(Control::from),
                     remaps: Vec::new(),
+                    trimming: None,
                     weights: std::sync::Arc::default(),
                 })),
             };

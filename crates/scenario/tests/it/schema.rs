@@ -21,6 +21,7 @@ const NUMBERS: &[&str] = &[
     "message_priority",
     "alternate_priority",
     "dscp",
+    "dscp_to",
     "dscp_to_tc",
     "path_weights",
     "pfc_to_queue",
