@@ -66,6 +66,8 @@ COMMANDS = (
     ("tables", "tables:tables", "List the tables of a result, or write them as CSV or for Prometheus."),
     ("trace check", "trace:check", "Show what traces and workloads of training clusters contain."),
     ("trace convert", "trace:convert", "Write a trace or workload as a GOAL schedule."),
+    ("trace train", "trace:train", "Write the program of a training step from a dozen numbers."),
+    ("trace infer", "trace:infer", "Write the program of an inference job from a dozen numbers."),
     ("dcbx run", "dcbx:run", "Run a DCBX agent at an interface."),
     ("dcbx show", "dcbx:show", "Show what a DCBX agent has negotiated, and why."),
     ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),
@@ -95,7 +97,7 @@ RENAMED = {
 
 GROUPS = {
     "dcbx": "Run DCBX at an interface, with real peers.",
-    "trace": "Read traces and workloads of training clusters.",
+    "trace": "Read traces and workloads of training clusters, or generate them.",
 }
 """The first words of names that have two."""
 

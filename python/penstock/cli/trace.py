@@ -1,4 +1,4 @@
-"""``penstock trace check`` and ``penstock trace convert``."""
+"""``penstock trace``: check, convert, train, infer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from cyclopts import Parameter
 
 from penstock import _core
 from penstock.errors import InputError
+from penstock.programs.inference import Inference
+from penstock.programs.training import Training
 
 from . import EXIT_BAD_INPUT, EXIT_DONE
 from .console import console, print_json, say
@@ -106,18 +108,84 @@ def convert(
     out
         The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It may not exist.
     """
-    if out.suffix not in (".goal", ".bin"):
-        raise InputError(f"{out}: expected a name that ends in .goal (text) or .bin (binary)")
-    if out.exists():
-        raise InputError(f"{out}: exists; choose another name")
+    _check_out(out)
     found = _read(files, told)
     program = found.program()
     for line in (*found.repairs, *found.notes):
         say(f"note: {line}")
+    return _write(out, program)
+
+
+def train(
+    *,
+    step: Annotated[Training, Parameter(name="*")],
+    out: Annotated[Path, Parameter(alias="-o")],
+    algorithm: Literal["ring", "direct"] = "ring",
+    iterations: Whole = 1,
+) -> int:
+    """Writes the program of a training step, or of several, from a dozen numbers.
+
+    Parameters
+    ----------
+    out
+        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It may not exist.
+    algorithm
+        Expansion of collectives into messages: "ring", or "direct" from each rank to each other.
+    iterations
+        Number of steps.
+    """
+    from penstock.programs import training
+
+    _check_out(out)
+    if iterations < 1:
+        raise InputError(f"--iterations is {iterations}; expected at least 1")
+    made = training.program(step, algorithm, iterations)
+    say(f"note: computation {step.compute_ns / 1e6:,.3f} ms a step, bubble {step.bubble:.1%} of it idle")
+    for group, size in training.sent_bytes(step).items():
+        if size:
+            say(f"note: a rank sends {size:,.0f} B a step, group {group}")
+    return _write(out, made)
+
+
+def infer(
+    *,
+    job: Annotated[Inference, Parameter(name="*")],
+    out: Annotated[Path, Parameter(alias="-o")],
+    algorithm: Literal["ring", "direct"] = "ring",
+) -> int:
+    """Writes the program of an inference job from a dozen numbers: prefill, KV transfer, decode.
+
+    Parameters
+    ----------
+    out
+        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It may not exist.
+    algorithm
+        Expansion of collectives into messages: "ring", or "direct" from each rank to each other.
+    """
+    from penstock.programs import inference
+
+    _check_out(out)
+    made = inference.program(job, algorithm)
+    say(f"note: prefill {job.prefill_ns / 1e6:,.3f} ms, a token {job.token_ns / 1e6:,.3f} ms of computation")
+    for part, size in inference.sent_bytes(job).items():
+        if size:
+            say(f"note: a rank sends {size:,.0f} B, {part}")
+    return _write(out, made)
+
+
+def _check_out(out: Path) -> None:
+    if out.suffix not in (".goal", ".bin"):
+        raise InputError(f"{out}: expected a name that ends in .goal (text) or .bin (binary)")
+    if out.exists():
+        raise InputError(f"{out}: exists; choose another name")
+
+
+def _write(out: Path, program: _core.Program) -> int:
+    """Writes a schedule, in the form that its name says."""
     try:
         data = program.goal_binary() if out.suffix == ".bin" else program.goal_text().encode()
     except ValueError as error:
-        raise InputError(f"{files[0]}: {error}") from error
+        raise InputError(f"{out}: {error}") from error
     out.write_bytes(data)
     console().print(
         f"{out} written: {program.ranks:,} ranks, {program.operations:,} operations, {len(data):,} B"

@@ -178,7 +178,7 @@ def _program(table: Table, options: Options, found: Found) -> _core.Program:
         f"groups: tensor {tensor}, data {groups.data}, pipeline {pipeline}, expert {groups.expert}"
     )
     streams = Streams(Builder(ranks, table.file), groups, options.algorithm)
-    widths = {name: len(groups.groups(name)[0]) for name in NAMES}
+    widths = {name: len(groups.groups(name)[0]) for name in NAMES} | {"pipeline": 1}
     total = sum(
         row.count * (operations(row.kind, widths[row.group], ranks) if row.kind in KINDS else ranks)
         for row in table.rows
@@ -186,7 +186,7 @@ def _program(table: Table, options: Options, found: Found) -> _core.Program:
     streams.builder.reserve(total * options.iterations, f"{ranks:,} ranks with {len(table.rows):,} lines")
     for _ in range(options.iterations):
         for row in table.rows:
-            if row.kind in _POINT_TO_POINT:
+            if row.kind in _POINT_TO_POINT or row.group == "pipeline":
                 raise InputError(
                     f"{table.file}:{row.line}: {row.kind} of one rank of a pipeline; the table does "
                     "not say what the "

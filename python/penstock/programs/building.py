@@ -10,6 +10,8 @@ from penstock import _core
 from penstock.errors import InputError
 
 PS_PER_NS = 1_000
+JOIN = 2
+"""Resource of computations of 0 ns that only join others: they wait for no running computation."""
 MOST_OPERATIONS = 10_000_000
 """Operations of the largest program that Python builds: about 4 GB while it is built."""
 MOST_RANKS = 1 << 20
@@ -84,9 +86,13 @@ class Builder:
         """Lets `after` start when `before` has finished, or has started; both are of one rank."""
         self.ranks[after.rank].dependencies.append((after.number, before.number, on_start))
 
+    def point(self, rank: int, after: Iterable[Op] = ()) -> Op:
+        """Adds a computation of 0 ns that waits for no resource."""
+        return self.calc(rank, 0, after, cpu=JOIN)
+
     def join(self, rank: int, operations: Sequence[Op]) -> list[Op]:
         """At most two operations that come after all of these: they themselves, or a computation of 0 ns."""
-        return list(operations) if len(operations) <= 2 else [self.calc(rank, 0, operations)]
+        return list(operations) if len(operations) <= 2 else [self.point(rank, operations)]
 
     def tags(self, count: int) -> int:
         """Reserves consecutive tags that no other message has, and returns the first.
@@ -110,10 +116,10 @@ class Builder:
             If the program would have more operations than `MOST_OPERATIONS`.
         """
         if self._count + operations > MOST_OPERATIONS:
+            beside = f" beside {self._count:,}" if self._count else ""
             raise InputError(
-                f"{self.source}: {what} needs about {operations:,} operations"
-                f"{f' beside {self._count:,}' if self._count else ''}; at most {MOST_OPERATIONS:,} are accepted. "
-                "Choose fewer ranks or iterations"
+                f"{self.source}: {what} needs about {operations:,} operations{beside}; at most "
+                f"{MOST_OPERATIONS:,} are accepted. Choose fewer ranks or iterations"
             )
 
     def build(self) -> _core.Program:

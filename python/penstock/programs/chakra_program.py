@@ -261,7 +261,7 @@ class _Assembly:
         if node.type in ("COMM_SEND", "COMM_RECV"):
             return self._message(rank, node, place)
         if node.type == "COMM_COLL" and "comm_size" in node.attributes:
-            placed = _Placed(self.builder.calc(rank.number, 0), [])
+            placed = _Placed(self.builder.point(rank.number), [])
             name = str(node.attributes.get("pg_name", ""))
             group = self._group(rank, name, place)
             members = self.calls.setdefault((name, group), [[] for _ in group])

@@ -265,7 +265,7 @@ class _Assembly:
     def _step(self, rank: int, block: Block, step: Step, before: list[Op]) -> tuple[Op, list[Op]]:
         """The first and the last operations of a step, which comes after `before`."""
         if step.type in LOCAL:
-            only = self.builder.calc(rank, 0, before)
+            only = self.builder.point(rank, before)
             return only, [only]
         made: list[Op] = []
         if step.type in RECEIVES:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from penstock.errors import InputError
 
-NAMES = ("tensor", "data", "pipeline", "expert", "data-expert")
+NAMES = ("tensor", "data", "expert", "data-expert")
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,24 @@ class Layout:
         """The rank of equal tensor and data index, some stages further on."""
         return rank + stages * self.tensor * self.data
 
-    def groups(self, name: str) -> list[list[int]]:
+    def groups(self, name: str) -> Sequence[Sequence[int]]:
         """All groups of a kind, each in the order of its ranks; `name` is one of `NAMES`."""
-        stages, datas, tensors = range(self.pipeline), range(self.data), range(self.tensor)
-        if name == "tensor":
-            return [[self.rank(p, d, t) for t in tensors] for p in stages for d in datas]
-        if name == "pipeline":
-            return [[self.rank(p, d, t) for p in stages] for d in datas for t in tensors]
-        blocks = [range(one, one + self.expert) for one in range(0, self.data, self.expert)]
-        strides = [range(one, self.data, self.expert) for one in range(self.expert)]
-        chosen: Sequence[Sequence[int]] = {"data": [datas], "expert": blocks, "data-expert": strides}[name]
-        return [[self.rank(p, d, t) for d in part] for p in stages for t in tensors for part in chosen]
+        return [group for stage in range(self.pipeline) for group in self.groups_of(name, stage)]
+
+    def groups_of(self, name: str, stage: int) -> Sequence[Sequence[int]]:
+        """The groups of a kind within a stage of the pipeline."""
+        return _groups(self, name, stage)
+
+
+@cache
+def _groups(own: Layout, name: str, stage: int) -> Sequence[Sequence[int]]:
+    datas, tensors = range(own.data), range(own.tensor)
+    if name == "tensor":
+        return [[own.rank(stage, d, t) for t in tensors] for d in datas]
+    blocks = [range(one, one + own.expert) for one in range(0, own.data, own.expert)]
+    strides = [range(one, own.data, own.expert) for one in range(own.expert)]
+    chosen: Sequence[Sequence[int]] = {"data": [datas], "expert": blocks, "data-expert": strides}[name]
+    return [[own.rank(stage, d, t) for d in part] for t in tensors for part in chosen]
 
 
 def layout(place: str, ranks: int, tensor: int, pipeline: int, expert: int) -> Layout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from .building import Builder, Op
-from .collectives import Ends, expand
+from .collectives import Ends, Waits, expand
 from .parallel import Layout
 
 
@@ -37,12 +37,18 @@ class Streams:
         """Lets each group of a kind perform a collective; what follows waits for it."""
         self.latest |= self.aside(kind, group, size)
 
-    def aside(self, kind: str, group: str, size: int, stage: int | None = None) -> Ends:
-        """Begins a collective in each group, of one stage only if it is given; what follows does not wait."""
+    def aside(
+        self, kind: str, group: str, size: int, stage: int | None = None, after: Waits | None = None
+    ) -> Ends:
+        """Begins a collective in each group, of one stage only if it is given; what follows does not wait.
+
+        It begins after `after`, by default after the latest operations of each rank.
+        """
+        groups = self.layout.groups(group) if stage is None else self.layout.groups_of(group, stage)
+        before: Waits = self.latest if after is None else after
         ends: Ends = {}
-        for ranks in self.layout.groups(group):
-            if stage is None or self.layout.stage(ranks[0]) == stage:
-                ends |= expand(self.builder, kind, ranks, size, self.latest, self.algorithm)
+        for ranks in groups:
+            ends |= expand(self.builder, kind, ranks, size, before, self.algorithm)
         return ends
 
     def wait(self, ends: Ends) -> None:
