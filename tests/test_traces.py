@@ -441,7 +441,7 @@ def test_starts_of_one_host_do_not_delay_each_other() -> None:
             "uet_test.topo",
             "holds no program but a fabric of htsim; penstock import --format htsim-topology reads it",
         ),
-        ("azure_ncv4-graph.xml", "penstock import --format nccl-topology reads it"),
+        ("azure_ncv4-graph.xml", "is a graph of NCCL (NCCL_GRAPH_FILE)"),
         ("tests_aws_0_0.txt", "penstock calibrate reads"),
         ("HGX-H100-validated.json", "is a system of ASTRA-sim, which is not imported"),
     ],
@@ -461,6 +461,18 @@ def test_every_file_is_read_or_refused_with_a_reason(penstock: Command) -> None:
         reasons = {"program", "no_program", "refused"} & set(row)
         assert len(reasons) == 1, row
         assert all(len(row[one]) > 10 for one in reasons if one != "program")
+
+
+def test_the_page_lists_what_becomes_of_each_file(penstock: Command) -> None:
+    page = (DATA.parents[1] / "docs" / "traces.md").read_text("utf-8")
+    files = sorted(one for one in DATA.iterdir() if one.name != "README.md")
+    for row in json.loads(penstock("trace", "check", "--json", *files).stdout)["files"]:
+        name = Path(row["files"][0]).name
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}`")]
+        reason = row.get("refused") or row.get("no_program")
+        if row.get("refused") is None:
+            assert row["format"] in line, line
+        assert reason is None or reason.replace("|", "/") in line, line
 
 
 def test_convert_writes_what_check_reads(penstock: Command, tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ COMMANDS = (
     ("trace convert", "trace:convert", "Write a trace or workload as a GOAL schedule."),
     ("trace train", "trace:train", "Write the program of a training step from a dozen numbers."),
     ("trace infer", "trace:infer", "Write the program of an inference job from a dozen numbers."),
+    ("calibrate", "calibrate:calibrate", "Fit latency and bandwidth to nccl-tests or perftest."),
     ("dcbx run", "dcbx:run", "Run a DCBX agent at an interface."),
     ("dcbx show", "dcbx:show", "Show what a DCBX agent has negotiated, and why."),
     ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),

@@ -151,6 +151,8 @@ def _stranger(file: str, data: bytes) -> str | None:
         r"^(?:\[[^\]]*\]<\w+>:)?#\s+size\s+count\s+type\b|^# nThread |Avg bus bandwidth", text, re.MULTILINE
     ):
         return "holds measurements of nccl-tests, and no program; penstock calibrate reads it"
+    if re.search(r"<graphs\b", text[:4096]):
+        return "is a graph of NCCL (NCCL_GRAPH_FILE), the choice of its rings and trees, which is not read"
     if "\ufffd" not in text and "\0" not in text:
         document = Document(file, text)
         if stranger := of_text(document):
