@@ -64,6 +64,11 @@ COMMANDS = (
     ("decode", "decode:decode", "List the frames of a capture."),
     ("export", "export:export", "Print the settings of a scenario as commands for a real port."),
     ("tables", "tables:tables", "List the tables of a result, or write them as CSV or for Prometheus."),
+    ("trace check", "trace:check", "Show what traces and workloads of training clusters contain."),
+    ("trace convert", "trace:convert", "Write a trace or workload as a GOAL schedule."),
+    ("trace train", "trace:train", "Write the program of a training step from a dozen numbers."),
+    ("trace infer", "trace:infer", "Write the program of an inference job from a dozen numbers."),
+    ("calibrate", "calibrate:calibrate", "Fit latency and bandwidth to nccl-tests or perftest."),
     ("dcbx run", "dcbx:run", "Run a DCBX agent at an interface."),
     ("dcbx show", "dcbx:show", "Show what a DCBX agent has negotiated, and why."),
     ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),
@@ -91,7 +96,10 @@ RENAMED = {
 }
 """Options of Penstock 0.1 that have other names now, by command."""
 
-GROUPS = {"dcbx": "Run DCBX at an interface, with real peers."}
+GROUPS = {
+    "dcbx": "Run DCBX at an interface, with real peers.",
+    "trace": "Read traces and workloads of training clusters, or generate them.",
+}
 """The first words of names that have two."""
 
 
