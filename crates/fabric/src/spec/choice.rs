@@ -415,7 +415,13 @@ mod tests {
     }
 
     fn at(us: u64, flow: u64) -> Chosen {
-        Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now: Time::from_us(us) }
+        Chosen {
+            node: NodeId(3),
+            flow: flow.into(),
+            destination: NodeId(0),
+            now: Time::from_us(us),
+            entropy: 0,
+        }
     }
 
     fn ports(first: u32, count: u32) -> Vec<PortId> {
@@ -530,7 +536,7 @@ mod tests {
         let gap = Time::from_us(10);
         let mut chooser = chooser(flowlet(gap, 1 << 10));
         let mut pick = |now: Time| {
-            let frame = Chosen { node: NodeId(3), flow: 99.into(), destination: NodeId(0), now };
+            let frame = Chosen { node: NodeId(3), flow: 99.into(), destination: NodeId(0), now, entropy: 0 };
             chooser.pick(Candidates { ports: &eight, list: 0 }, frame, |_| 0).unwrap()
         };
         let mut now = Time::ZERO;
@@ -597,7 +603,13 @@ mod tests {
                 while node != to {
                     passed[node.at()] += 1;
                     let (flow, destination) = (frame % 16, NodeId(0));
-                    let chosen = Chosen { node, flow: flow.into(), destination, now: Time::from_us(frame) };
+                    let chosen = Chosen {
+                        node,
+                        flow: flow.into(),
+                        destination,
+                        now: Time::from_us(frame),
+                        entropy: 0,
+                    };
                     let chooser = &mut choosers[node.at()];
                     let port = chooser.pick(table.lookup(node, to), chosen, |_| 0).unwrap();
                     node = wiring.neighbour(port);
@@ -622,7 +634,8 @@ mod tests {
         let (mut now, mut latest) = (Time::ZERO, [Time::ZERO; 4]);
         frames.iter().all(|&(since, flow)| {
             now += Time::from_ns(since);
-            let frame = Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now };
+            let frame =
+                Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now, entropy: 0 };
             let port = chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| 0).unwrap();
             let arrives = now + Time::from_ns(delays[port.at()]);
             let in_order = arrives >= latest[flow as usize];
