@@ -88,6 +88,7 @@ COMMANDS = [
     "validate",
     "reproduce",
     "compare",
+    "counters",
     "frob",
 ]
 

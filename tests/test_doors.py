@@ -64,7 +64,7 @@ def test_a_pool_without_a_size_keeps_the_others() -> None:
     del tables["BUFFER_POOL"]["ingress_lossless_pool"]["size"]
     made = of(tables)
     assert lost(made) == 16_076  # the egress pool is what fills up
-    assert any("BUFFER_POOL|ingress_lossless_pool has no size" in line for line in made.remarks)
+    assert any("pool ingress_lossless_pool has no size" in line for line in made.remarks)
 
 
 @pytest.mark.parametrize("below", [False, True])

@@ -105,7 +105,7 @@ def limits() -> Iterator[None]:
 
 def tried(name: str, text: str) -> None:
     """Reads a text as one format; it is read or refused."""
-    document = Document("file", text, rate="100 Gb/s", length="40 m")
+    document = Document("file", text, rate="100 Gb/s", length="40 m", buffer="160 MiB")
     known = next(one for one in FORMATS if one.name == name)
     with limits():
         of_text(document)

@@ -39,12 +39,14 @@ WRONG: list[Any] = [
     {"x": 1},
     math.nan,
 ]
+COUNTERS = Path(__file__).with_name("doors") / "ethtool.txt"
 COMMANDS: list[Callable[[str], list[str]]] = [
     lambda place: ["fair", place],
     lambda place: ["steady", place],
     lambda place: ["why", "a", place],
     lambda place: ["compare", place, place],
     lambda place: ["tables", place, "--format", "openmetrics"],
+    lambda place: ["counters", place, str(COUNTERS), "--port", "h0"],
     lambda place: ["capture", place, "--out", f"{place}.pcapng"],
 ]
 

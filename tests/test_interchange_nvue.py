@@ -91,7 +91,7 @@ def test_what_is_not_read_is_told_once_with_its_meaning() -> None:
     assert sum("qos traffic-pool" in line for line in told) == 1
     for words in (
         ":1: not read: system",
-        ":2: not read: qos traffic-pool: sizes of pools",
+        ":2: not read: qos traffic-pool: pools are shares of the memory",
         ":5: not read: pfc",
     ):
         assert any(words in line for line in told), words

@@ -1,6 +1,6 @@
 //! Two ends of a connection that exchange what they send, changed or not, and whatever else a fuzzer makes up.
 
-use frame::{FrameKind, Header};
+use frame::{FrameKind, Header, Trim};
 use std::collections::VecDeque;
 use transport::{Protocol, Received, Segment};
 use units::Time;
@@ -119,6 +119,8 @@ pub fn received(segment: &Segment, marked: bool, created: Time) -> Received {
         bytes: segment.bytes,
         congestion_experienced: marked && segment.ecn_capable,
         created,
+        trim: Trim::Whole,
+        entropy: segment.entropy,
     }
 }
 

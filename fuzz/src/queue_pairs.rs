@@ -2,7 +2,7 @@
 //! queue pair in error sends nothing, and what the ends keep has a bound.
 
 use crate::pair::{End, kind, play, word_near};
-use frame::{Header, Ports, RdmaHeader, Telemetry};
+use frame::{Header, Ports, RdmaHeader, Telemetry, Trim};
 use std::sync::Arc;
 use transport::{
     Protocol, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaReceiver, RdmaRecovery, RdmaSender, RdmaVerb,
@@ -123,5 +123,7 @@ fn forged(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
         bytes: like.map_or(64 + u16::from(step[13]) * 5, |like| like.bytes),
         congestion_experienced: step[4] & 2 != 0,
         created: now.saturating_sub(Time::from_ns(step[14].into())),
+        trim: if step[4] & 28 == 28 { Trim::Trimmed } else { Trim::Whole },
+        entropy: 0,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Shared by the fuzz target and by a test of the crate `transport`, which needs no fuzzer.
 
-use frame::{FrameKind, Header, TcpHeader};
+use frame::{FrameKind, Header, TcpHeader, Trim};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
@@ -135,5 +135,7 @@ fn received(step: &[u8], sent: u32, now: Time) -> Received {
         bytes: u16::from_le_bytes([step[5], step[6]]),
         congestion_experienced: flags & 64 != 0,
         created: now.saturating_sub(Time::from_ns(step[15].into())),
+        trim: Trim::Whole,
+        entropy: 0,
     }
 }

@@ -13,6 +13,8 @@ export interface Tables {
     frames_delivered: number;
     frames_discarded: number;
     frames_dropped: number;
+    frames_trimmed: number;
+    bytes_trimmed: number;
     frames_reordered: number | null;
     bytes_sent: number;
     padding_bytes: number;
@@ -273,6 +275,9 @@ export interface Tables {
     drops: number;
     marks: number;
     messages: number;
+    trims: number;
+    trimmed_bytes: number;
+    trim_drops: number;
   };
   contention: {
     port: string;

@@ -20,6 +20,7 @@ mod receive_buffers;
 mod reroutes;
 mod routes;
 mod thresholds;
+mod trimming;
 
 use crate::PauseNeeds;
 use crate::build::{BuildError, refusal};
@@ -56,6 +57,7 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
     credits::check(&mut audit);
     multicast::check(&mut audit);
     crossbars::check(&mut audit);
+    trimming::check(&mut audit);
     audit.findings
 }
 

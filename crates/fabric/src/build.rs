@@ -477,6 +477,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         sole_source: None,
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
         domain: plan.domains.at_start.get(port as usize).map(|&domain| Box::new(domain)),
+        trimming: nodes::trimming(plan, port).map(Box::new),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);

@@ -543,6 +543,7 @@ mod tests {
             cable: Time::from_us(1),
             overhead: 20,
             response_time: None,
+            cost: 1,
         };
         let flow = |from: u32| FlowSpec {
             name: from.to_string(),

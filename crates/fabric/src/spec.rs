@@ -115,6 +115,9 @@ impl Spec {
 pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let managers = nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
     let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
+    let trimming = nodes.iter().filter_map(|node| node.switch()?.trimming.as_ref());
+    let trimmed =
+        trimming.flat_map(|own| [own.priority].into_iter().chain(own.priority_to.iter().map(|to| to.1)));
     let limiters = nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
     let tags =
         limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
@@ -123,7 +126,12 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let flows = flows.iter().map(|flow| flow.priority.0);
     with_new_priorities(
         nodes,
-        flows.chain(answers).chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority),
+        flows
+            .chain(answers)
+            .chain(messages)
+            .chain(tags)
+            .chain(trimmed)
+            .fold(0, |set, priority| set | 1 << priority),
     )
 }
 
@@ -131,7 +139,7 @@ impl Spec {
     /// Where the links are plugged in.
     pub(crate) fn wiring(&self) -> Wiring {
         let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();
-        Wiring::new(self.nodes.len(), &ends)
+        Wiring::new(self.nodes.len(), &ends).with_costs(self.links.iter().map(|link| link.cost))
     }
     /// By node, how far its clock is off; empty if all are exact.
     pub(crate) fn clocks(&self) -> Vec<ClockOffset> {
@@ -321,6 +329,8 @@ pub struct SwitchSpec {
     pub flow_control: Option<Control>,
     /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.
     pub remaps: Vec<Remap>,
+    /// What is done to frames that find no room; `None`: they are lost.
+    pub trimming: Option<queueing::TrimmingSpec>,
 }
 
 impl SwitchSpec {
@@ -371,6 +381,8 @@ pub struct LinkSpec {
     /// The limit of the response to a pause that the PHY of this link has; `None`: that of the rate. A station that
     /// is configured with a response time takes that.
     pub response_time: Option<Time>,
+    /// What a path over this link costs in either direction, at least 1: frames take the cheapest paths. Links of hosts cost 1.
+    pub cost: u32,
 }
 
 /// The traffic of one sending host.

@@ -1,7 +1,8 @@
 //! The label of a frame: its priority, kind and ECN bits, and single-bit flags, in 16 bits.
 //!
-//! A frame is copied from link to queue to link, so that it has to stay at 24 B. A priority or channel takes 5 bits, the flags 3, ECN 2;
-//! the remaining 6 bits hold 64 kinds. What only some frames carry belongs into a [`Header`](crate::Header), which has no such bound.
+//! A frame is copied from link to queue to link, so that it has to stay at 24 B. A priority or channel takes 5 bits, the flags 4, ECN 2;
+//! the remaining 5 bits hold 32 kinds. Of a trimmed frame, whose kind is one of the first 16, the highest of these bits is set if it was
+//! trimmed on its last hop. What only some frames carry belongs into a [`Header`](crate::Header), which has no such bound.
 
 use crate::Priority;
 
@@ -54,7 +55,23 @@ const BYPASSABLE: u16 = 1 << 7;
 const ECN_SHIFT: u32 = 8;
 const ECN: u16 = 0b11 << ECN_SHIFT;
 const KIND_SHIFT: u32 = 10;
-const KIND: u16 = u16::MAX << KIND_SHIFT;
+const KIND_BITS: u32 = 5;
+const KIND: u16 = ((1 << KIND_BITS) - 1) << KIND_SHIFT;
+const TRIMMED: u16 = 1 << (KIND_SHIFT + KIND_BITS);
+/// Of a trimmed frame.
+const AT_LAST_HOP: u16 = TRIMMED >> 1;
+
+/// Payload that a frame has lost to packet trimming on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trim {
+    /// None.
+    #[default]
+    Whole,
+    /// Cut by a switch within the fabric.
+    Trimmed,
+    /// Cut at the port to the receiver: incast, which no other path avoids.
+    AtLastHop,
+}
 
 impl Flags {
     /// Both together, at priority 0.
@@ -82,7 +99,7 @@ impl Flags {
     /// What the frame is for.
     #[inline]
     pub const fn kind(self) -> FrameKind {
-        match self.0 >> KIND_SHIFT {
+        match self.kind_bits() {
             0 => FrameKind::Raw,
             1 => FrameKind::Data,
             2 => FrameKind::Ack,
@@ -91,6 +108,35 @@ impl Flags {
             5 => FrameKind::Cnm,
             6 => FrameKind::Tag,
             _ => FrameKind::Part,
+        }
+    }
+    /// The number of its kind.
+    #[inline]
+    const fn kind_bits(self) -> u16 {
+        // Of a trimmed frame without the highest bit.
+        (self.0 & KIND) >> KIND_SHIFT & KIND >> (KIND_SHIFT + (self.0 >> (KIND_SHIFT + KIND_BITS)) as u32)
+    }
+    /// The flags of a frame whose payload a switch has cut. Of a kind from the seventeenth on it stays whole.
+    #[inline]
+    #[must_use]
+    pub const fn trimmed(self, at_last_hop: bool) -> Flags {
+        if self.0 & AT_LAST_HOP != 0 {
+            return self;
+        }
+        Flags(self.0 | TRIMMED | if at_last_hop { AT_LAST_HOP } else { 0 })
+    }
+    /// Returns true if a switch has cut the payload of the frame.
+    #[inline(always)]
+    pub const fn is_trimmed(self) -> bool {
+        self.0 & TRIMMED != 0
+    }
+    /// The payload that it has lost.
+    #[inline]
+    pub const fn trim(self) -> Trim {
+        match self.0 & (TRIMMED | AT_LAST_HOP) {
+            TRIMMED => Trim::Trimmed,
+            0 | AT_LAST_HOP => Trim::Whole,
+            _ => Trim::AtLastHop,
         }
     }
     /// Whether a source pushes such frames: no endpoint sends or awaits them.
@@ -162,7 +208,7 @@ impl Flags {
     /// Whether whoever receives the frame has nothing to do but to count it.
     #[inline]
     pub const fn is_plain(self) -> bool {
-        self.0 & (KIND | TAGGED) == 0
+        self.0 & (KIND | TAGGED | TRIMMED) == 0
     }
     /// Whether an endpoint sends such frames to another one, and it has no tag.
     #[inline]
@@ -171,10 +217,10 @@ impl Flags {
             | 1 << FrameKind::Ack as u8
             | 1 << FrameKind::MarkedAck as u8
             | 1 << FrameKind::Cnp as u8;
-        THOSE >> (self.0 >> KIND_SHIFT) & 1 != 0 && !self.is_tagged()
+        THOSE >> self.kind_bits() & 1 != 0 && !self.is_tagged()
     }
-    /// Kind, ECN bits and flags without the priority, for fingerprints. Those of the first eight kinds lie in the low eight bits; bits 8
-    /// to 52 are 0.
+    /// Kind, ECN bits and flags without the priority, for fingerprints. Those of the first eight kinds, whole, lie in the low eight bits;
+    /// bits 8 to 52 are 0.
     #[inline]
     pub const fn digest(self) -> u64 {
         const LOW: u16 = 0b1_1111;
@@ -189,7 +235,7 @@ mod tests {
     use super::*;
 
     /// Kinds that the bits can tell apart.
-    const KINDS: u32 = 1 << (u16::BITS - KIND_SHIFT);
+    const KINDS: u32 = 1 << KIND_BITS;
 
     const ALL: [FrameKind; 8] = [
         FrameKind::Raw,
@@ -247,7 +293,8 @@ mod tests {
     #[test]
     fn digests_tell_labels_apart_and_have_their_bits() {
         let mut seen = std::collections::BTreeSet::new();
-        for kind in 0..KINDS as u16 {
+        // Trimmed ones as well.
+        for kind in 0..2 * KINDS as u16 {
             for low in 0..1 << (KIND_SHIFT - WIDE.trailing_zeros()) {
                 let digest = Flags(kind << KIND_SHIFT | low << WIDE.trailing_zeros()).digest();
                 assert!(seen.insert(digest) && digest << 11 >> 19 == 0);
@@ -255,6 +302,21 @@ mod tests {
         }
         let tagged = Flags::new(FrameKind::Part, Ecn::Experienced).tagged().bypassable(true);
         assert_eq!(tagged.digest(), 0b1111_1111);
+    }
+
+    #[test]
+    fn a_trimmed_frame_keeps_its_label() {
+        for kind in ALL {
+            let whole = Flags::new(kind, Ecn::Experienced).tagged().at(Priority(5));
+            for (at_last_hop, trim) in [(false, Trim::Trimmed), (true, Trim::AtLastHop)] {
+                let cut = whole.trimmed(at_last_hop);
+                assert_eq!((cut.kind(), cut.ecn(), cut.priority()), (kind, Ecn::Experienced, Priority(5)));
+                assert!(cut.is_tagged() && cut.is_trimmed() && !cut.is_plain() && !whole.is_trimmed());
+                assert_eq!((cut.trim(), whole.trim()), (trim, Trim::Whole));
+                assert_eq!(cut.narrow().is_of_endpoint(), whole.narrow().is_of_endpoint());
+                assert_eq!(cut.at(Priority(2)).trim(), trim);
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod route;
 mod tag;
 mod telemetry;
 
-pub use flags::{Ecn, Flags, FrameKind};
+pub use flags::{Ecn, Flags, FrameKind, Trim};
 pub use header::{Header, MaybeTime, RdmaHeader, TcpHeader};
 pub use occupancy::Occupancy;
 pub use ports::Ports;

@@ -2,7 +2,8 @@
 //!
 //! Most frames follow a path that was found before the run: the route is the index of their next egress port in
 //! the table of hops. A reply may follow the same path back. Where a port is chosen for every frame, the route is
-//! the destination, and each switch on the way looks it up. A frame for several receivers follows one of the paths to them, and
+//! the destination, and each switch on the way looks it up; beside the destination it has the entropy value that
+//! the sender gave the frame, which switches hash with the flow. A frame for several receivers follows one of the paths to them, and
 //! switches copy it where the others leave that.
 
 use crate::NodeId;
@@ -27,10 +28,17 @@ pub enum Heading {
 const DESTINATION: u32 = 1 << 31;
 const BACKWARD: u32 = 1 << 30;
 const TREE: u32 = DESTINATION | BACKWARD;
+/// Of a destination: the bits of the node; the entropy lies above.
+const NODE_BITS: u32 = 20;
+const NODE: u32 = Route::NODES - 1;
 
 impl Route {
-    /// Hops that the table of hops may have, and nodes that a destination may be.
+    /// Hops that the table of hops may have.
     pub const LIMIT: u32 = BACKWARD;
+    /// Nodes that a destination may be.
+    pub const NODES: u32 = 1 << NODE_BITS;
+    /// Entropy values that a frame may have.
+    pub const ENTROPIES: u16 = (Route::LIMIT >> NODE_BITS) as u16;
 
     /// Along a path from this hop on; `hop` is below [`Route::LIMIT`].
     #[inline]
@@ -44,11 +52,26 @@ impl Route {
         debug_assert!(hop < Route::LIMIT);
         Route(BACKWARD | hop)
     }
-    /// To a node, by the switches' choice.
+    /// To a node below [`Route::NODES`], by the switches' choice.
     #[inline]
     pub const fn to(node: NodeId) -> Route {
-        debug_assert!(node.0 < Route::LIMIT);
+        debug_assert!(node.0 < Route::NODES);
         Route(DESTINATION | node.0)
+    }
+    /// The route of a frame with this entropy value, below [`Route::ENTROPIES`]. One that follows a listed path stays as it is.
+    #[inline]
+    #[must_use]
+    pub const fn with_entropy(self, entropy: u16) -> Route {
+        debug_assert!(entropy < Route::ENTROPIES);
+        if self.0 & TREE != DESTINATION {
+            return self;
+        }
+        Route(DESTINATION | (entropy as u32) << NODE_BITS | self.0 & NODE)
+    }
+    /// The entropy value of a frame; 0 along a listed path.
+    #[inline]
+    pub const fn entropy(self) -> u16 {
+        if self.0 & TREE != DESTINATION { 0 } else { ((self.0 & !TREE) >> NODE_BITS) as u16 }
     }
     /// Along the paths to several receivers, beginning with this hop of the first; `hop` is below [`Route::LIMIT`].
     #[inline]
@@ -67,7 +90,7 @@ impl Route {
         if self.is_tree() {
             Heading::Tree(self.0 & !TREE)
         } else if self.0 & DESTINATION != 0 {
-            Heading::Destination(NodeId(self.0 & !DESTINATION))
+            Heading::Destination(NodeId(self.0 & NODE))
         } else if self.0 & BACKWARD != 0 {
             Heading::Backward(self.0 & !BACKWARD)
         } else {
@@ -91,14 +114,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn entropy_lies_beside_the_destination_alone() {
+        for node in [0, 1, Route::NODES - 1].map(NodeId) {
+            for entropy in [0, 1, 255, Route::ENTROPIES - 1] {
+                let route = Route::to(node).with_entropy(entropy);
+                assert_eq!((route.heading(), route.entropy()), (Heading::Destination(node), entropy));
+                assert_eq!((route.with_entropy(3).entropy(), route.is_tree()), (3, false));
+                assert_eq!(route.next_hop(), None);
+            }
+        }
+        for other in [Route::forward(7), Route::backward(Route::LIMIT - 1), Route::tree(Route::LIMIT - 1)] {
+            assert_eq!((other.with_entropy(9), other.entropy()), (other, 0));
+        }
+    }
+
+    #[test]
     fn a_route_says_what_it_was_made_from() {
-        for n in [0, 1, 77, Route::LIMIT - 1] {
+        for n in [0, 1, 77, Route::NODES - 1, Route::LIMIT - 1] {
             assert_eq!(Route::forward(n).heading(), Heading::Forward(n));
             assert_eq!(Route::forward(n).next_hop(), Some(n));
             assert_eq!(Route::backward(n).heading(), Heading::Backward(n));
-            assert_eq!(Route::to(NodeId(n)).heading(), Heading::Destination(NodeId(n)));
+            let node = NodeId(n % Route::NODES);
+            assert_eq!(Route::to(node).heading(), Heading::Destination(node));
             assert_eq!(Route::tree(n).heading(), Heading::Tree(n));
-            let others = [Route::backward(n), Route::to(NodeId(n)), Route::tree(n)];
+            let others = [Route::backward(n), Route::to(node), Route::tree(n)];
             assert_eq!(others.map(Route::next_hop), [None; 3]);
             assert_eq!(others.map(Route::is_tree), [false, false, true]);
         }

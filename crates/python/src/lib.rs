@@ -11,6 +11,7 @@ mod interruptible;
 mod mechanisms;
 mod memory;
 mod parquet;
+mod programs;
 mod run;
 mod tables;
 mod thresholds;
@@ -78,6 +79,8 @@ mod _core {
     use super::exchange::DcbxAgent;
     #[pymodule_export]
     use super::frames::Capture;
+    #[pymodule_export]
+    use super::programs::PyProgram;
     #[pymodule_export]
     use super::run::RunResult;
     #[pymodule_export]

@@ -37,6 +37,7 @@ mod sampling;
 mod shared_memory;
 mod step;
 mod tail_drop;
+mod trimming;
 
 #[cfg(test)]
 mod pools_examples;
@@ -70,6 +71,7 @@ pub use red::{Action, ColorKeys, IdleExponent, Mode, Spacing};
 pub use shared_memory::{Holding, Limit, Part, Pool, Refused, Rules, SharedMemory};
 pub use step::Moment;
 pub use tail_drop::{BufferSpec, Refusal};
+pub use trimming::{DiscardAction, TrimmingDscp, TrimmingKeys, TrimmingPreset, TrimmingSpec, Victim};
 
 use frame::Tag;
 use keys::Remark;

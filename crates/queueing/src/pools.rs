@@ -24,6 +24,7 @@
 
 use crate::dynamic_threshold::Alpha;
 use crate::shared_memory::{Limit, Pool, Rules, SharedMemory};
+use crate::trimming::DiscardAction;
 use frame::PRIORITIES;
 use keys::{Remark, nearest};
 use schemars::JsonSchema;
@@ -118,6 +119,13 @@ pub struct ProfileKeys {
     /// It lets go this far below its XOFF, if that is above `xon`. A size in bytes. Default: "0 B"; never, if `xon` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
+    /// What becomes of frames that find no room in a queue with this egress profile: "drop", or "trim", by `trimming` of the switch. Default: "drop".
+    #[serde(default, skip_serializing_if = "is_drop")]
+    pub discard_action: DiscardAction,
+}
+
+fn is_drop(action: &DiscardAction) -> bool {
+    *action == DiscardAction::Drop
 }
 
 fn nothing() -> Bytes {
@@ -167,6 +175,8 @@ pub struct ProfileSpec {
     pub name: String,
     /// What holds for each group or queue with it.
     pub rules: Rules,
+    /// Whether frames that find no room are trimmed.
+    pub trims: bool,
 }
 
 /// Which ports have a profile, and for what.
@@ -228,7 +238,8 @@ impl MemoryKeys {
             };
             wrong.extend(keys.check(&pools[at]).map(within));
             let rules = keys.rules(at as u8, self.pools[&keys.pool].mode, pools[at].size);
-            profiles.push(ProfileSpec { name: name.clone(), rules });
+            let trims = keys.discard_action == DiscardAction::Trim;
+            profiles.push(ProfileSpec { name: name.clone(), rules, trims });
         }
         let mut attachments = Vec::new();
         for (index, keys) in self.attach.iter().enumerate() {
@@ -298,6 +309,12 @@ impl PoolKeys {
 
 impl ProfileKeys {
     fn check(&self, pool: &PoolSpec) -> Option<Remark> {
+        if pool.side == Side::Ingress && self.discard_action == DiscardAction::Trim {
+            let message = format!("discard_action = \"trim\" of an ingress profile (pool \"{}\")", pool.name);
+            let help =
+                "frames are trimmed where they leave: expected it in an egress profile, attached to queues";
+            return Some(Remark::about("discard_action", message, help));
+        }
         if self.alpha.is_some() && self.threshold.is_some() {
             let help = "expected one of them: a multiple of what is free, or bytes";
             return Some(Remark::about("threshold", "both alpha and threshold", help));
@@ -402,6 +419,11 @@ impl PoolsSpec {
             }
         }
         found
+    }
+    /// Traffic classes of a port whose frames are trimmed, bit by bit.
+    pub fn trimmed(&self, port: &PortProfiles) -> u8 {
+        let trims = |class: &usize| port.egress[*class].is_some_and(|profile| self.profiles[profile].trims);
+        (0..PRIORITIES).filter(trims).fold(0, |set, class| set | 1 << class)
     }
     /// What groups of these ports are promised of each pool as headroom.
     pub fn promised(&self, ports: &[PortProfiles]) -> Vec<u64> {

@@ -12,6 +12,7 @@ fn pool(side: Side, size: u64, headroom: Option<u64>) -> PoolKeys {
 /// A profile with α = 2^n, in bytes: reserved, headroom, XON and its offset.
 fn profile(n: i32, reserved: u64, headroom: u64, xon: Option<u64>, offset: Option<u64>) -> ProfileKeys {
     ProfileKeys {
+        discard_action: Default::default(),
         pool: "in".into(),
         reserved: Bytes::new(reserved),
         alpha: Alpha::new(2f64.powi(n)),

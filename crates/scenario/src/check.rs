@@ -116,6 +116,9 @@ impl<'a> Context<'a> {
         left.is_some()
     }
     /// From now on these places are those that the text has for them.
+    fn aliases(&self) -> &[Alias] {
+        &self.aliases
+    }
     fn alias(&mut self, alias: Alias) {
         self.aliases.push(alias);
     }

@@ -35,6 +35,19 @@ impl Place {
         Place(steps)
     }
 
+    /// What else is written where this place is: the names of all tables that one pattern stands for, this one among them.
+    pub fn written_for<'a>(&self, aliases: &'a [Alias]) -> impl Iterator<Item = &'a str> {
+        let with_same = |alias: &'a Alias| {
+            let own = self.0.get(alias.table.0.len()).filter(|_| self.0.starts_with(&alias.table.0))?;
+            let pattern = alias.steps.iter().find(|(made, _)| made == own).map(|(_, pattern)| pattern)?;
+            Some(alias.steps.iter().filter(move |(_, other)| other == pattern).map(|(made, _)| made))
+        };
+        aliases.iter().filter_map(with_same).flatten().filter_map(|step| match step {
+            Step::Key(name) => Some(name.as_str()),
+            Step::Index(_) => None,
+        })
+    }
+
     /// The value of `key` at the root.
     pub fn of(key: &str) -> Place {
         Place::default().key(key)

@@ -4,7 +4,7 @@ use crate::endpoint::{Protocol, Received};
 use crate::exchange::Label;
 use crate::testbed::{DELAY, Facts as _, START, draws, exchanges, transfer, window};
 use crate::{RequestResponseSpec, Requester, Responder, WindowReceiver, WindowSender, WindowSpec};
-use frame::FrameKind;
+use frame::{FrameKind, Trim};
 use units::Time;
 
 fn data(word: u32, marked: bool) -> Received {
@@ -15,6 +15,8 @@ fn data(word: u32, marked: bool) -> Received {
         bytes: 64,
         congestion_experienced: marked,
         created: Time::ZERO,
+        trim: Trim::Whole,
+        entropy: 0,
     }
 }
 fn label(slot: u8, turn: u8, segment: u16) -> u32 {

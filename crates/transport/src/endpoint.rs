@@ -1,7 +1,7 @@
 //! What passes between an endpoint and the host that runs it.
 
 use crate::limited::LimitedTimes;
-use frame::{FrameKind, Header, Stamps};
+use frame::{FrameKind, Header, Stamps, Trim};
 use units::{BitRate, Time};
 
 /// A frame of the connection that has arrived, DA to FCS.
@@ -19,6 +19,11 @@ pub struct Received {
     pub congestion_experienced: bool,
     /// When the peer's NIC took it.
     pub created: Time,
+    /// The payload that it has lost on its way. Only an endpoint that [accepts trimmed frames](Protocol::accepts_trimmed) receives
+    /// one without its payload.
+    pub trim: Trim,
+    /// The entropy value that the peer gave it; 0 where switches have no choice of a path for each frame.
+    pub entropy: u16,
 }
 
 /// A frame to be sent to the peer.
@@ -34,6 +39,9 @@ pub struct Segment {
     pub bytes: u16,
     /// Whether switches may mark it instead of dropping it (the codepoint ECT(0) of RFC 3168).
     pub ecn_capable: bool,
+    /// What switches hash with the flow where they choose a path for each frame: 0 to [`frame::Route::ENTROPIES`] - 1. Frames of a flow
+    /// with the same value take the same path.
+    pub entropy: u16,
 }
 
 /// Frames of data that have come to an endpoint and that its application has not got: discarded, or kept behind a gap.
@@ -307,6 +315,12 @@ pub trait Protocol {
     /// endpoint has to send. `port`: when the next such frame of the whole NIC may leave, if it counts them together.
     fn notify(&mut self, _now: Time, _received: &Received, _port: &mut Time) -> Option<Segment> {
         None
+    }
+
+    /// Returns true if the endpoint makes use of a data frame whose payload was trimmed on its way, as a report of a loss. Frames that
+    /// are of no use to it the host discards.
+    fn accepts_trimmed(&self) -> bool {
+        false
     }
 
     /// The stamps that a frame takes along whose header says that it has some, and which its queue pair has just made; `None`: the

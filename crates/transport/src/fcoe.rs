@@ -391,7 +391,14 @@ impl Protocol for Fcoe {
             }
             (label, bytes)
         };
-        Some(Segment { kind: FrameKind::Data, word: label.word(), header: None, bytes, ecn_capable: false })
+        Some(Segment {
+            kind: FrameKind::Data,
+            word: label.word(),
+            header: None,
+            bytes,
+            ecn_capable: false,
+            entropy: 0,
+        })
     }
 
     fn poll_record(&mut self) -> Option<Record> {
@@ -770,6 +777,8 @@ mod tests {
                         bytes: 100,
                         congestion_experienced: false,
                         created: now,
+                        trim: frame::Trim::Whole,
+                        entropy: 0,
                     }),
                     2 => end.handle_timeout(now),
                     _ => {

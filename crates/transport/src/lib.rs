@@ -90,6 +90,8 @@ mod rdma_reordering_examples;
 #[cfg(test)]
 mod rdma_time_examples;
 #[cfg(test)]
+mod rdma_trimming_examples;
+#[cfg(test)]
 mod rdma_verbs_examples;
 #[cfg(test)]
 mod tcp_calls;
@@ -264,6 +266,9 @@ macro_rules! endpoints {
             }
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
+            }
+            fn accepts_trimmed(&self) -> bool {
+                match self { $(Endpoint::$name(it) => it.accepts_trimmed(),)* }
             }
             fn stamps(&self, pair: u32) -> Option<&Stamps> {
                 match self { $(Endpoint::$name(it) => it.stamps(pair),)* }

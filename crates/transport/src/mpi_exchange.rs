@@ -409,6 +409,7 @@ mod tests {
             let mut draw = draws(!seed).0;
             pipe.run(Time::NEVER, |_, _| Outcome {
                 lost: draw(100) < loss.into(),
+                trimmed: false,
                 marked: draw(100) < 20,
                 twice: draw(100) < 10,
                 extra: Time::from_ns(draw(3_000)),

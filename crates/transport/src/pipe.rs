@@ -1,7 +1,7 @@
 //! Two endpoints and a wire in each direction, for tests: rate, delay, and whatever happens to a frame.
 
 use crate::{ConnectionSpec, HostEvent, PathFacts, Protocol, Received, Record, Segment};
-use frame::{FrameKind, Header, Stamp, Stamps};
+use frame::{FrameKind, Header, Stamp, Stamps, Trim};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
@@ -12,6 +12,8 @@ use units::{BitRate, Time};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub lost: bool,
+    /// Its payload is cut, if it is data.
+    pub trimmed: bool,
     pub marked: bool,
     /// It arrives a second time, a microsecond later.
     pub twice: bool,
@@ -191,14 +193,18 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         self.sent_bytes[end] += u64::from(segment.bytes);
         self.busy_until[end] = gone;
         self.push(gone, end, Event::Free);
-        if !outcome.lost {
+        let cut = outcome.trimmed && segment.kind == FrameKind::Data;
+        let trim = if cut { Trim::Trimmed } else { Trim::Whole };
+        if !outcome.lost && (!cut || self.end(1 - end).accepts_trimmed()) {
             let received = Received {
                 kind: segment.kind,
                 word: segment.word,
                 header: segment.header,
-                bytes: segment.bytes,
+                bytes: if trim == Trim::Whole { segment.bytes } else { segment.bytes.min(128) },
                 congestion_experienced: outcome.marked && segment.ecn_capable,
                 created: self.now,
+                trim,
+                entropy: segment.entropy,
             };
             self.in_transit.push((received, stamps));
             let arrives = Event::Arrives(self.in_transit.len() - 1);

@@ -302,6 +302,7 @@ proptest! {
         let mut draw = draws(seed).0;
         pipe.run(Time::from_ms(1_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
+            trimmed: false,
             marked: false,
             twice: false,
             extra: Time::from_ns(draw(jitter + 1)),
@@ -354,6 +355,7 @@ proptest! {
         let mut draw = draws(seed).0;
         pipe.run(Time::from_ms(10_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
+            trimmed: false,
             marked: false,
             twice: false,
             extra: Time::from_ns(draw(jitter + 1)),

@@ -213,6 +213,7 @@ proptest! {
         let mut draw = draws(seed).0;
         pipe.run(NEVER, |_, _| Outcome {
             lost: draw(100) < loss.into(),
+            trimmed: draw(100) < loss.into(),
             marked: draw(100) < 20,
             twice: draw(100) < 10,
             extra: Time::from_ns(draw(3_000)),

@@ -7,7 +7,7 @@ use crate::{
     CnpScope, DcqcnPreset, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaReceiver, RdmaRecovery,
     RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind, ReorderingKeys, Segment,
 };
-use frame::{FrameKind, Ports};
+use frame::{FrameKind, Ports, Trim};
 use proptest::prelude::*;
 use std::sync::Arc;
 use units::{Bytes, Or, Time};
@@ -61,6 +61,8 @@ pub(crate) fn number(segment: &Segment) -> u32 {
         bytes: segment.bytes,
         congestion_experienced: false,
         created: Time::ZERO,
+        trim: Trim::Whole,
+        entropy: segment.entropy,
     };
     RdmaWord::of(header_of(&received).word).number
 }
@@ -365,6 +367,7 @@ proptest! {
         let mut draw = draws(seed).0;
         pipe.run(NEVER, |_, _| Outcome {
             lost: draw(100) < loss,
+            trimmed: false,
             marked: draw(100) < marks,
             twice: draw(100) < 10,
             extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),
@@ -457,6 +460,8 @@ proptest! {
                 bytes,
                 congestion_experienced: salt[1] > 99,
                 created: now,
+                trim: Trim::Whole,
+                entropy: 0,
             };
             match step {
                 0 | 1 => sender.handle_frame(now, &frame),

@@ -9,6 +9,9 @@
 //! `receive_time` each. If not, it answers the first packet with a NAK that says so (RNR), and throws it and what follows away until the
 //! sender tries again. It reads messages itself where they are READs: see `read`.
 //!
+//! A packet whose payload a switch has trimmed is reported as lost at once, with a NAK: with selective repeat and reordering one that
+//! names it, with go-back-N as soon as it is the expected one. It is reported again only if its retransmission is trimmed as well.
+//!
 //! What switches have written into a data packet goes back with its acknowledgement, or with that of a later packet.
 //!
 //! The notification point answers marked packets, also those that it throws away, with congestion notification packets (CNP): no more
@@ -22,6 +25,7 @@
 
 mod out_of_order;
 mod received;
+mod trimmed;
 
 use self::out_of_order::Disorder;
 pub use self::received::PairReceived;
@@ -33,7 +37,7 @@ use crate::rdma::{
 };
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
-use frame::{FrameKind, RdmaHeader, Stamps, Telemetry};
+use frame::{FrameKind, RdmaHeader, Stamps, Telemetry, Trim};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -89,6 +93,8 @@ struct ReceivePair {
     /// The packet of the last NAK and the one after it, and when there may be another.
     named: Option<u64>,
     nak_at: Time,
+    /// The first packet that came trimmed and whose turn to be expected is still to come, with go-back-N.
+    trimmed: Option<u64>,
     next_cnp: Time,
     /// When the last packet that is answered was sent.
     sent: Time,
@@ -109,6 +115,7 @@ struct ReceivePair {
     delivered: Vec<Time>,
     messages: u64,
     came_marked: u64,
+    trims: u64,
     cnps: u64,
     naks: u64,
 }
@@ -237,7 +244,7 @@ impl RdmaReceiver {
             if answers && (asks || closed || unanswered >= every || selective) {
                 self.reply(number, None);
             }
-            return;
+            return self.refuse_trimmed(number, now);
         }
         let ahead = packet.checked_sub(pair.expected);
         let Some(ahead) = ahead else {
@@ -319,7 +326,11 @@ impl Protocol for RdmaReceiver {
             self.discarded += 1;
             return;
         }
-        self.take(header.pair, &header, received, now);
+        if received.trim == Trim::Whole {
+            self.take(header.pair, &header, received, now);
+        } else {
+            self.take_trimmed(header.pair, &header, received, now);
+        }
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -361,7 +372,7 @@ impl Protocol for RdmaReceiver {
         if arrived.is_none() {
             pair.in_line = false;
         }
-        let lost = arrived.map_or(0, |_| pair.take_named());
+        let lost = arrived.map_or(0, |arrived| pair.take_named(arrived));
         let word = Word { number: named as u32, flags: [nak, arrived.is_some(), refuses], pair: number };
         let telemetry = pair.telemetry;
         let (word, header) = labelled(RdmaHeader {
@@ -373,7 +384,11 @@ impl Protocol for RdmaReceiver {
             telemetry,
             ..RdmaHeader::default()
         });
-        Some(Segment { kind, word, header, bytes: self.spec.ack_bytes(), ecn_capable: false })
+        Some(Segment { kind, word, header, bytes: self.spec.ack_bytes(), ecn_capable: false, entropy: 0 })
+    }
+
+    fn accepts_trimmed(&self) -> bool {
+        true
     }
 
     fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
@@ -398,7 +413,7 @@ impl Protocol for RdmaReceiver {
         let (word, header) =
             labelled(RdmaHeader { word: word.bits(), pair: number, ..RdmaHeader::default() });
         let bytes = self.spec.cnp_bytes();
-        Some(Segment { kind: FrameKind::Cnp, word, header, bytes, ecn_capable: false })
+        Some(Segment { kind: FrameKind::Cnp, word, header, bytes, ecn_capable: false, entropy: 0 })
     }
 
     fn stamps(&self, pair: u32) -> Option<&Stamps> {

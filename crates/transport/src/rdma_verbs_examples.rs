@@ -7,7 +7,7 @@ use crate::rdma_examples::{
 };
 use crate::testbed::DELAY;
 use crate::{Protocol, RdmaKeys, RdmaVerb, RdmaWord, Received, Segment};
-use frame::FrameKind;
+use frame::{FrameKind, Trim};
 use units::{Bytes, Or, Time};
 
 fn read() -> RdmaKeys {
@@ -28,6 +28,8 @@ fn flags(segment: &Segment) -> [bool; 3] {
         bytes: segment.bytes,
         congestion_experienced: false,
         created: Time::ZERO,
+        trim: Trim::Whole,
+        entropy: segment.entropy,
     };
     RdmaWord::of(header_of(&received).word).flags
 }

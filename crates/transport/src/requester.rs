@@ -206,7 +206,14 @@ impl Protocol for Requester {
             self.schedule();
         }
         let (word, bytes) = (label.word(), self.request.frame_bytes(sent));
-        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment {
+            kind: FrameKind::Data,
+            word,
+            header: None,
+            bytes,
+            ecn_capable: self.ecn_capable,
+            entropy: 0,
+        })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

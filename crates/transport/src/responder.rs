@@ -161,7 +161,14 @@ impl Protocol for Responder {
             self.sending.pop_front();
         }
         let (word, bytes) = (label.word(), self.response.frame_bytes(sent));
-        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment {
+            kind: FrameKind::Data,
+            word,
+            header: None,
+            bytes,
+            ecn_capable: self.ecn_capable,
+            entropy: 0,
+        })
     }
 
     fn facts(&self, _now: Time) -> TransportFacts {

@@ -3,7 +3,7 @@
 use crate::endpoint::{Protocol, Received, Segment};
 use crate::testbed::{draws, tcp};
 use crate::{EcnMode, LossRecoveryKind, TcpReceiver, TcpSender, TcpSpec};
-use frame::{FrameKind, Header, TcpHeader};
+use frame::{FrameKind, Header, TcpHeader, Trim};
 use std::sync::Arc;
 use units::Time;
 
@@ -19,6 +19,8 @@ fn data(nth: u32, marked: bool) -> Received {
         bytes: 1_058,
         congestion_experienced: marked,
         created: us(u64::from(nth)),
+        trim: Trim::Whole,
+        entropy: 0,
     }
 }
 /// An acknowledgement, in segments.

@@ -9,7 +9,7 @@ use crate::{
     LossRecoveryKind, Protocol, Received, RecordKind, Segment, TcpReceiver, TcpSender, TcpSpec, TimerSpec,
     TransferSpec,
 };
-use frame::{FrameKind, Header, TcpHeader};
+use frame::{FrameKind, Header, TcpHeader, Trim};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -140,6 +140,7 @@ proptest! {
         let mut draw = draws(!seed).0;
         pipe.run(Time::NEVER, |_, _| Outcome {
             lost: draw(100) < loss.into(),
+            trimmed: false,
             marked: draw(100) < marks.into(),
             twice: draw(100) < twice.into(),
             extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),
@@ -179,6 +180,7 @@ proptest! {
             until += Time::from_us(cut);
             pipe.run(until, |_, _| Outcome {
                 lost: draw(100) < loss.into(),
+                trimmed: false,
                 twice: draw(100) < twice.into(),
                 extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),
                 ..Outcome::default()
@@ -247,5 +249,7 @@ pub fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> R
         bytes,
         congestion_experienced: salt[7] & 1 == 0,
         created: now,
+        trim: Trim::Whole,
+        entropy: 0,
     }
 }

@@ -218,6 +218,7 @@ impl TcpReceiver {
             header: says_more.then_some(Header::Tcp(header)),
             bytes: self.spec.ack_frame_bytes(count),
             ecn_capable: false,
+            entropy: 0,
         }
     }
 
@@ -296,7 +297,7 @@ impl Protocol for TcpReceiver {
         }
         let (kind, word) = due.kind_and_word();
         let bytes = self.spec.ack_frame_bytes(0);
-        (Some(Segment { kind, word, header: None, bytes, ecn_capable: false }), requests)
+        (Some(Segment { kind, word, header: None, bytes, ecn_capable: false, entropy: 0 }), requests)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -278,6 +278,7 @@ impl TcpSender {
             header: Some(Header::Tcp(header)),
             bytes: self.spec.ack_frame_bytes(0),
             ecn_capable: false,
+            entropy: 0,
         }
     }
 
@@ -349,7 +350,7 @@ impl TcpSender {
         if cwr || self.spec.data_in(bytes) != data {
             return self.wide(from, data, cwr, ecn_capable);
         }
-        Segment { kind: FrameKind::Data, word: from as u32, header: None, bytes, ecn_capable }
+        Segment { kind: FrameKind::Data, word: from as u32, header: None, bytes, ecn_capable, entropy: 0 }
     }
 
     /// As `segment`, of one that says more than its number.
@@ -359,7 +360,7 @@ impl TcpSender {
         let payload = (self.spec.data_in(bytes) != data).then_some(data);
         let header = TcpHeader { number: from as u32, payload, cwr, ..TcpHeader::default() };
         let header = Some(Header::Tcp(header));
-        Segment { kind: FrameKind::Data, word: from as u32, header, bytes, ecn_capable }
+        Segment { kind: FrameKind::Data, word: from as u32, header, bytes, ecn_capable, entropy: 0 }
     }
 }
 

@@ -163,6 +163,7 @@ proptest! {
         let mut draw = draws(seed).0;
         pipe.run(Time::NEVER, |_, _| Outcome {
             lost: draw(100) < loss.into(),
+            trimmed: false,
             marked: false,
             twice: draw(100) < 10,
             extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),

@@ -98,6 +98,10 @@ pub trait DuplexEnd {
         let _ = (now, received, port);
         None
     }
+    /// See [`Protocol::accepts_trimmed`](crate::Protocol::accepts_trimmed).
+    fn accepts_trimmed(&self) -> bool {
+        false
+    }
     /// See [`Protocol::on_event`](crate::Protocol::on_event).
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
         let _ = (now, event);
@@ -239,6 +243,9 @@ macro_rules! transports {
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Duplex::$name(it) => it.notify(now, received, port),)* }
             }
+            fn accepts_trimmed(&self) -> bool {
+                match self { $(Duplex::$name(it) => it.accepts_trimmed(),)* }
+            }
             fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
                 match self { $(Duplex::$name(it) => it.queue_pairs(),)* }
             }
@@ -331,6 +338,9 @@ macro_rules! calls_of_duplex {
         }
         fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
             self.duplex.notify(now, received, port)
+        }
+        fn accepts_trimmed(&self) -> bool {
+            self.duplex.accepts_trimmed()
         }
         fn stamps(&self, pair: u32) -> Option<&Stamps> {
             self.duplex.queue_pairs()?.1.stamps(pair)

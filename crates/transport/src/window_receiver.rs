@@ -109,7 +109,7 @@ impl Protocol for WindowReceiver {
         let kind = if self.ece { FrameKind::MarkedAck } else { FrameKind::Ack };
         (self.ack_due, self.ece, self.unanswered) = (false, false, 0);
         let word = self.expected as u32;
-        Some(Segment { kind, word, header: None, bytes: self.ack_bytes, ecn_capable: false })
+        Some(Segment { kind, word, header: None, bytes: self.ack_bytes, ecn_capable: false, entropy: 0 })
     }
 
     fn facts(&self, _now: Time) -> TransportFacts {

@@ -64,6 +64,11 @@ COMMANDS = (
     ("decode", "decode:decode", "List the frames of a capture."),
     ("export", "export:export", "Print the settings of a scenario as commands for a real port."),
     ("tables", "tables:tables", "List the tables of a result, or write them as CSV or for Prometheus."),
+    ("trace check", "trace:check", "Show what traces and workloads of training clusters contain."),
+    ("trace convert", "trace:convert", "Write a trace or workload as a GOAL schedule."),
+    ("trace train", "trace:train", "Write the program of a training step from a dozen numbers."),
+    ("trace infer", "trace:infer", "Write the program of an inference job from a dozen numbers."),
+    ("calibrate", "calibrate:calibrate", "Fit latency and bandwidth to nccl-tests or perftest."),
     ("dcbx run", "dcbx:run", "Run a DCBX agent at an interface."),
     ("dcbx show", "dcbx:show", "Show what a DCBX agent has negotiated, and why."),
     ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),
@@ -71,11 +76,12 @@ COMMANDS = (
     ("validate", "validate:validate", "Compare the simulator with theory."),
     ("reproduce", "reproduce:reproduce", "Reproduce published experiments, or a study of your own."),
     ("compare", "compare:compare", "Compare two results."),
+    ("counters", "counters:counters", "Show the counters of a device beside those of a run."),
     ("completion", "completion:completion", "Print a completion script for a shell."),
 )
 """Name, home and one line of help; the homes are imported when a command is called."""
 
-READ_RESULTS = ("capture", "compare", "fair", "steady", "tables", "view", "why")
+READ_RESULTS = ("capture", "compare", "counters", "fair", "steady", "tables", "view", "why")
 """Commands that read the directories that are named."""
 
 RENAMED = {
@@ -90,7 +96,10 @@ RENAMED = {
 }
 """Options of Penstock 0.1 that have other names now, by command."""
 
-GROUPS = {"dcbx": "Run DCBX at an interface, with real peers."}
+GROUPS = {
+    "dcbx": "Run DCBX at an interface, with real peers.",
+    "trace": "Read traces and workloads of training clusters, or generate them.",
+}
 """The first words of names that have two."""
 
 

@@ -30,12 +30,18 @@ class Open:
         Unit of the starts of a connection matrix, whose programs differ. Default: "us".
     interface
         The port to read, where a file describes several that differ. Default: one that most others are like.
+    cell
+        Size of a cell of the switch's memory, where a file counts cells, such as "208 B".
+    buffer
+        Size of the memory that the ports of a switch share, where a file has shares of it, such as "64 MiB".
     """
 
     rate: str | None = None
     length: str | None = None
     time_unit: Literal["us", "ps"] | None = None
     interface: str | None = None
+    cell: str | None = None
+    buffer: str | None = None
 
 
 def import_(

@@ -270,6 +270,7 @@ def _show(result: Result) -> None:
     _show_connections(out, result)
     _show_transfers(out, result)
     _show_ports(out, result)
+    _show_outages(out, result)
     _show_totals(out, result)
 
 
@@ -308,6 +309,23 @@ def _show_ports(out: Screen, result: Result) -> None:
     _say_rest(out, found.num_rows, PORTS_SHOWN, "ports")
 
 
+def _show_outages(out: Screen, result: Result) -> None:
+    from penstock.analysis.outages import are_of_all, outages
+
+    found = outages(result)
+    if not found:
+        return
+    whose = "all flows" if are_of_all(result) else "flows with a series"
+    columns = ("fault", "at", "from", "for", "before", "during", "after")
+    shown = Table(f"Faults, and what {whose} received before, during and after", *columns, numeric=2)
+    for one in found[:ROWS_SHOWN]:
+        times = (duration(one.begin_ns), duration(one.end_ns - one.begin_ns))
+        rates = (rate(one.before_bps), rate(one.during_bps), rate(one.after_bps))
+        shown.add_row(one.what, one.where, *times, *rates)
+    out.print(shown)
+    _say_rest(out, len(found), ROWS_SHOWN, "faults")
+
+
 def _show_totals(out: Screen, result: Result) -> None:
     from penstock import arrow
     from penstock.analysis import failures
@@ -320,6 +338,8 @@ def _show_totals(out: Screen, result: Result) -> None:
     if lost:
         causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
         out.print("frames lost: " + ", ".join(causes))
+    if trims := sum(row.get("trims", 0) for row in result.rows("queues")):
+        out.print(f"frames trimmed: {count(trims)}")
     if failed := failures.of_run(result):
         out.print(failed)
     run = result.run

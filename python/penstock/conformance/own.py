@@ -219,7 +219,7 @@ def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
 def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
     if "scenario" not in trial.settings:
         return None
-    settings = {**trial.settings, "limited": case.id.startswith("QN-")}
+    settings = {**trial.settings, "limited": case.id.startswith(("QN-", "TR-"))}
     hosts_device = str(settings["station"]).startswith("h")
     if hosts_device == station.is_host:
         steps = (*trial.steps, *_together(trial, station), *_reached(case))

@@ -135,9 +135,9 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
     InputError
         If there is no case of a number.
     """
-    from . import dcbx, notification, pauses, shares
+    from . import dcbx, notification, pauses, shares, trimming
 
-    families = (pauses.CASES, shares.CASES, notification.CASES, dcbx.CASES)
+    families = (pauses.CASES, shares.CASES, notification.CASES, trimming.CASES, dcbx.CASES)
     known = {case.id: case for family in families for case in family}
     for name in names:
         if name not in known:

@@ -57,6 +57,40 @@ def read(document: Document) -> Piece:
     return matrix.piece()
 
 
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix as it stands in its file.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of hosts.
+    connections : list of Connection
+        In the order of the file.
+    triggers : dict
+        By number.
+    """
+
+    nodes: int
+    connections: list[Connection]
+    triggers: dict[int, Trigger]
+
+
+def parse(document: Document) -> Matrix:
+    """Reads a matrix without making transfers of it.
+
+    Raises
+    ------
+    InputError
+        If the text is something else, its numbers of lines do not hold, or it names a trigger that it does
+        not have; the message has the line.
+    """
+    matrix = _Matrix(document)
+    for line, text in document.lines():
+        matrix.take(line, text.split())
+    return matrix.parsed()
+
+
 @dataclass
 class _Matrix:
     """What has been read of a matrix."""
@@ -126,8 +160,8 @@ class _Matrix:
             self.document.whole(line, "the count", rest[1], least=1)
         self.triggers[number] = Trigger(line, words[3], int(rest[1]) if rest else 1)
 
-    def piece(self) -> Piece:
-        """All connections.
+    def parsed(self) -> Matrix:
+        """All connections, checked against the header.
 
         Raises
         ------
@@ -139,6 +173,23 @@ class _Matrix:
         if not found:
             raise InputError(f"{self.document.file}: has no connections")
         self._check_identifiers()
+        for one in found:
+            for word in ("trigger", *DONE):
+                if word in one.said and int(one.said[word]) not in self.triggers:
+                    raise self.document.error(
+                        one.line, f"{word} {one.said[word]}: the file has no such trigger"
+                    )
+        return Matrix(self.counts.get("Nodes", (0, 0))[0], found, self.triggers)
+
+    def piece(self) -> Piece:
+        """All connections.
+
+        Raises
+        ------
+        InputError
+            If numbers do not hold.
+        """
+        found = self.parsed().connections
         waits, remarks = after(self.document, found, self.triggers)
         used = {one.said["trigger"] for one in found if "trigger" in one.said}
         transfers = [self._transfer(one, waits.get(one.line, ()), used) for one in found]

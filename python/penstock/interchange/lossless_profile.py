@@ -39,6 +39,8 @@ class Profile:
         Static threshold.
     name : str
         Its name.
+    trims : bool
+        Whether frames that find no room in a queue with it are trimmed.
     """
 
     size: int
@@ -48,6 +50,7 @@ class Profile:
     exponent: int | None = None
     static: int | None = None
     name: str = "profile"
+    trims: bool = False
 
     @property
     def has_headroom_in_size(self) -> bool:
@@ -88,6 +91,8 @@ class Profile:
             keys["alpha"] = 2.0**self.exponent
         elif self.static is not None:
             keys["threshold"] = size(self.static)
+        if self.trims:
+            keys["discard_action"] = "trim"
         if self.xoff:
             keys |= {"headroom": size(self.xoff), "xon": size(self.xon)}
             if self.xon_offset is not None:

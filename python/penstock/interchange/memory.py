@@ -86,7 +86,7 @@ def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
             if total
             else f"{size(UNLIMITED_BYTES)}, as good as no limit"
         )
-        told.append(f"assumed: BUFFER_POOL|{name} has no size, the switch computes it: {said}")
+        told.append(f"assumed: pool {name} has no size, the switch computes it: {said}")
     return told + [f"assumed: {line}" for line in _computed_groups(keys, memory, assumed)]
 
 

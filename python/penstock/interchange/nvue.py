@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .nvue_pools import TrafficPools
 from .nvue_ranges import count, listed, members
 from .piece import Document, Note, Piece, brief, link_classes
 from .shares import percentages
@@ -33,7 +34,7 @@ ROCE = "of qos roce"
 """The profile that stands for the defaults of RoCE."""
 KINDS = ("mapping", "pfc", "congestion-control", "egress-scheduler", "egress-queue-mapping")
 LEFT_OUT = {
-    "traffic-pool": "sizes of pools depend on the chip; set [switch.buffer]",
+    "traffic-pool": "pools are shares of the memory, which depends on the chip: --buffer names its size",
     "advance-buffer-config": "sizes of pools depend on the chip; set [switch.buffer]",
     "egress-shaper": "queues have no highest rate",
     "remark": "no switch rewrites a mark; maps.remap does",
@@ -86,15 +87,15 @@ def read(document: Document) -> Piece:
     InputError
         If it is something else, ports differ, or it says what a scenario cannot; the message names the line.
     """
-    commands = _Commands(document)
+    commands = Commands(document)
     for line, text in document.lines():
         commands.take(line, text)
     return commands.piece()
 
 
 @dataclass
-class _Commands:
-    """What has been read."""
+class Commands:
+    """The settings that have been read."""
 
     document: Document
     profiles: dict[str, dict[str, Entries]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
@@ -109,6 +110,7 @@ class _Commands:
     mtus: dict[str, Said] = field(default_factory=dict)
     """MTUs by port."""
     told: list[str] = field(default_factory=list)
+    pools: TrafficPools = field(default_factory=TrafficPools)
     named: int = 0
     """Ports in all commands together."""
 
@@ -119,10 +121,14 @@ class _Commands:
         if not text.startswith(_SET):
             if not text.startswith("nv "):
                 raise self.document.error(line, f"{brief(text)} is no command of NVUE; expected nv set ...")
-            return self._leave(line, " ".join(text.split()[:2]), "no setting")
+            return self.leave(line, " ".join(text.split()[:2]), "no setting")
         words = text.split()[2:]
         if not words:
             raise self.document.error(line, "nv set without a setting; expected such as nv set qos roce")
+        return self.setting(line, words)
+
+    def setting(self, line: int, words: Sequence[str]) -> None:
+        """The words of a setting, such as ``qos roce mode lossless``."""
         if words[0] == "interface":
             self._bound(line, "".join(words[1:2]))
             self.ports.update(members("".join(words[1:2])))
@@ -137,8 +143,7 @@ class _Commands:
             self._qos(line, words[1:])
         else:
             what = " ".join([words[0], *words[2:3]] if words[0] == "interface" else words[:1])
-            self._leave(line, what, "no setting of queues")
-        return None
+            self.leave(line, what, "no setting of queues")
 
     def _bound(self, line: int, ports: str) -> None:
         """Refuses ranges that stand for more ports than a switch has, before they are listed."""
@@ -149,7 +154,8 @@ class _Commands:
                 line, f"{brief(ports)} are {named} ports; expected at most {MOST_PORTS}"
             )
 
-    def _leave(self, line: int, what: str, meaning: str) -> None:
+    def leave(self, line: int, what: str, meaning: str) -> None:
+        """Reports a setting as not read, with what that means."""
         _, known = self.unread.setdefault(meaning, (line, []))
         if what not in known:
             known.append(what)
@@ -157,7 +163,7 @@ class _Commands:
     def _port(self, line: int, ports: str, words: Sequence[str]) -> None:
         kind = words[0]
         if kind not in KINDS or len(words) != 3 or words[1] != "profile":
-            return self._leave(line, f"interface qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
+            return self.leave(line, f"interface qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
         for port in members(ports):
             if self.document.interface not in (None, port):
                 continue
@@ -177,8 +183,11 @@ class _Commands:
                 raise self.document.error(line, f"qos roce {brief(' '.join(rest))}: expected {expected}")
             self._once(self.roce, keys[0].replace("state", "enable") if rest else "", Said(keys[1], line))
             self.notes.append(Note(line, brief(f"qos roce {' '.join(rest)}".strip())))
+        elif kind == "traffic-pool" and self.document.buffer is not None:
+            self.pools.take(line, rest)
+            self.notes.append(Note(line, brief(f"qos {' '.join(words)}")))
         elif kind not in KINDS:
-            self._leave(line, f"qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
+            self.leave(line, f"qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
         elif rest:
             self._profile(line, kind, rest)
 
@@ -224,7 +233,7 @@ class _Commands:
         for name in self.profiles[kind]:
             if name not in named and name != GLOBAL:
                 line = next((said.line for said in self.profiles[kind][name].values()), 1)
-                self._leave(line, f"{kind} {brief(name)}", "no port that is read has this profile")
+                self.leave(line, f"{kind} {brief(name)}", "no port that is read has this profile")
         return self.profiles[kind].get(next(iter(named), GLOBAL), {})
 
     def _is_on(self, said: Said, what: str) -> bool:
@@ -277,6 +286,7 @@ class _Commands:
         keys, links = self._pfc(mode)
         if not self.notes:
             raise self.document.error(1, f"no command sets {', '.join(KINDS)} or roce of qos")
+        assumed = self.pools.fit(self.document, keys, switch, self.told)
         file = self.document.file
         remarks = [
             f"{file}:{line}: not read: {brief(', '.join(what))}: {meaning}"
@@ -289,7 +299,8 @@ class _Commands:
                 f"{file}:{line}: qos roce: as NVIDIA documents its defaults; releases differ, "
                 "nv show qos roce has those of a switch"
             )
-        return Piece({"switch": switch, **keys}, remarks=remarks, notes=self.notes, links=link_classes(links))
+        found = {"switch": switch, **keys}
+        return Piece(found, remarks=remarks, notes=self.notes, links=link_classes(links), assumed=assumed)
 
     def _mtu(self) -> int | None:
         """The MTU of most ports."""
@@ -328,7 +339,7 @@ class _Commands:
             elif key == "trust":
                 trust = said
             else:
-                self._leave(said.line, f"mapping {key}", "the class of a frame without DSCP is its priority")
+                self.leave(said.line, f"mapping {key}", "the class of a frame without DSCP is its priority")
         if trust.value not in ("l2", "l3", "both", "port"):
             raise self.document.error(
                 trust.line, f"trust is {brief(trust.value)}; expected l2, l3, both or port"
@@ -338,7 +349,7 @@ class _Commands:
                 trust.line, "trust is port: a scenario has no class by port; expected l2, l3 or both"
             )
         if trust.value == "l2":
-            self._leave(trust.line, "mapping trust l2", "a frame with a DSCP has the class of that")
+            self.leave(trust.line, "mapping trust l2", "a frame with a DSCP has the class of that")
         if classes == [code // EIGHT for code in range(CODE_POINTS)]:
             return {}
         return {str(code): one for code, one in enumerate(classes)}
@@ -358,21 +369,19 @@ class _Commands:
             share = self._whole(percent, "bw-percent", 0, 100)
             shares[queue] = share if kind.value == "dwrr" and share else None
         if not shares:
-            self._leave(1, "qos egress-scheduler", "none is set: the scheduler of --like, or strict priority")
+            self.leave(1, "qos egress-scheduler", "none is set: the scheduler of --like, or strict priority")
             return None
         used = {*range(EIGHT)} if isinstance(queues, str) else set(queues)
         weights = {one: shares.get(one) for one in sorted(used)}
         if without := [str(queue) for queue in sorted(used - set(shares))]:
             what = f"qos egress-scheduler of queues {', '.join(without)}: not set"
-            self._leave(1, what, "a queue without a share goes first")
+            self.leave(1, what, "a queue without a share goes first")
         total = sum(weight or 0 for weight in weights.values())
         if total > 100:
             line = max(said.line for own in found.values() for said in own.values())
             raise self.document.error(line, f"the shares of queues sum to {total}; expected at most 100")
         if 0 < total < 100:
-            self._leave(
-                1, f"qos egress-scheduler: shares sum to {total}", "weights, as per cent of their sum"
-            )
+            self.leave(1, f"qos egress-scheduler: shares sum to {total}", "weights, as per cent of their sum")
         classes: list[dict[str, Any]] = []
         ets = {one: weight for one, weight in weights.items() if weight is not None}
         percents = percentages(ets) if total else {}
@@ -404,7 +413,7 @@ class _Commands:
             if not marks and not drops:
                 if left := [key for key in roce if key in own]:
                     what = f"congestion-control of queue {queue}: {', '.join(left)}"
-                    self._leave(line, what, "the queue neither marks nor drops early")
+                    self.leave(line, what, "the queue neither marks nor drops early")
                 continue
             if own is not roce and (missing := [key for key in ("ecn", *roce) if key not in own]):
                 taken = ", ".join(f"{key} {_ASSUMED[key]}" for key in missing)
@@ -462,7 +471,7 @@ class _Commands:
                         f"{key} is {said.value}: PFC of a scenario has both directions; expected enable",
                     )
             else:
-                self._leave(said.line, f"pfc {key}", "headroom is computed from the link")
+                self.leave(said.line, f"pfc {key}", "headroom is computed from the link")
         links = {} if length is None else {"length": f"{self._whole(length, 'cable-length', 1, 100_000)} m"}
         if not priorities:
             return {"flow_control": "off"}, links

@@ -57,6 +57,9 @@ class Document:
         Of times that it has without a unit: "us" or "ps".
     interface : str, optional
         The port to read, where it describes several.
+    cell, buffer : str, optional
+        Sizes of a cell of a switch's memory and of the memory that ports share, where it has counts of cells
+        or shares of the memory.
     """
 
     file: str
@@ -65,6 +68,8 @@ class Document:
     length: str | None = None
     time_unit: str | None = None
     interface: str | None = None
+    cell: str | None = None
+    buffer: str | None = None
     ledger: Ledger = field(default_factory=Ledger, compare=False, repr=False)
     """The record of what was read; a reader gets a new one."""
 
@@ -175,6 +180,20 @@ class Document:
             smallest = next(iter(UNITS[dimension]))
             raise self.error(line, f"{what} is {text}, which is no whole number of {smallest}")
         return plainest(found.amount, found.dimension)
+
+    def given_bytes(self, option: str) -> int | None:
+        """The size that the command line has for a cell or the buffer; ``None`` without one.
+
+        Raises
+        ------
+        InputError
+            If it is no size.
+        """
+        text: str | None = getattr(self, option)
+        found = Quantity.read(text) if text else None
+        if text and (found is None or found.dimension != "size" or found.amount <= 0):
+            raise InputError(f'--{option} is {brief(text)}; expected a size, such as "208 B"')
+        return None if found is None else int(found.amount)
 
     def name(self, line: Place, text: str) -> str:
         """A name that a host or switch can have.

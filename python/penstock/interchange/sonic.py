@@ -1,9 +1,9 @@
 """Ports of a scenario's switches as CONFIG_DB of SONiC.
 
 Source: the schema of SONiC's CONFIG_DB (tables BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG, PORT_QOS_MAP,
-SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT) and its YANG models for the ranges. With a dynamic threshold
-the size of a pool is the part that is shared, and that of a profile its reserve; with a static one the
-profile's is XON and headroom, as NVIDIA has it.
+SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT, SWITCH_TRIMMING) and its YANG models for the ranges. With a
+dynamic threshold the size of a pool is the part that is shared, and that of a profile its reserve; with a
+static one the profile's is XON and headroom, as NVIDIA has it.
 
 Not written, and told: colors by DSCP, and a change of DSCP for some neighbours only.
 """
@@ -17,6 +17,7 @@ from typing import Any
 
 from penstock.errors import InputError
 
+from . import sonic_trimming
 from .lossless_profile import EXPONENTS
 from .memory import lossless_groups, shared_bytes
 from .port_settings import PortSettings
@@ -76,8 +77,10 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
     told: list[str] = []
     tables = _maps(effective, port, told) | _schedulers(port) | _of_link(effective, port)
     _wred(effective, port, tables, told)
-    if port.settings.lossless:
+    memory = "memory" in effective["switch"].get("buffer", {})
+    if port.settings.lossless or (memory and "trimming" in effective["switch"]):
         tables |= _buffers(effective, port, told) | _watchdog(effective, port)
+    tables |= sonic_trimming.written(effective, told)
     return tables, told
 
 
@@ -336,6 +339,8 @@ def _buffer_profile(key: str, profile: Mapping[str, Any], pool: Mapping[str, Any
         fields["static_th"] = str(whole_bytes("size", pool["size"]))
     else:
         fields["dynamic_th"] = "0"
+    if profile.get("discard_action") == "trim":
+        fields["packet_discard_action"] = "trim"
     if headroom:
         xon = profile.get("xon", profile["reserved"])
         fields |= {"xoff": str(headroom), "xon": str(whole_bytes(f"{key}.xon", xon))}

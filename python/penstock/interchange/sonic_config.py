@@ -11,23 +11,21 @@ headroom of the pool come on top.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from . import sonic_trimming
 from .json_text import whole
 from .pg_profile import rows_of
-from .piece import Document, LinkClass, Piece, size
-from .shares import percentages
-from .sonic_links import NAMED, Chosen, choose, count_others_as_read, star
+from .piece import Document, LinkClass, Piece
+from .port_keys import PortKeys
+from .sonic_links import Chosen, choose, count_others_as_read, star
 from .sonic_memory import Headrooms, Memory
-from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, View, Wred, ports, view
+from .sonic_port import PRIORITIES, View, ports, view
 from .sonic_tables import Tables, nested
 
 KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "BUFFER_QUEUE", "QUEUE")
-FRAME_BYTES = 22
-"""What the MTU of a port does not count of a frame: addresses, type, VLAN tag and FCS (portsorch)."""
 MOST_PORTS = 1_024
 """Ports of a switch."""
 
@@ -73,7 +71,7 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
     settings = _Settings(tables, [(one.link, views[one.port]) for one in chosen.classes], headrooms)
     keys = settings.keys()
     links = [one.link for one in chosen.classes]
-    alone = star(tables, views)
+    alone = star(views, *_name_and_ports_down(tables, views))
     count_others_as_read(tables, views, chosen)
     remarks = [f"{first.file}: {line}" for line in (*chosen.told, *tables.told)]
     made = [Piece(notes=tables.notes(part)) for part in tables.parts]
@@ -81,6 +79,16 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
         made[0], keys=keys, remarks=remarks, links=links, alone=alone, assumed=settings.memory.assumed
     )
     return [*made, *(Piece(notes=notes, remarks=lines) for notes, lines in headrooms.reports())]
+
+
+def _name_and_ports_down(tables: Tables, views: Mapping[str, View]) -> tuple[str, list[str]]:
+    """The name of the switch, and its ports whose `admin_status` is down."""
+    own = tables.entry("DEVICE_METADATA", "localhost")
+    entries = {name: tables.entry("PORT", name) for name in views}
+    down = [
+        name for name, one in entries.items() if one and one.choice("admin_status", "up", "down") == "down"
+    ]
+    return (own.text("hostname") if own else None) or "switch", down
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,6 @@ class _Settings:
         self.lossless = port.lossless.use()
         if self.lossless is None:
             self.lossless = self._with_headroom()
-        self.queue_of = port.queue_of.use()
         for _, one in classes:
             one.speed.use(), one.cable.use()
         self.memory = Memory(tables, classes, self.lossless or (), headrooms)
@@ -151,154 +158,38 @@ class _Settings:
 
     def keys(self) -> dict[str, Any]:
         """All keys."""
-        queues = [*self.queue_of]
-        every = [*range(max(queues) + 1)]
-        switch: dict[str, Any] = {"queues": "per_priority" if queues == [*PRIORITIES] else queues}
-        if scheduler := self._scheduler(every, set(queues)):
-            switch["scheduler"] = scheduler
-        if managers := self._managers(set(queues)):
-            switch["queue_managers"] = managers
-        if maps := self._maps():
-            switch["maps"] = maps
-        if (mtu := self.port.mtu.use()) is not None:
-            switch["mtu"] = f"{mtu + FRAME_BYTES} B"
-        if buffer := self.memory.keys(set(queues)):
-            switch["buffer"] = buffer
-        keys: dict[str, Any] = {"switch": switch}
-        if self.lossless:
-            keys["flow_control"] = {"pfc": {"priorities": [*self.lossless], "accounting": "ingress"}}
-            if watchdog := self.port.watchdog.use():
-                detection, restoration, action = watchdog
-                keys["watchdog"] = {
-                    "detection_time": f"{detection} ms",
-                    "restoration_time": f"{restoration} ms",
-                    "action": ACTIONS[action],
-                }
-        elif self.port.watchdog.value:
-            self.tables.tell("PFC_WD", "the port has no priority with PFC: no watchdog")
+        written = PortKeys(self.tables, self.port, self.lossless)
+        buffer = self.memory.keys(written.queues)
+        keys = written.keys(buffer)
+        if (trimming := self._trimming(buffer)) is not None:
+            keys["switch"]["trimming"] = trimming
         return keys
 
-    def _maps(self) -> dict[str, Any]:
-        """What DSCPs and pauses stand for, where that is not what it is without maps."""
-        maps: dict[str, Any] = {}
+    def _trimming(self, buffer: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Packet trimming, and a word if no queue does it, or queues would and the switch does not."""
         port = self.port
-        if (classes := port.class_of_dscp.use()) is not None:
-            maps["dscp_to_tc"] = _shortest(dict(classes))
-        for key, found, usual in (
-            ("pfc_to_queue", port.stops.use(), self.queue_of),
-            ("pfc_to_group", port.pause_group.use(), port.group_of.use()),
-        ):
-            if found != usual:
-                maps[key] = [*found]
-        if remap := self._remap():
-            maps["remap"] = [{"to": ["*"], "dscp": remap}]
-        return maps
-
-    def _remap(self) -> dict[str, int]:
-        """The new code point of each that changes on the way out."""
-        port, where = self.port, "TC_TO_DSCP_MAP"
-        classes = port.class_of_dscp.value
-        if port.new_dscp.value and classes is None:
-            self.tables.tell(where, "the port has no map of DSCP: no frame has one that could change")
-            return {}
-        class_of = dict.fromkeys(CODE_POINTS, 0) | dict(classes or ())
-        new = dict(port.new_dscp.use())
-        changed = {dscp: new.get(one, dscp) for dscp, one in class_of.items()}
-        changed = {dscp: to for dscp, to in changed.items() if to != dscp}
-        elsewhere = [
-            dscp
-            for dscp, to in changed.items()
-            if self.queue_of[class_of[dscp]] != self.queue_of[class_of[to]]
+        class_of = dict(port.class_of_dscp.value or ())
+        trims = [
+            name
+            for name, profile in buffer.get("memory", {}).get("profiles", {}).items()
+            if profile.get("discard_action") == "trim"
         ]
-        if elsewhere:
-            named = ", ".join(map(str, elsewhere[:NAMED])) + (", ..." if len(elsewhere) > NAMED else "")
+
+        def queue_of_dscp(dscp: int) -> int:
+            return port.queue_of.value[class_of.get(dscp, 0) if class_of else dscp // 8]
+
+        def new_dscp() -> dict[int, int]:
+            return dict(port.new_dscp.use())
+
+        found = sonic_trimming.read(self.tables, new_dscp, queue_of_dscp)
+        if found is None and trims:
             self.tables.tell(
-                where,
-                f"frames of DSCP {named} wait in the queue of their old code point, in a scenario in that of "
-                "the new one: they keep their DSCP",
+                "BUFFER_PROFILE",
+                f"{', '.join(trims)} trims, and there is no SWITCH_TRIMMING: frames are dropped",
             )
-        return {str(dscp): to for dscp, to in changed.items() if dscp not in elsewhere}
-
-    def _scheduler(self, queues: list[int], used: set[int]) -> dict[str, Any] | str | None:
-        """How queues share the port; ``None`` if nothing is said."""
-        own = self.port.schedulers
-        named = {
-            number: found for number in queues if number in own and (found := own[number].use()) is not None
-        }
-        if not named:
-            self.tables.tell("QUEUE", "queues have no scheduler: that of --like, or strict priority")
-            return None
-        without = [number for number in queues if number not in named and number in used]
-        if without:
+        elif found is not None and not trims:
             self.tables.tell(
-                "QUEUE", f"queues {', '.join(map(str, without))} have no scheduler: taken as strict priority"
+                sonic_trimming.TABLE,
+                "no profile of a queue has packet_discard_action trim: no frame is trimmed",
             )
-        weights = {number: one.weight for number, one in named.items() if one.weight is not None}
-        if not weights:
-            return "strict_priority"
-        shares = percentages(weights)
-        exact = all(
-            shares[number] * sum(weights.values()) == 100 * weight for number, weight in weights.items()
-        )
-        if not exact and len(weights) == len(queues):
-            return {"drr": {"weights": [weights[number] for number in queues]}}
-        if not exact:
-            asked = ", ".join(map(str, weights.values()))
-            said = ", ".join(map(str, shares.values()))
-            self.tables.tell(
-                "SCHEDULER", f"weights {asked} beside strict priority: as whole per cent, {said}"
-            )
-        how: dict[int, dict[str, Any]] = {number: {"percent": shares[number]} for number in weights}
-        return {"ets": {"classes": [{"queues": [one], **how.get(one, {"strict": True})} for one in queues]}}
-
-    def _managers(self, queues: set[int]) -> list[dict[str, Any]]:
-        """Marks and early drops by queue; queues that are alike are one entry."""
-        alike: dict[Wred, list[int]] = {}
-        for number, wred in sorted(self.port.wred.items()):
-            if number in queues and (found := wred.use()) is not None:
-                alike.setdefault(found, []).append(number)
-        return [{"classes": numbers, **self._manager(wred)} for wred, numbers in alike.items()]
-
-    def _manager(self, wred: Wred) -> dict[str, Any]:
-        if not wred.rises:
-            where = "WRED_PROFILE"
-            if wred.drops:
-                self.tables.tell(where, f"marks above {wred.most} B; frames without ECN pass there")
-            self.tables.tell(
-                where, f"the probability of {wred.percent} % at {wred.most} B counts for nothing"
-            )
-            return {"step": {"threshold": size(wred.most)}}
-        green = _line(wred)
-        keys: dict[str, Any] = {
-            "weight": 1.0,
-            **green,
-            "gentle": False,
-            "spacing": "geometric",
-            **{color: _other(_line(one), green) for color, one in wred.others},
-        }
-        if wred.marks or any(one.marks for _, one in wred.others):
-            keys["mark_above_max"] = True
-        return {"red": keys}
-
-
-def _line(wred: Wred) -> dict[str, Any]:
-    """What frames of a color meet between two thresholds."""
-    return {
-        "min": size(wred.least),
-        "max": size(wred.most),
-        "max_probability": wred.percent / 100,
-        "action": ("mark" if wred.drops else "mark_only") if wred.marks else "drop",
-    }
-
-
-def _other(keys: Mapping[str, Any], green: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in keys.items() if value != green[key]}
-
-
-def _shortest(named: Mapping[int, int]) -> dict[str, int]:
-    """A map of code points. Of one that names all, the most frequent value is that of the others."""
-    if len(named) < len(CODE_POINTS):
-        return {str(dscp): one for dscp, one in named.items()}
-    counts = Counter(named.values())
-    other = max(sorted(counts), key=lambda one: counts[one])
-    return {str(dscp): one for dscp, one in named.items() if one != other} | {"other": other}
+        return found

@@ -7,14 +7,14 @@ profiles of a class to links of that rate and length.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from .piece import Document, LinkClass, explicit
+from .reading import Deferred
 from .sonic_port import View
-from .sonic_tables import Tables
 
 NAMED = 4
 """Ports that a message names."""
@@ -158,7 +158,14 @@ def link_of(view: View, names: tuple[str, ...]) -> LinkClass:
     return LinkClass(rate, length, names)
 
 
-def count_others_as_read(tables: Tables, views: Mapping[str, View], chosen: Chosen) -> None:
+class Record(Protocol):
+    """A configuration that records what of it was read."""
+
+    def was_used(self, one: Deferred[Any]) -> bool:
+        """Returns true if what a value is made of counts as read."""
+
+
+def count_others_as_read(tables: Record, views: Mapping[str, View], chosen: Chosen) -> None:
     """Counts fields of other ports as read where they set the same as those of the port that is read."""
     for name, one in views.items():
         for setting in fields(View):
@@ -182,18 +189,16 @@ PHYS_MBPS = (10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000)
 """Rates of which a PHY is known, in Mb/s (`penstock explain phy`)."""
 
 
-def star(tables: Tables, views: Mapping[str, View]) -> dict[str, Any]:
+def star(views: Mapping[str, View], switch: str, down: Collection[str]) -> dict[str, Any]:
     """The keys of a fabric with one switch and a host at each of its ports, which has the name of the port.
 
     Links have the slowest PHY of their rate, so that headroom is that of real ports. Ports without a speed,
-    and those that are down (`admin_status`), are left out. Empty if no port is left.
+    and those that are down, are left out. Empty if no port is left.
     """
-    own = tables.entry("DEVICE_METADATA", "localhost")
-    switch = (own.text("hostname") if own else None) or "switch"
     links: list[dict[str, Any]] = []
     for name, one in views.items():
         speed = one.speed.value
-        if speed is None or not 1 <= speed <= MOST_MBPS or _is_down(tables, name):
+        if speed is None or not 1 <= speed <= MOST_MBPS or name in down:
             continue
         link = link_of(one, (name,))
         length = {"length": link.length} if link.length else {}
@@ -203,8 +208,3 @@ def star(tables: Tables, views: Mapping[str, View]) -> dict[str, Any]:
     if not links or switch in views:
         return {}
     return explicit([link["between"][0] for link in links], [switch], links)
-
-
-def _is_down(tables: Tables, port: str) -> bool:
-    entry = tables.entry("PORT", port)
-    return entry is not None and entry.choice("admin_status", "up", "down") == "down"

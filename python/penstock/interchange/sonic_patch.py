@@ -90,8 +90,9 @@ class _Editor:
             setting = {"PORT": "mtu", "PFC_WD": "watchdog"}[table]
             change = _change(old.get(table, {}).get(port, {}), new.get(table, {}).get(port, {}))
             self._set_fields(table, self._alike(port, setting), change)
-        if change := _change(*(one.get("PFC_WD", {}).get("GLOBAL", {}) for one in (old, new))):
-            self._set_fields("PFC_WD", ["GLOBAL"], change)
+        for table in ("PFC_WD", "SWITCH_TRIMMING"):
+            if change := _change(*(one.get(table, {}).get("GLOBAL", {}) for one in (old, new))):
+                self._set_fields(table, ["GLOBAL"], change)
         for field, table, setting in (
             ("scheduler", "SCHEDULER", "schedulers"),
             ("wred_profile", "WRED_PROFILE", "wred"),

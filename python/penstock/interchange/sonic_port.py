@@ -52,6 +52,8 @@ class Wred:
         Whether frames without ECN are dropped.
     marks : bool
         Whether those with ECN are marked.
+    weight : int
+        Of the average of the queue: the newest length counts 2^-weight; 0: the length itself.
     others : tuple
         Colors beside green for which something is other, with their WRED; of green frames only.
     """
@@ -62,6 +64,7 @@ class Wred:
     drops: bool
     marks: bool
     others: tuple[tuple[str, Wred], ...] = ()
+    weight: int = 0
 
     @property
     def rises(self) -> bool:
@@ -393,7 +396,11 @@ def _profile(tables: Tables, group: Entry | None, *, side: str = "ingress") -> t
         )
     size, xon, xoff = (entry.whole(key, 0, LARGEST) or 0 for key in ("size", "xon", "xoff"))
     offset = entry.whole("xon_offset", 0, LARGEST)
-    return Profile(size, xon, xoff, offset, exponent, static, entry.key), found
+    trims = entry.choice("packet_discard_action", "drop", "trim") == "trim"
+    if trims and side == "ingress":
+        message = "packet_discard_action is trim, and a priority group has the profile"
+        raise entry.error("packet_discard_action", f"{message}; expected it in a profile of BUFFER_QUEUE")
+    return Profile(size, xon, xoff, offset, exponent, static, entry.key, trims), found
 
 
 def _pool(tables: Tables, pool: Entry, side: str, by: Entry | None = None) -> Pool:

@@ -40,7 +40,7 @@ IGNORED: dict[tuple[str, str | None], str] = {
     ("QUEUE", None): "of a port or queue that is not read",
     ("BUFFER_POOL", "percentage"): "the size is that of the pool",
     ("BUFFER_POOL", None): "no priority group or queue that is read uses it",
-    ("BUFFER_PROFILE", "packet_discard_action"): "what is refused is dropped, not trimmed",
+    ("SWITCH_TRIMMING", None): "trimming has size, dscp_value, tc_value and queue_index",
     ("BUFFER_PROFILE", None): "no priority group or queue that is read uses it",
     ("BUFFER_PG", None): "of a port or group that is not read",
     ("BUFFER_QUEUE", None): "of a port or queue that is not read",

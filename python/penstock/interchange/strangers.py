@@ -60,18 +60,21 @@ TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
     (_Beginning.is_template, "a template of Jinja: expected what it renders"),
     (
         lambda one: one.first[:1] == ["num_ranks"] and one.first[1:2] != [],
-        "a schedule of GOAL, which is not imported",
+        "a schedule of GOAL: penstock trace check reads it",
     ),
     (lambda one: one.has_line("[simulation]"), "a scenario of Penstock: run it, or name it by --like"),
-    (lambda one: one.text.startswith(("<algo ", "<algo>")), "an algorithm of MSCCL, which is not imported"),
-    (_Beginning.is_workload, "a workload of SimAI or ASTRA-sim, which is not imported"),
+    (
+        lambda one: one.text.startswith(("<algo ", "<algo>")),
+        "an algorithm of MSCCL: penstock trace check reads it",
+    ),
+    (_Beginning.is_workload, "a workload of SimAI or ASTRA-sim: penstock trace check reads it"),
     (
         lambda one: any("comm_type,comm_group" in "".join(line) for line in one.lines),
-        "a workload of AICB, which is not imported",
+        "a workload of AICB: penstock trace check reads it",
     ),
     (
         lambda one: one.has_line("#", "size", "count", "type"),
-        "what nccl-tests print, which is not imported",
+        "what nccl-tests print: penstock calibrate reads it",
     ),
     (
         lambda one: one.has_json_key("scheduling-policy", "all-reduce-implementation"),
@@ -82,10 +85,18 @@ TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
         "a logical topology of ASTRA-sim, which is not imported",
     ),
     (lambda one: one.has_json_key("memory-type"), "a memory of ASTRA-sim, which is not imported"),
-    (lambda one: one.has_json_key("workload_graph"), "a trace of Chakra, which is not imported"),
+    (lambda one: one.has_json_key("workload_graph"), "a trace of Chakra: penstock trace check reads it"),
     (
         lambda one: "".join(one.first).startswith('syntax="proto'),
         "a description of protocol buffers",
+    ),
+    (
+        lambda one: "time_gpu_avg:" in one.text,
+        "a list of computation times of AICB, which is not imported",
+    ),
+    (
+        lambda one: one.has_line("TP:") or one.text.startswith("Size,1 Node"),
+        "a table of measured bandwidths of SimAI, which is not imported",
     ),
     (
         lambda one: any(one.has_line(key) for key in ("CC_MODE", "ENABLE_QCN", "PACKET_PAYLOAD_SIZE")),

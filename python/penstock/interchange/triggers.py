@@ -52,9 +52,6 @@ def after(
     """
     fired: dict[int, list[tuple[Connection, str]]] = {number: [] for number in triggers}
     for one in connections:
-        for word in ("trigger", *DONE):
-            if word in one.said and int(one.said[word]) not in triggers:
-                raise document.error(one.line, f"{word} {one.said[word]}: the file has no such trigger")
         for word in DONE:
             if word in one.said:
                 fired[int(one.said[word])].append((one, word))

@@ -109,6 +109,16 @@ class TopologyTable(TypedDict, total=False):
     """
     n_tree: NTreeKeys
     """The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
+    rails: RailsKeys
+    """Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf."""
+    dragonfly: DragonflyKeys
+    """The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`."""
+    slim_fly: SlimFlyKeys
+    """The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more
+    than two links apart.
+    """
+    torus: TorusKeys
+    """The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed."""
     explicit: ExplicitKeys
     """Named hosts and switches, and each link."""
 
@@ -320,6 +330,156 @@ class NTreeKeys(TypedDict, total=False):
     """Links of a switch downwards."""
     n: Required[int]
     """Number of levels of switches."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class RailsKeys(TypedDict, total=False):
+    """A rail-optimized fabric: hosts `h{server}.{rail}`, one a NIC."""
+
+    segments: Required[int]
+    """Number of segments, which have leaves of their own."""
+    servers_per_segment: Required[int]
+    """Number of servers of a segment."""
+    rails: Required[int]
+    """Number of NICs of a server, one a rail."""
+    spines: Required[int]
+    """Number of spines of a plane."""
+    planes: int | None
+    """Number of planes, and of links of a NIC, each of this `rate`. Default: 1."""
+    uplink_rate: str | None
+    """Rate of the links between leaves and spines. Default: `rate`."""
+    uplink_length: str | None
+    """Length of the cables between leaves and spines. Default: that of the other links."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class DragonflyKeys(TypedDict, total=False):
+    """A dragonfly: groups of fully linked switches `sw{group}.{i}`, such as `sw0.1`."""
+
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch (p)."""
+    switches_per_group: Required[int]
+    """Number of switches of a group (a), each linked to all others."""
+    global_links: Required[int]
+    """Number of global links of a switch (h)."""
+    groups: int | None
+    """Number of groups. Default: the largest."""
+    local_rate: str | None
+    """Rate of the links between the switches of a group. Default: `rate`."""
+    local_length: str | None
+    """Length of the cables between the switches of a group. Default: that of the other links."""
+    global_rate: str | None
+    """Rate of the links between groups. Default: `rate`."""
+    global_length: str | None
+    """Length of the cables between groups. Default: that of the other links."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class SlimFlyKeys(TypedDict, total=False):
+    """A Slim Fly: switches `sw{group}.{i}`, such as `sw0.1`, 2q groups of q."""
+
+    q: Required[int]
+    """Number of elements of the field, from which all else follows: 2q^2 switches."""
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch."""
+    local_rate: str | None
+    """Rate of the links between the switches of a group. Default: `rate`."""
+    local_length: str | None
+    """Length of the cables between the switches of a group. Default: that of the other links."""
+    global_rate: str | None
+    """Rate of the links between groups. Default: `rate`."""
+    global_length: str | None
+    """Length of the cables between groups. Default: that of the other links."""
+    rate: Required[str]
+    """Rate of a link in each direction."""
+    line_code: LineCode | None
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
+    delay: str | None
+    """One-way delay of a cable. Default: what `length` gives."""
+    length: str | None
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class TorusKeys(TypedDict, total=False):
+    """A torus: switches `sw0.0`, `sw0.1`, ..., one coordinate a dimension."""
+
+    dimensions: Required[Sequence[int]]
+    """Number of switches in each dimension."""
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch."""
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -1223,6 +1383,10 @@ class SwitchKeys(TypedDict, total=False):
     """Queue managers, which mark, drop early or tell sources, each for some traffic classes. Default:
     none.
     """
+    trimming: TrimmingKeys | None
+    """Packet trimming: frames that find no room lose their payload, and what is left goes on in a queue
+    of its own, so that receivers know of the loss. Default: none.
+    """
     flow_control: FlowControl | None
     """Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the
     scenario.
@@ -1409,6 +1573,10 @@ class ProfileKeys(TypedDict, total=False):
     xon_offset: str | None
     """It lets go this far below its XOFF, if that is above `xon`. Default: "0 B"; never, if `xon` is
     given.
+    """
+    discard_action: DiscardAction | None
+    """What becomes of frames that find no room in a queue with this egress profile: "drop", or "trim",
+    by `trimming` of the switch. Default: "drop".
     """
 
 
@@ -1689,6 +1857,51 @@ class PathPointKeys(TypedDict, total=False):
     """The minimum time between two messages. Default: "10 us"."""
     message_priority: int | None
     """Priority of the messages. Default: 7."""
+
+
+class TrimmingKeys(TypedDict, total=False):
+    """Packet trimming of a switch."""
+
+    preset: TrimmingPreset | None
+    """Whose values the other keys have: "sonic" (a frame that finds no room is trimmed to 128 B), "uec"
+    (one above `threshold`, to 66 B: 24 B of IP payload) or "htsim" (one above `threshold`, or the
+    last of its queue, to 64 B). Default: "sonic".
+    """
+    size: str | None
+    """Length of a trimmed frame, DA to FCS. Default: by the preset."""
+    dscp: int | None
+    """DSCP of trimmed frames, which has a traffic class by `maps.dscp_to_tc`. Default: 48."""
+    dscp_to: Sequence[TrimmingDscpKeys] | None
+    """Other DSCPs of frames that are trimmed at ports to some neighbours, as with SONiC's "from-tc": a
+    list of tables of `to` and `dscp`. Default: none.
+    """
+    queues: Sequence[int] | None
+    """Queues whose frames are trimmed. Default: those whose profile has `discard_action` = "trim";
+    without `buffer.memory` all that are lossy, but that of trimmed frames.
+    """
+    threshold: str | None
+    """What a queue may hold, at most. Default: none with "sonic"."""
+    last_hop_threshold: str | None
+    """`threshold` of queues to hosts. Default: `threshold`; with "uec" 1.5 of it."""
+    header_limit: str | None
+    """What the queue of trimmed frames may hold. Default: none."""
+    victim: Victim | None
+    """Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of
+    the queue. Default: "arriving"; with "htsim" "random".
+    """
+    last_hop: bool | None
+    """Whether frames that are trimmed at ports to hosts are marked as such, as by a DSCP of their own.
+    Default: false with "sonic", else true.
+    """
+
+
+class TrimmingDscpKeys(TypedDict, total=False):
+    """The DSCP of frames that are trimmed at ports to some neighbours."""
+
+    to: Required[Sequence[str]]
+    """The neighbours: a list of names, ranges or patterns of hosts and switches."""
+    dscp: Required[int]
+    """DSCP of frames that are trimmed there."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -2995,6 +3208,8 @@ Side = Literal["ingress", "egress"]
 """Where a pool counts frames."""
 PoolMode = Literal["dynamic", "static"]
 """How the profiles of a pool are limited that do not say it."""
+DiscardAction = Literal["drop", "trim"]
+"""What is done to frames that find no room in their queue."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]
@@ -3025,6 +3240,10 @@ Load = Literal["wire", "frame"]
 """What counts of a frame that arrives."""
 Idle = Literal["hold", "raise"]
 """What an interval without arrivals does."""
+TrimmingPreset = Literal["sonic", "uec", "htsim"]
+"""Whose values keys of trimming have."""
+Victim = Literal["arriving", "random"]
+"""Which frame is trimmed where a queue is too long."""
 StormAction = Literal["report", "drop", "forward"]
 """What a watchdog does during a storm."""
 Nodes = str | Sequence[str]

@@ -56,6 +56,28 @@ class Topology(Chooser):
         """The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
         return self._choose("n_tree", keys, k.NTreeKeys)
 
+    @spelled(k.RailsKeys)
+    def rails(self, **keys: Unpack[k.RailsKeys]) -> Scenario:
+        """Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf."""
+        return self._choose("rails", keys, k.RailsKeys)
+
+    @spelled(k.DragonflyKeys)
+    def dragonfly(self, **keys: Unpack[k.DragonflyKeys]) -> Scenario:
+        """The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`."""
+        return self._choose("dragonfly", keys, k.DragonflyKeys)
+
+    @spelled(k.SlimFlyKeys)
+    def slim_fly(self, **keys: Unpack[k.SlimFlyKeys]) -> Scenario:
+        """The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more
+        than two links apart.
+        """
+        return self._choose("slim_fly", keys, k.SlimFlyKeys)
+
+    @spelled(k.TorusKeys)
+    def torus(self, **keys: Unpack[k.TorusKeys]) -> Scenario:
+        """The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed."""
+        return self._choose("torus", keys, k.TorusKeys)
+
     @spelled(k.ExplicitKeys)
     def explicit(self, **keys: Unpack[k.ExplicitKeys]) -> Scenario:
         """Named hosts and switches, and each link."""

@@ -128,7 +128,7 @@ impl Protocol for Ping {
                 (FrameKind::Data, self.number - 1)
             }
         };
-        Some(Segment { kind, word, header: None, bytes: self.bytes, ecn_capable: false })
+        Some(Segment { kind, word, header: None, bytes: self.bytes, ecn_capable: false, entropy: 0 })
     }
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()

@@ -154,14 +154,14 @@ impl DuplexEnd for StopAndWait {
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if let Some(number) = self.answers.pop_front() {
             let (kind, word, bytes) = (FrameKind::Ack, number << 1, MIN_FRAME_BYTES);
-            return Some(Segment { kind, word, header: None, bytes, ecn_capable: false });
+            return Some(Segment { kind, word, header: None, bytes, ecn_capable: false, entropy: 0 });
         }
         let &left = self.messages.front().filter(|_| self.waits.is_none())?;
         self.waits = Some(now + self.spec.timeout);
         let data = left.min(self.spec.data.into());
         let word = self.number << 1 | u32::from(data == left);
         let bytes = self.spec.frame_bytes(data as u16);
-        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: false })
+        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: false, entropy: 0 })
     }
     fn post(&mut self, _now: Time, posts: &[Post]) {
         self.messages.extend(posts.iter().map(|post| post.bytes));

@@ -201,7 +201,7 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
         audit.error(subject, of_buffer("memory", message, help).key("attach"));
     }
     for (profile, (room, port)) in short {
-        let ProfileSpec { name, rules } = &pools.profiles[profile];
+        let ProfileSpec { name, rules, .. } = &pools.profiles[profile];
         let message = format!(
             "headroom of {} B in profile \"{name}\" is less than the {room} B that the link at port {} has in flight",
             rules.headroom,

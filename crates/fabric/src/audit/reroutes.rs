@@ -4,7 +4,8 @@ use super::{Audit, Subject};
 use crate::spec::{FaultSpec, Spec, Way};
 use frame::NodeId;
 use keys::{Remark, unused};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 pub(super) fn check(audit: &mut Audit<'_>) {
     unlisted(audit);
@@ -68,13 +69,13 @@ impl<'s> Ways<'s> {
         Ways { spec, neighbours, pairs, searches: 0 }
     }
 
-    /// Links from a node to each other; `u32::MAX`: there is no way.
+    /// What paths from a node to each other cost; `u32::MAX`: there is no way.
     fn distances(&mut self, from: NodeId, down: Option<Down>) -> Vec<u32> {
         self.searches += 1;
         let mut found = vec![u32::MAX; self.neighbours.len()];
         found[from.at()] = 0;
-        let mut next = VecDeque::from([from]);
-        while let Some(node) = next.pop_front() {
+        let mut next = BinaryHeap::from([Reverse((0, from))]);
+        while let Some(Reverse((cost, node))) = next.pop() {
             let forwards = node == from || self.spec.nodes[node.at()].switch().is_some();
             for &(link, to) in self.neighbours[node.at()].iter().filter(|_| forwards) {
                 let is_down = match down {
@@ -82,9 +83,10 @@ impl<'s> Ways<'s> {
                     Some(Down::Node(down)) => to == down,
                     None => false,
                 };
-                if !is_down && found[to.at()] == u32::MAX {
-                    found[to.at()] = found[node.at()] + 1;
-                    next.push_back(to);
+                let through_here = cost + self.spec.links[link as usize].cost;
+                if !is_down && through_here < found[to.at()] {
+                    found[to.at()] = through_here;
+                    next.push(Reverse((through_here, to)));
                 }
             }
         }
@@ -97,7 +99,10 @@ impl<'s> Ways<'s> {
             Down::Node(node) => [node, node],
             Down::Link(link) => [self.spec.links[link as usize].a, self.spec.links[link as usize].b],
         };
-        let length = u32::from(ends[0] != ends[1]);
+        let length = match down {
+            Down::Node(_) => 0,
+            Down::Link(link) => self.spec.links[link as usize].cost,
+        };
         let beyond = ends.map(|end| self.distances(end, None));
         for at in 0..self.pairs.len() {
             if self.searches > MOST_SEARCHES {

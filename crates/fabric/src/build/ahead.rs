@@ -58,7 +58,11 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         // A limit of the queue alone needs to know no more than what waits in it.
         let memory = fabric.nodes[fabric.node_of[port]].memory();
         let bounded = hot.features.has(PortFeatures::BOUNDED) && !memory.bounds_queues_alone();
-        let asks = bounded || hot.features.has(WHEN_LEAVING) || manager_hears(Departures::AtOnce);
+        // A frame that is trimmed changes its queue.
+        let asks = bounded
+            || hot.features.has(PortFeatures::TRIMMING)
+            || hot.features.has(WHEN_LEAVING)
+            || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares its queues looks at all of them for every frame.
         let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);

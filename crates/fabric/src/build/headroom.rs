@@ -88,6 +88,8 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     let bounds = spec.flows.iter().map(FlowSpec::frame_bounds);
     let bounds = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
     let (least, most) = bounds.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
+    let trimmed = spec.nodes.iter().filter_map(|node| Some(node.switch()?.trimming.as_ref()?.size)).min();
+    let least = trimmed.map_or(least, |size| least.min(size));
     let mut managers = spec.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
     let controls: Vec<_> = spec
         .nodes

@@ -16,6 +16,7 @@ use crate::run::state::port::PortFeatures;
 use crate::run::state::receive::Receiving;
 use crate::run::state::sharing::Sharing;
 use crate::run::state::telemetry::PortTelemetry;
+use crate::run::state::trimming::PortTrimming;
 use crate::spec::routing::Wiring;
 use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull};
 use engine::{Timer, stream};
@@ -237,6 +238,26 @@ fn sharing(part: &Part, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
     let lossless = |&port: &u32| if control.is_some() { plan.paused(port) } else { 0 };
     let lossless = ports.iter().map(lossless).collect();
     Some(Box::new(Sharing::of_one_pool(memory, first_port, lossless, together)))
+}
+
+/// Packet trimming of a port, if its switch trims.
+pub fn trimming(plan: &Plan, port: u32) -> Option<PortTrimming> {
+    let (node, peer) = (plan.node(port), plan.node(plan.wiring.peer[port as usize].0));
+    let (switch, wiring) = (node.switch()?, plan.wiring);
+    let (spec, own) = (switch.trimming.as_ref()?, plan.classes(port));
+    let (id, local) = (wiring.node_of[port as usize], wiring.local(PortId(port)));
+    let lossless = own.classes_of(plan.paused(port)) as u8;
+    let classes = match (&switch.pools, spec.classes) {
+        (_, Some(classes)) => classes,
+        (Some(pools), None) => pools.trimmed(&pool_profiles(plan.spec, wiring, id, pools)[local as usize]),
+        (None, None) => !lossless,
+    };
+    let coin = stream(plan.spec.seed, &format!("node/{}/port/{local}/trimming", node.name));
+    let neighbour = wiring.node_of[wiring.peer[port as usize].at()];
+    let named = spec.priority_to.iter().find(|(nodes, _)| nodes.contains(&neighbour));
+    let priority = Priority(named.map_or(spec.priority, |&(_, priority)| priority));
+    let as_trimmed = (priority, own.class(priority));
+    Some(PortTrimming::new(spec, classes, as_trimmed, peer.host().is_some(), coin))
 }
 
 /// The profiles of each port of a switch with these pools.

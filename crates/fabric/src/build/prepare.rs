@@ -32,6 +32,11 @@ pub fn refusal(spec: &Spec) -> Option<BuildError> {
 pub(super) fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
     let (spec, wiring) = (plan.spec, plan.wiring);
     numbered(plan)?;
+    if spec.nodes.len() > Route::NODES as usize {
+        let message = format!("{} hosts and switches", spec.nodes.len());
+        let help = format!("expected at most {}", Route::NODES);
+        return Err(BuildError::new(Subject::Scenario, Remark::about("topology", message, help)));
+    }
     if let Some((flow, remark)) = transfer_wait::refusal(spec) {
         return Err(BuildError::new(Subject::Flow(flow), remark));
     }

@@ -88,7 +88,7 @@ pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
                 forward::originate(here, port, own, now, events);
             }
             Deferred::Behind { stage, egress, class, ingress, frame } => {
-                let at = AtEgress { frame: here.deferred.frame(frame), egress, class, ingress };
+                let at = AtEgress::new(here.deferred.frame(frame), egress, class, ingress);
                 egress::goes_on_behind(here, PortFeatures::nth(stage), at, now, events);
             }
             Deferred::Rank(rank) => ranks::run_rank(here, rank, now, events),

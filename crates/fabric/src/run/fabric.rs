@@ -78,7 +78,7 @@ impl Fabric {
         culprits::restart_culprits(self);
         self.copies.restart();
         self.probes.restart(now);
-        self.ledger.drops.clear();
+        self.ledger.restart();
         self.links.restart(now, &on_link_until)
     }
 

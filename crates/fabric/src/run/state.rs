@@ -62,5 +62,6 @@ pub(crate) mod stream_counts;
 pub(crate) mod tags;
 pub(crate) mod tallies;
 pub(crate) mod telemetry;
+pub(crate) mod trimming;
 pub(crate) mod victims;
 pub(crate) mod view;

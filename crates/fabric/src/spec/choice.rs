@@ -203,6 +203,8 @@ pub struct Chosen {
     pub node: NodeId,
     /// What is hashed of the frame's flow.
     pub flow: Tuple,
+    /// The entropy value of the frame; 0: its sender gives none.
+    pub entropy: u16,
     /// Where the frame goes.
     pub destination: NodeId,
     /// The time.
@@ -272,8 +274,8 @@ impl Chooser {
             return ports.first().copied();
         }
         Some(match self {
-            Chooser::Hash(own) => ports[own.choose(ports.len(), &frame.flow, frame.node)],
-            Chooser::WeightedHash(own) => own.1.choose(ports, own.0.of(&frame.flow, frame.node)),
+            Chooser::Hash(own) => ports[scale(own.of_frame(&frame), ports.len())],
+            Chooser::WeightedHash(own) => own.1.choose(ports, own.0.of_frame(&frame)),
             Chooser::DModK(digits) => {
                 ports[digits.place(frame.node, frame.destination, ports.len()).unwrap_or(0)]
             }
@@ -413,7 +415,13 @@ mod tests {
     }
 
     fn at(us: u64, flow: u64) -> Chosen {
-        Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now: Time::from_us(us) }
+        Chosen {
+            node: NodeId(3),
+            flow: flow.into(),
+            destination: NodeId(0),
+            now: Time::from_us(us),
+            entropy: 0,
+        }
     }
 
     fn ports(first: u32, count: u32) -> Vec<PortId> {
@@ -528,7 +536,7 @@ mod tests {
         let gap = Time::from_us(10);
         let mut chooser = chooser(flowlet(gap, 1 << 10));
         let mut pick = |now: Time| {
-            let frame = Chosen { node: NodeId(3), flow: 99.into(), destination: NodeId(0), now };
+            let frame = Chosen { node: NodeId(3), flow: 99.into(), destination: NodeId(0), now, entropy: 0 };
             chooser.pick(Candidates { ports: &eight, list: 0 }, frame, |_| 0).unwrap()
         };
         let mut now = Time::ZERO;
@@ -595,7 +603,13 @@ mod tests {
                 while node != to {
                     passed[node.at()] += 1;
                     let (flow, destination) = (frame % 16, NodeId(0));
-                    let chosen = Chosen { node, flow: flow.into(), destination, now: Time::from_us(frame) };
+                    let chosen = Chosen {
+                        node,
+                        flow: flow.into(),
+                        destination,
+                        now: Time::from_us(frame),
+                        entropy: 0,
+                    };
                     let chooser = &mut choosers[node.at()];
                     let port = chooser.pick(table.lookup(node, to), chosen, |_| 0).unwrap();
                     node = wiring.neighbour(port);
@@ -620,7 +634,8 @@ mod tests {
         let (mut now, mut latest) = (Time::ZERO, [Time::ZERO; 4]);
         frames.iter().all(|&(since, flow)| {
             now += Time::from_ns(since);
-            let frame = Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now };
+            let frame =
+                Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now, entropy: 0 };
             let port = chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| 0).unwrap();
             let arrives = now + Time::from_ns(delays[port.at()]);
             let in_order = arrives >= latest[flow as usize];

@@ -352,7 +352,8 @@ fn nearest<'r>(
     node: NodeId,
 ) -> impl Iterator<Item = PortId> + Clone + use<'r> {
     let uplinks = routes.uplinks(node);
-    let far = |uplink: &Uplink| distances.of_switch(uplink.switch).unwrap_or(u32::MAX);
+    let far =
+        |uplink: &Uplink| distances.of_switch(uplink.switch).map_or(u32::MAX, |beyond| beyond + uplink.cost);
     let least = uplinks.iter().map(far).min().unwrap_or(u32::MAX);
     let on_path = move |uplink: &&Uplink| least != u32::MAX && far(uplink) == least;
     uplinks.iter().filter(on_path).map(|uplink| uplink.port)

@@ -14,6 +14,8 @@ use crate::spec::digits::Digits;
 use crate::spec::tuple::{Hashing, NodeHashing, Tuple};
 use crate::spec::weights::place;
 use frame::{NodeId, PortId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,6 +31,8 @@ pub struct Wiring {
     pub node_of: Vec<NodeId>,
     /// For each port its link, as an index into the list of links.
     pub link_of: Vec<u32>,
+    /// By link, what a path over it costs; empty: all links cost 1.
+    costs: Vec<u32>,
 }
 
 impl Wiring {
@@ -52,6 +56,7 @@ impl Wiring {
             peer: vec![PortId(0); ports],
             node_of: vec![NodeId(0); ports],
             link_of: vec![0; ports],
+            costs: Vec::new(),
         };
         for (link, &(a, b)) in (0..).zip(links) {
             let ends = [a, b].map(|node| {
@@ -65,6 +70,19 @@ impl Wiring {
             wiring.peer[ends[1].at()] = ends[0];
         }
         wiring
+    }
+
+    /// As it is, with the cost of each link in the order of links.
+    pub fn with_costs(mut self, costs: impl Iterator<Item = u32> + Clone) -> Wiring {
+        if costs.clone().any(|cost| cost != 1) {
+            self.costs = costs.collect();
+        }
+        self
+    }
+
+    /// What a path over the link of a port costs.
+    pub fn cost(&self, port: PortId) -> u32 {
+        self.costs.get(self.link_of[port.at()] as usize).copied().unwrap_or(1)
     }
 
     /// How many nodes there are.
@@ -123,7 +141,7 @@ impl fmt::Display for RouteError {
 }
 impl std::error::Error for RouteError {}
 
-/// Hops from every switch to one destination. A value may be reused for the next destination.
+/// Costs from every switch to one destination: links, where all cost 1. A value may be reused for the next destination.
 #[derive(Clone, Debug)]
 pub struct Distances {
     destination: NodeId,
@@ -154,7 +172,7 @@ impl Distances {
     pub fn redirect(&mut self, destination: NodeId) {
         self.destination = destination;
     }
-    /// Links from a switch to the destination; `None` if it does not reach it.
+    /// The cost from a switch to the destination; `None` if it does not reach it.
     pub fn of_switch(&self, switch: NodeId) -> Option<u32> {
         Some(self.hops[switch.at()]).filter(|&hops| hops != UNREACHED)
     }
@@ -182,6 +200,8 @@ pub struct Routes<'a> {
 pub(crate) struct Uplink {
     pub port: PortId,
     pub switch: NodeId,
+    /// Of the link.
+    pub cost: u32,
 }
 
 impl<'a> Routes<'a> {
@@ -211,7 +231,7 @@ impl<'a> Routes<'a> {
             let to_switches = wiring
                 .ports(node)
                 .filter(|&port| lives(port))
-                .map(|port| Uplink { port, switch: wiring.neighbour(port) })
+                .map(|port| Uplink { port, switch: wiring.neighbour(port), cost: wiring.cost(port) })
                 .filter(|uplink| !is_host[uplink.switch.at()]);
             uplinks.extend(to_switches);
         }
@@ -257,7 +277,7 @@ impl<'a> Routes<'a> {
         own.choose(ports, tuple, node)
     }
 
-    /// The distances to `destination`, by breadth-first search over the switches.
+    /// The distances to `destination`, by breadth-first search over the switches, or by Dijkstra's where links have costs.
     pub fn distances(&self, destination: NodeId) -> Distances {
         let mut distances = Distances::default();
         self.distances_into(destination, &mut distances);
@@ -285,6 +305,9 @@ impl<'a> Routes<'a> {
 
     /// Goes on from the nodes in the queue, all of which have the same distance.
     fn search(&self, into: &mut Distances) {
+        if !self.wiring.costs.is_empty() {
+            return self.search_by_cost(into);
+        }
         let mut done = 0;
         while let Some(&node) = into.queue.get(done) {
             done += 1;
@@ -299,7 +322,25 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Number of links on a shortest path from `source`; `None` if there is no path, or nothing to go.
+    fn search_by_cost(&self, into: &mut Distances) {
+        let first = into.queue.drain(..).map(|node| Reverse((into.hops[node.at()], node.0)));
+        let mut queue: BinaryHeap<Reverse<(u32, u32)>> = first.collect();
+        while let Some(Reverse((cost, node))) = queue.pop() {
+            if cost > into.hops[node as usize] {
+                continue;
+            }
+            for uplink in self.uplinks(NodeId(node)) {
+                let reached = &mut into.hops[uplink.switch.at()];
+                let through_here = cost + uplink.cost;
+                if through_here < *reached {
+                    *reached = through_here;
+                    queue.push(Reverse((through_here, uplink.switch.0)));
+                }
+            }
+        }
+    }
+
+    /// The cost of a cheapest path from `source`, its number of links where all cost 1; `None` if there is no path, or nothing to go.
     pub fn hops(&self, to: &Distances, source: NodeId) -> Option<u32> {
         if source == to.destination {
             return None;
@@ -307,7 +348,7 @@ impl<'a> Routes<'a> {
         if !self.is_host[source.at()] {
             return to.of_switch(source);
         }
-        // The search does not enter hosts: a host is one link behind the nearest of its neighbours.
+        // The search does not enter hosts: a host is one link, of cost 1, behind the nearest of its neighbours.
         if self.last_hops(to.destination, source).next().is_some() {
             return Some(1);
         }
@@ -325,22 +366,28 @@ impl<'a> Routes<'a> {
 
     /// As [`Routes::path`], but appends the ports to `path`; false, and nothing appended, without a path.
     pub fn path_onto(&self, to: &Distances, source: NodeId, tuple: &Tuple, path: &mut Vec<PortId>) -> bool {
-        let Some(hops) = self.hops(to, source) else {
+        let Some(mut left) = self.hops(to, source) else {
             return false;
         };
         let mut node = source;
-        for left in (1..hops).rev() {
-            let nearer = self.uplinks(node).iter().filter(|uplink| to.hops[uplink.switch.at()] == left);
+        while left > 1 {
+            let is_nearer =
+                |uplink: &&Uplink| to.hops[uplink.switch.at()].checked_add(uplink.cost) == Some(left);
+            let nearer = self.uplinks(node).iter().filter(is_nearer);
             let choice = self.choice(nearer.clone().map(|uplink| uplink.port), tuple, node, to.destination);
             let Some(uplink) = nearer.clone().nth(choice) else {
-                unreachable!("a node {} hops away has a neighbour that is one hop nearer", left + 1)
+                unreachable!("a node from which a path costs {left} has a neighbour on it")
             };
             path.push(uplink.port);
-            node = uplink.switch;
+            (node, left) = (uplink.switch, left - uplink.cost);
         }
-        let last = self.last_hops(to.destination, node);
-        let choice = self.choice(last.clone(), tuple, node, to.destination);
-        path.extend(last.clone().nth(choice));
+        // A switch that is the destination may be reached over a link that costs more than 1.
+        if left == 1 {
+            let cheap = |port: &PortId| self.wiring.cost(*port) == 1;
+            let last = self.last_hops(to.destination, node).filter(cheap);
+            let choice = self.choice(last.clone(), tuple, node, to.destination);
+            path.extend(last.clone().nth(choice));
+        }
         true
     }
 
@@ -443,7 +490,7 @@ pub(crate) fn mix(mut z: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::topology::{Cable, FatTree, Graph, NTree, NodeRole, Ring, Shape};
+    use crate::spec::topology::{Cable, Dragonfly, FatTree, Graph, NTree, NodeRole, Ring, Shape};
     use proptest::prelude::*;
     use units::{BitRate, Time};
 
@@ -596,6 +643,27 @@ mod tests {
     }
 
     #[test]
+    fn a_dragonfly_has_one_global_link_on_each_path() {
+        let graph = Dragonfly::new(1, 4, 2, CABLE).graph().unwrap();
+        let wiring = wire(&graph).with_costs(graph.links.iter().map(|link| link.cost));
+        let routes = routes(&graph, &wiring);
+        let group = |port: PortId| graph.nodes[wiring.node_of[port.at()].at()].name.split('.').next();
+        for destination in graph.hosts() {
+            let to = routes.distances(destination);
+            for (source, hash) in graph.hosts().filter(|&host| host != destination).zip(0u64..) {
+                let path = routes.path(&to, source, hash).unwrap();
+                let between = path[1..path.len() - 1].iter();
+                let is_global: Vec<bool> =
+                    between.map(|&port| group(port) != group(wiring.peer[port.at()])).collect();
+                assert!(
+                    is_global.iter().filter(|&&global| global).count() <= 1 && is_global.len() <= 3,
+                    "{is_global:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn tree_paths_turn_at_the_nearest_common_level() {
         let graph = NTree::new(4, 3, CABLE).graph().unwrap();
         let wiring = wire(&graph);
@@ -618,14 +686,20 @@ mod tests {
     }
 
     /// Distances by relaxation until nothing changes: slow and obvious.
-    fn relaxed(nodes: usize, links: &[(NodeId, NodeId)], is_host: &[bool], destination: NodeId) -> Vec<u32> {
+    fn relaxed(
+        nodes: usize,
+        links: &[(NodeId, NodeId)],
+        costs: &[u32],
+        is_host: &[bool],
+        destination: NodeId,
+    ) -> Vec<u32> {
         let mut hops = vec![UNREACHED; nodes];
         hops[destination.at()] = 0;
         for _ in 0..nodes {
-            for &(a, b) in links {
+            for (&(a, b), cost) in links.iter().zip(costs) {
                 for (near, far) in [(a, b), (b, a)] {
                     if hops[near.at()] != UNREACHED && (near == destination || !is_host[near.at()]) {
-                        hops[far.at()] = hops[far.at()].min(hops[near.at()] + 1);
+                        hops[far.at()] = hops[far.at()].min(hops[near.at()] + cost);
                     }
                 }
             }
@@ -639,13 +713,17 @@ mod tests {
             is_host in proptest::collection::vec(any::<bool>(), 2..24),
             ends in proptest::collection::vec((any::<u32>(), any::<u32>()), 1..60),
             hash in any::<u64>(),
+            most in 1u32..5,
         ) {
             let nodes = is_host.len();
             let links: Vec<(NodeId, NodeId)> = ends.iter()
                 .map(|&(a, b)| (NodeId(a % nodes as u32), NodeId(b % nodes as u32)))
                 .filter(|(a, b)| a != b)
                 .collect();
-            let wiring = Wiring::new(nodes, &links);
+            let one_is_host = |link: &(NodeId, NodeId)| is_host[link.0.at()] || is_host[link.1.at()];
+            let cost = |(link, (a, _)): (&(NodeId, NodeId), &(u32, u32))| if one_is_host(link) { 1 } else { 1 + a / 64 % most };
+            let costs: Vec<u32> = links.iter().zip(&ends).map(cost).collect();
+            let wiring = Wiring::new(nodes, &links).with_costs(costs.iter().copied());
             prop_assert_eq!(wiring.peer.len(), 2 * links.len());
             for (port, &peer) in wiring.peer.iter().enumerate() {
                 prop_assert_eq!(wiring.peer[peer.at()].at(), port);
@@ -655,14 +733,14 @@ mod tests {
             let mut to = Distances::default();
             for destination in (0..nodes as u32).map(NodeId) {
                 routes.distances_into(destination, &mut to);
-                let expected = relaxed(nodes, &links, &is_host, destination);
+                let expected = relaxed(nodes, &links, &costs, &is_host, destination);
                 for source in (0..nodes as u32).map(NodeId).filter(|&s| s != destination) {
                     let path = routes.path(&to, source, hash);
                     prop_assert_eq!(&path, &routes.path(&to, source, hash));
-                    let hops = expected[source.at()];
-                    prop_assert_eq!(path.is_some(), hops != UNREACHED);
+                    let cheapest = expected[source.at()];
+                    prop_assert_eq!(path.is_some(), cheapest != UNREACHED);
                     let Some(path) = path else { continue };
-                    prop_assert_eq!(path.len() as u32, hops);
+                    prop_assert_eq!(path.iter().map(|&port| wiring.cost(port)).sum::<u32>(), cheapest);
                     let passed = walk(&wiring, source, &path);
                     prop_assert_eq!(*passed.last().unwrap(), destination);
                     prop_assert!(passed[1..passed.len() - 1].iter().all(|node| !is_host[node.at()]));

@@ -7,13 +7,20 @@
 
 mod cable;
 mod chain;
+#[cfg(test)]
+mod direct_examples;
+mod dragonfly;
 mod dumbbell;
 mod explicit;
 mod fat_tree;
+mod galois;
 mod leaf_spine;
 mod n_tree;
+mod rails;
 mod ring;
+mod slim_fly;
 mod star;
+mod torus;
 
 pub use cable::{Cable, check_rate, data_rate};
 pub use explicit::{Between, ExplicitLink, is_name};
@@ -65,6 +72,14 @@ topologies! {
     fat_tree: FatTree,
     /// The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
     n_tree: NTree,
+    /// Rails (Spectrum-X, HPN 7.0): hosts `h{server}.{rail}`, the NICs of a rail at a leaf; one or more planes.
+    rails: Rails,
+    /// The dragonfly (Kim et al. 2008): groups of fully linked switches `sw{group}.{i}`; hosts `h0`, ...
+    dragonfly: Dragonfly,
+    /// The Slim Fly (Besta and Hoefler 2014): 2q^2 switches `sw{group}.{i}`, of which no two are more than two links apart; hosts `h0`, ...
+    slim_fly: SlimFly,
+    /// The torus: switches `sw{x}.{y}`, ... on a grid whose rows are closed; hosts `h0`, ...
+    torus: Torus,
     /// Named hosts and switches, and each link.
     explicit: Explicit,
 }
@@ -136,6 +151,8 @@ pub struct GraphLink {
     pub phy: Option<&'static Phy>,
     /// The line code, if there is one: rates of the link that are written down are rates on the wire.
     pub line_code: Option<LineCode>,
+    /// What a path over it costs, at least 1; frames take the cheapest paths.
+    pub cost: u32,
 }
 
 /// Nodes and the links between them.
@@ -196,6 +213,7 @@ impl Graph {
             overhead,
             phy,
             line_code,
+            cost: 1,
         });
         let last = self.links.len() - 1;
         &mut self.links[last]

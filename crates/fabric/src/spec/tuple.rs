@@ -14,6 +14,7 @@
 //!
 //! Not modelled: the polynomials that chips have, which are linear: seeds and fields of other tiers can cancel out in them.
 
+use crate::spec::choice::Chosen;
 use crate::spec::routing::{mix, mix_in, scale};
 use crate::spec::weights::Weights;
 use crate::spec::{FlowSpec, NodeSpec, Spec};
@@ -117,6 +118,17 @@ impl Hashing {
             None => mix_in(hash, node),
             Some(seed) => mix(hash ^ mix(seed.wrapping_add(0xD1B5_4A32_D192_ED03))),
         }
+    }
+
+    /// What a node makes of the tuple of a frame and its entropy value, which stands for the source port, as in RoCEv2 and
+    /// Ultra Ethernet. A switch that does not hash source ports does not see it.
+    #[inline]
+    pub(crate) fn of_frame(&self, frame: &Chosen) -> u64 {
+        let hash = self.of(&frame.flow, frame.node);
+        if frame.entropy == 0 || !self.fields.has(Field::SourcePort) {
+            return hash;
+        }
+        mix(hash ^ mix(u64::from(frame.entropy)))
     }
 
     /// One of `candidates`, all equally likely over tuples.

@@ -61,6 +61,16 @@ pub(super) static FLOWS: TableSpec = TableSpec {
                 "",
                 "Frames lost on the way, of those that `frames_sent` counts; the table `drops` has what was lost beside them, too.",
             ),
+            integer(
+                "frames_trimmed",
+                "",
+                "Frames that arrived without their payload, which a switch had trimmed: beside those delivered.",
+            ),
+            integer(
+                "bytes_trimmed",
+                "B",
+                "Bytes that switches cut from its frames, those included that were lost later, and answers.",
+            ),
             real_or_null(
                 "frames_reordered",
                 "",
@@ -120,6 +130,8 @@ pub(super) struct FlowRow {
     pub(super) bytes_sent: u64,
     pub(super) padding: u64,
     pub(super) dropped: u64,
+    /// Frames that arrived trimmed, and bytes that were cut from its frames.
+    pub(super) trimmed: (u64, u64),
     pub(super) copied: u64,
     /// Frames and bytes of those received that the application did not get. Below zero if it got more of what had come before
     /// measuring began.
@@ -147,6 +159,7 @@ impl View<'_> {
                 dropped[self.s.path_flow[path.at()] as usize] += frames;
             }
         }
+        let trimmed = self.trimmed_of_flows();
         let mut undelivered = vec![(0, 0); self.s.spec.flows.len()];
         for (_, far) in self.s.connections() {
             let (now, before) = (far.endpoint.facts(self.end).undelivered, far.measured.undelivered_before);
@@ -181,11 +194,25 @@ impl View<'_> {
                 bytes_sent,
                 padding,
                 dropped,
+                trimmed: trimmed[flow],
                 copied,
                 undelivered: undelivered[flow],
             });
         }
         rows
+    }
+
+    /// By flow, frames that arrived trimmed, and bytes that were cut.
+    fn trimmed_of_flows(&self) -> Vec<(u64, u64)> {
+        let mut trimmed = vec![(0, 0); self.s.spec.flows.len()];
+        let ledger = self.s.ledger();
+        for (path, (frames, _)) in &ledger.trimmed {
+            trimmed[self.s.path_flow[path.at()] as usize].0 += frames;
+        }
+        for ((_, _, path), trims) in &ledger.trims {
+            trimmed[self.s.path_flow[path.at()] as usize].1 += trims.bytes;
+        }
+        trimmed
     }
 
     /// The host that a flow goes to, or how many there are.
@@ -221,6 +248,8 @@ impl View<'_> {
             .integers("frames_delivered", rows.iter().map(|row| row.received.frames()))
             .integers("frames_discarded", rows.iter().map(|row| row.undelivered.0.max(0) as u64))
             .integers("frames_dropped", rows.iter().map(|row| row.dropped))
+            .integers("frames_trimmed", rows.iter().map(|row| row.trimmed.0))
+            .integers("bytes_trimmed", rows.iter().map(|row| row.trimmed.1))
             .reals("frames_reordered", rows.iter().map(|row| row.reordered))
             .integers("bytes_sent", rows.iter().map(|row| row.bytes_sent))
             .integers("padding_bytes", rows.iter().map(|row| row.padding))

@@ -73,6 +73,8 @@ fn received(segment: &Segment, created: Time) -> Received {
         bytes: segment.bytes,
         congestion_experienced: false,
         created,
+        trim: frame::Trim::Whole,
+        entropy: segment.entropy,
     }
 }
 

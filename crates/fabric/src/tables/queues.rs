@@ -2,9 +2,11 @@
 
 use super::durations::{WAIT, with_durations};
 use super::{UsedQueue, View};
+use crate::run::state::trimming::Trims;
 use frame::TrafficClass;
 use measure::table::{integer, real, text};
 use measure::{TableBuilder, TableSpec};
+use std::collections::BTreeMap;
 
 /// Columns of `queues`.
 pub(super) static QUEUES: TableSpec = TableSpec {
@@ -26,6 +28,17 @@ pub(super) static QUEUES: TableSpec = TableSpec {
             integer("drops", "", "Frames refused by the queue, by its manager or by a limit around it."),
             integer("marks", "", "Frames that the queue's manager marked."),
             integer("messages", "", "Congestion messages that the queue's manager sent to sources."),
+            integer(
+                "trims",
+                "",
+                "Frames that found no room in the queue and were trimmed, those not longer than a trimmed frame included (SONiC's TRIM_PACKETS).",
+            ),
+            integer("trimmed_bytes", "B", "Bytes that were cut from them."),
+            integer(
+                "trim_drops",
+                "",
+                "Of these frames those that were dropped, because the queue of trimmed frames had no room either; `drops` of that queue counts them (DROPPED_TRIM).",
+            ),
         ],
     ],
 };
@@ -46,6 +59,8 @@ impl View<'_> {
             let managed = self.s.managed(row.port, row.class);
             managed.map_or_else(Default::default, |own| own.counts(row.class.into()))
         };
+        let trims = self.trims_of_queues();
+        let trimmed = |row: &UsedQueue| trims.get(&(row.port, row.class)).copied().unwrap_or_default();
         let table = QUEUES
             .builder()
             .texts("port", used.iter().map(|row| self.s.port_name(row.port)))
@@ -57,6 +72,18 @@ impl View<'_> {
             .integers("drops", used.iter().map(|row| queue(row).drops))
             .integers("marks", used.iter().map(|row| managed(row).marks))
             .integers("messages", used.iter().map(|row| managed(row).messages))
+            .integers("trims", used.iter().map(|row| trimmed(row).frames))
+            .integers("trimmed_bytes", used.iter().map(|row| trimmed(row).bytes))
+            .integers("trim_drops", used.iter().map(|row| trimmed(row).dropped))
+    }
+
+    /// What each queue trimmed, by port and class.
+    fn trims_of_queues(&self) -> BTreeMap<(u32, u8), Trims> {
+        let mut all = BTreeMap::<_, Trims>::new();
+        for (&(port, class, _), trims) in &self.s.ledger().trims {
+            all.entry((port.0, class.0)).or_default().add(trims);
+        }
+        all
     }
 
     /// What waited in these queues.

@@ -51,6 +51,7 @@ pub fn host() -> HostSpec {
 /// A store-and-forward switch without limits, latency and flow control.
 pub fn switch() -> SwitchSpec {
     SwitchSpec {
+        trimming: None,
         remaps: Vec::new(),
         weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,
@@ -182,6 +183,7 @@ impl Net {
             cable: delay,
             overhead: 20,
             response_time: None,
+            cost: 1,
         });
         self.0.links.last_mut().unwrap()
     }

@@ -45,6 +45,7 @@ mod tcp;
 mod telemetry;
 mod timing;
 mod transfers;
+mod trimming;
 mod tuples;
 mod warmup;
 mod weights;

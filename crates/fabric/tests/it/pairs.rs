@@ -26,7 +26,7 @@ use queueing::{
     CongestionPointParams, Counts, CrossbarKeys, Idle, IdleExponent, Inputs, Law, LimiterScope, ManagerSpec,
     Method, Mode, Moment, PathPointParams, PathReactionParams, Phase, PointScope, QueueControl,
     RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Room, Samples,
-    SamplingParams, SharedMemorySpec, Spacing, Speedup, StepParams,
+    SamplingParams, SharedMemorySpec, Spacing, Speedup, StepParams, TrimmingSpec, Victim,
 };
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
@@ -397,6 +397,19 @@ fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec
     }
 }
 
+fn trimming(rolls: &mut Rolls) -> TrimmingSpec {
+    TrimmingSpec {
+        size: rolls.pick(&[64, 128, 300]),
+        priority: rolls.pick(&[0, 6, 7]),
+        priority_to: Vec::new(),
+        classes: None,
+        thresholds: rolls.pick(&[None, Some([3_000, 4_500]), Some([20_000; 2])]),
+        header_limit: rolls.pick(&[None, Some(640)]),
+        victim: Victim::Arriving,
+        marks_last_hop: rolls.coin(),
+    }
+}
+
 fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &mut Rolls) -> SwitchSpec {
     let buffer = BufferSpec {
         queue: Some(Amount::Frames(1 + rolls.below(40))),
@@ -430,6 +443,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         },
         flow_control: control.clone().map(Control::from),
         remaps: Vec::new(),
+        trimming: (rolls.below(4) == 0).then(|| trimming(rolls)),
         weights: std::sync::Arc::default(),
     }
 }
@@ -834,6 +848,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             cable: ps(0),
             overhead: rolls.pick(&[0, 20, 20]),
             response_time: None,
+            cost: 1,
         }
     };
     let links: Vec<LinkSpec> = graph.links.iter().map(|one| link(one, rolls)).collect();
@@ -1009,7 +1024,9 @@ fn with_crossbars(draw: &Draw, duration: Time) -> Spec {
         if let Role::Switch(switch) = &mut node.role
             && may_cross(switch)
         {
-            Arc::make_mut(switch).queueing = Queueing::Crossbar(crossbar(&mut rolls, longest));
+            let switch = Arc::make_mut(switch);
+            switch.queueing = Queueing::Crossbar(crossbar(&mut rolls, longest));
+            switch.trimming = None;
         }
     }
     spec
@@ -1054,6 +1071,7 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
             Role::Switch(switch) => {
                 let switch = Arc::make_mut(switch);
                 switch.flow_control = Some(at_switches.clone().into());
+                switch.trimming = None;
                 if may_cross(switch) && rolls.coin() {
                     switch.queueing = Queueing::Crossbar(crossbar(&mut rolls, longest));
                 }

@@ -206,6 +206,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                 cable: ps(0),
                 overhead: rolls.pick(&[0, 20, 20]),
                 response_time: None,
+                cost: 1,
             }
         })
         .collect();
@@ -263,6 +264,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     managers: Vec::new(),
                     flow_control: control.clone().map(Control::from),
                     remaps: Vec::new(),
+                    trimming: None,
                     weights: std::sync::Arc::default(),
                 })),
             };

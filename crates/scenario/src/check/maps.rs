@@ -69,6 +69,11 @@ pub fn lower(settings: &Settings<'_>, to: &mut Mapped<'_>, context: &mut Context
     remaps
 }
 
+/// The priority of each DSCP at a switch: that of the maps of all, which priorities go by.
+pub fn classes_of_dscp(settings: &Settings<'_>) -> [u8; CODE_POINTS] {
+    settings.model.switch.maps.clone().unwrap_or_default().traffic_classes()
+}
+
 /// Numbers that are none.
 fn ranges(own: &MapKeys, settings: &Settings<'_>, context: &mut Context<'_>) {
     let at = settings.at.key("maps");

@@ -66,7 +66,7 @@ fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
 }
 
 /// The neighbours of these switches that texts name, ascending. A text that names none is reported, if they are `said` of these
-/// switches and not of all.
+/// switches and not of all, and if it names none of any switch that the same pattern stands for.
 pub fn neighbours(
     texts: &[String],
     (of, said): (&[NodeId], bool),
@@ -77,10 +77,14 @@ pub fn neighbours(
     let mut all = BTreeSet::new();
     for (index, text) in texts.iter().enumerate() {
         let of_role = |role| fitting(text, role, fabric).unwrap_or_default();
-        let found = [NodeRole::Switch, NodeRole::Host].into_iter().flat_map(of_role);
-        let linked: Vec<NodeId> =
-            found.filter(|&node| of.iter().any(|&switch| fabric.linked(switch, node))).collect();
-        if said && linked.is_empty() && !of.is_empty() {
+        let found: Vec<NodeId> = [NodeRole::Switch, NodeRole::Host].into_iter().flat_map(of_role).collect();
+        let is_linked = |&node: &NodeId| of.iter().any(|&switch| fabric.linked(switch, node));
+        let linked: Vec<NodeId> = found.iter().copied().filter(is_linked).collect();
+        let by_others = || {
+            let written = at.written_for(context.aliases()).filter_map(|name| fabric.find(name));
+            written.into_iter().any(|other| found.iter().any(|&node| fabric.linked(other, node)))
+        };
+        if said && linked.is_empty() && !of.is_empty() && !by_others() {
             let message = format!("no station with these settings has a link to \"{text}\"");
             let help = match fabric.find(text) {
                 Some(_) => "expected a host or switch at the other end of a link".to_string(),

@@ -1,12 +1,13 @@
 //! Queue managers and shared memories of switches.
 
-use super::Context;
+use super::{Context, maps, names};
+use crate::model::CODE_POINTS;
 use crate::place::Place;
 use fabric::spec::LimiterSpec;
 use frame::ClassMap;
 use queueing::{
     Configuration, DynamicThreshold, ManagerEntry, ManagerSpec, MemoryKeys, PoolsSpec, RateLimiters,
-    SharedMemorySpec, assign,
+    SharedMemorySpec, TrimmingKeys, TrimmingSpec, assign,
 };
 use std::sync::Arc;
 use units::Amount;
@@ -37,6 +38,33 @@ pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'
             let (per, mark_after) = (keys.per, keys.mark_after.value());
             Some(LimiterSpec { control, per, priorities, mark_after, priority_burst: keys.priority_burst })
         }
+        Err(why) => {
+            context.refuse(why, at);
+            None
+        }
+    }
+}
+
+/// Packet trimming of a switch.
+pub fn trimming(
+    keys: Option<&TrimmingKeys>,
+    at: &Place,
+    settings: &maps::Settings<'_>,
+    context: &mut Context<'_>,
+) -> Option<TrimmingSpec> {
+    let keys = keys?;
+    context.unused(keys.unused(), at);
+    let class_of = maps::classes_of_dscp(settings);
+    let of = (settings.switches, settings.at != &Place::of("switch"));
+    let spec = keys.spec(
+        |dscp| class_of[dscp as usize % CODE_POINTS],
+        |nth, names| {
+            let at = at.key("dscp_to").index(nth).key("to");
+            names::neighbours(names, of, &at, settings.fabric, context)
+        },
+    );
+    match spec {
+        Ok(spec) => Some(spec),
         Err(why) => {
             context.refuse(why, at);
             None

@@ -220,6 +220,12 @@ fn switch(
     let weights = pick(own.map(|o| &o.path_weights), &all.path_weights).unwrap_or_default();
     let said = own.is_none_or(|own| own.path_weights.is_some());
     let weights = path_choice::weights((&weights, said), path_choice, settings, context);
+    let trimming = queueing::trimming(
+        pick(own.map(|o| &o.trimming), &all.trimming).as_ref(),
+        &at.key("trimming"),
+        settings,
+        context,
+    );
     let queueing = pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output);
     if let Err(remark) = queueing.check() {
         context.refuse(remark, &at.key("queueing"));
@@ -240,6 +246,7 @@ fn switch(
         managers,
         flow_control: control,
         remaps,
+        trimming,
     }
 }
 

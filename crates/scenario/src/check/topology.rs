@@ -83,6 +83,7 @@ impl Fabric {
             cable: link.cable,
             overhead: link.overhead,
             response_time: link.phy.and_then(response_time_of),
+            cost: link.cost,
         };
         self.graph.links.iter().map(link).collect()
     }

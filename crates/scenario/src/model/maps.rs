@@ -2,7 +2,7 @@
 
 use super::Model;
 use frame::PRIORITIES;
-use queueing::Color;
+use queueing::{Color, TrimmingKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::array::from_fn;
@@ -95,6 +95,12 @@ impl CodePoints {
             match dscp.and_then(|dscp| u8::try_from(dscp).ok()).filter(|&dscp| dscp < CODE_POINTS as u8) {
                 Some(dscp) => used.add(dscp, &priority_of),
                 None => used.plain |= 1u8.checked_shl(priority as u32).unwrap_or(0),
+            }
+        }
+        let trimming = model.switches.values().chain([&model.switch]).filter_map(|own| own.trimming.as_ref());
+        for dscp in trimming.flat_map(TrimmingKeys::dscps).filter_map(|dscp| u8::try_from(dscp).ok()) {
+            if usize::from(dscp) < CODE_POINTS {
+                used.add(dscp, &priority_of);
             }
         }
         let maps = model.switches.values().chain([&model.switch]).filter_map(|own| own.maps.as_ref());

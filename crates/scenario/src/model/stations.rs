@@ -5,7 +5,7 @@ use dcbx::Settings;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
-use queueing::{DomainKeys, DynamicThreshold, ManagerEntry, MemoryKeys, RateLimiters};
+use queueing::{DomainKeys, DynamicThreshold, ManagerEntry, MemoryKeys, RateLimiters, TrimmingKeys};
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,6 +123,9 @@ pub struct SwitchSettings {
     /// Queue managers, which mark, drop early or tell sources, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
+    /// Packet trimming: frames that find no room lose their payload, and what is left goes on in a queue of its own, so that receivers know of the loss. Default: none (they are dropped).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trimming: Option<TrimmingKeys>,
     /// Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,

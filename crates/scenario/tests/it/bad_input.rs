@@ -421,6 +421,29 @@ fn simulation_and_topology() {
         (fabric("[topology.fat_tree]\nk = ‸5\nrate = \"1 Gb/s\"", "h0", "h1"), "k = 5 is odd", "even"),
         (fabric("[topology.n_tree]\nk = 2\nn = ‸64\nrate = \"1 Gb/s\"", "h0", "h1"), "too large", "at most"),
         (
+            fabric("[topology.slim_fly]\nq = ‸6\nhosts_per_switch = 1\nrate = \"1 Gb/s\"", "h0", "h1"),
+            "no Slim Fly of q = 6",
+            "5 or 7",
+        ),
+        (
+            fabric(
+                "[topology.torus]\ndimensions = ‸[3, 1]\nhosts_per_switch = 1\nrate = \"1 Gb/s\"",
+                "h0",
+                "h1",
+            ),
+            "dimensions = 1 is too small",
+            "at least 2",
+        ),
+        (
+            fabric(
+                "[topology.dragonfly]\nhosts_per_switch = 1\nswitches_per_group = 2\nglobal_links = 1\ngroups = ‸4\nrate = \"1 Gb/s\"",
+                "h0",
+                "h1",
+            ),
+            "groups = 4",
+            "expected 2 to 3",
+        ),
+        (
             fabric(
                 "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nrate = \"1 Gb/s\"\nuplink_rate = ‸\"1 b/s\"",
                 "h0",

@@ -82,6 +82,10 @@ fn all_topologies_have_line_codes() {
         ("leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 1", ["h0", "h1"]),
         ("fat_tree]\nk = 4", ["h0", "h1"]),
         ("n_tree]\nk = 2\nn = 2", ["h0", "h1"]),
+        ("rails]\nsegments = 2\nservers_per_segment = 1\nrails = 1\nspines = 1", ["h0.0", "h1.0"]),
+        ("dragonfly]\nhosts_per_switch = 1\nswitches_per_group = 2\nglobal_links = 1", ["h0", "h1"]),
+        ("slim_fly]\nq = 3\nhosts_per_switch = 1", ["h0", "h1"]),
+        ("torus]\ndimensions = [2, 3]\nhosts_per_switch = 1", ["h0", "h1"]),
     ] {
         let text = format!(
             "[simulation]\nduration = \"1 ms\"\n[topology.{shape}\nrate = \"8 Gb/s\"\nline_code = \"128b/130b\"\n{}",

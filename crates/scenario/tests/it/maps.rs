@@ -217,3 +217,38 @@ fn path_weights_name_neighbours() {
     assert!(switch(&scenario, "spine0").weights.are_equal());
     assert!(switch(&loaded(&fabric("", "")), "leaf0").weights.are_equal());
 }
+
+/// A dragonfly whose frames change their class on global links: two classes are enough for no circle.
+fn dragonfly(groups: &[&str]) -> String {
+    let remaps: String = (0..)
+        .zip(groups)
+        .map(|(group, to)| {
+            format!(
+                "[switches.\"sw{group}.*\"]\nmaps = {{ remap = [{{ to = [{to}], dscp = {{ 26 = 34 }} }}] }}\n"
+            )
+        })
+        .collect();
+    format!(
+        "[simulation]\nduration = \"1 ms\"\n[topology.dragonfly]\nhosts_per_switch = 1\nswitches_per_group = 2\n\
+         global_links = 1\nrate = \"10 Gb/s\"\n[switch]\nqueues = \"per_priority\"\n[switch.maps]\n\
+         dscp_to_tc = {{ 26 = 3, 34 = 4, other = 0 }}\n[flow_control.pfc]\npriorities = [3, 4]\n{remaps}\
+         [[flows]]\nname = \"f\"\nfrom = \"all\"\nto = \"all\"\nsource = \"greedy\"\ndscp = 26\n"
+    )
+}
+
+fn warnings(scenario: &Scenario) -> String {
+    scenario.warnings.iter().map(|one| format!("{one:?}")).collect()
+}
+
+#[test]
+fn neighbours_of_switches_by_pattern_may_be_those_of_some() {
+    let every = ["\"sw1.*\", \"sw2.*\"", "\"sw0.*\", \"sw2.*\"", "\"sw0.*\", \"sw1.*\""];
+    let plain = load(&dragonfly(&[]), "maps.toml", None).unwrap();
+    assert!(warnings(&plain).contains("these routes can deadlock"));
+    let scenario = load(&dragonfly(&every), "maps.toml", None).unwrap();
+    assert!(!warnings(&scenario).contains("deadlock"), "{}", warnings(&scenario));
+    // Each switch has one global link.
+    assert!(scenario.spec.nodes.iter().filter_map(NodeSpec::switch).all(|one| one.remaps.len() == 1));
+    let Err(why) = load(&dragonfly(&["\"sw0.*\", \"sw7.*\""]), "maps.toml", None) else { panic!("accepted") };
+    assert!(why.to_string().contains("has a link to \"sw7.*\""), "{why}");
+}

@@ -191,6 +191,7 @@ fn other_topologies() -> Vec<String> {
         ("leaf_spine", "leaves = 2\nspines = 2\nhosts_per_leaf = 2\nuplink_rate = \"40 Gb/s\""),
         ("fat_tree", "k = 4\nlength = \"100 m\"\noverhead = \"0 B\""),
         ("n_tree", "k = 2\nn = 3"),
+        ("rails", "segments = 2\nservers_per_segment = 2\nrails = 2\nspines = 2\nplanes = 2"),
     ];
     let text = |(kind, keys): (&str, &str)| {
         format!(

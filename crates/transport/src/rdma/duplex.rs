@@ -114,6 +114,9 @@ impl DuplexEnd for RdmaDuplex {
             _ => self.sender.on_event(now, event),
         }
     }
+    fn accepts_trimmed(&self) -> bool {
+        true
+    }
     fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
         Some((&self.sender, &self.receiver))
     }

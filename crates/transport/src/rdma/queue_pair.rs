@@ -418,11 +418,7 @@ impl Protocol for QueuePair {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if std::mem::take(&mut self.request_missing) {
-            let word = Word { number: self.end as u32, flags: [true, false, false], pair: self.number };
-            let header = RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() };
-            let (word, header) = labelled(header);
-            let bytes = self.spec.ack_bytes();
-            return Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false });
+            return Some(self.nak_of_request());
         }
         if self.closed || self.failed().is_some() {
             return None;
@@ -474,7 +470,7 @@ impl Protocol for QueuePair {
         let header = RdmaHeader { word, pair, telemetry, immediate, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let ecn_capable = self.spec.understands_marks();
-        Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable, entropy: 0 })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

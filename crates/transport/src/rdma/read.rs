@@ -348,7 +348,7 @@ impl Reader {
         let header = RdmaHeader { word: word.bits(), pair: number, asked, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let bytes = self.spec.request_bytes();
-        Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false })
+        Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false, entropy: 0 })
     }
 
     /// Everything before a packet has come.

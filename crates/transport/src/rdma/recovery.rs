@@ -58,10 +58,11 @@ impl Recovery {
         }
     }
     /// The first packet that is not acknowledged is missing. With selective repeat `named` is a packet behind it that has arrived; with
-    /// reordering it is the first one that is lost, and `map` is which ones are from there on. Returns true if that is news.
+    /// reordering, or if that was trimmed, it is the first one that is lost, and `map` is which ones are from there on. Returns true if that is news.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, named: Option<u64>, map: u64) -> bool {
         match self {
             Recovery::GoBackN(it) => it.on_nak(unacknowledged),
+            Recovery::Selective(it) if map != 0 => it.on_trimmed(highest, named),
             Recovery::Selective(it) => it.on_nak(unacknowledged, highest, named),
             Recovery::Reordering(it) => {
                 it.on_nak(unacknowledged, highest, named.map(|first| Lost { first, map }))

@@ -25,6 +25,7 @@
 //! Not modelled: NICs that place WRITEs and READ responses alone (ConnectX-5 to 7): all verbs are placed, as ConnectX-8 does;
 //! unordered completion (SRD); timeouts that grow (adaptive retransmission).
 
+use super::psn;
 use super::reordering_keys::ReorderingKeys;
 use crate::room::Append;
 use std::collections::VecDeque;
@@ -97,6 +98,8 @@ pub struct Gaps {
     due: Time,
     /// NAKs that wait to be sent.
     named: VecDeque<Lost>,
+    /// Packets that came trimmed and have been named, in order of numbers, and until when they are not named for their gap.
+    trimmed: VecDeque<(u64, Time)>,
 }
 
 impl Gaps {
@@ -123,6 +126,20 @@ impl Gaps {
         }
         if self.gaps.is_empty() {
             self.due = Time::NEVER;
+        }
+        while self.trimmed.front().is_some_and(|&(packet, _)| packet < expected) {
+            self.trimmed.pop_front();
+        }
+    }
+
+    /// A packet has come without its payload: a NAK for it alone is queued, and until then none for its gap names it.
+    pub fn on_trimmed(&mut self, packet: u64, expected: u64, until: Time) {
+        self.named.append_one(Lost { first: packet, map: 1 });
+        let place = self.trimmed.partition_point(|&(other, _)| other < packet);
+        match self.trimmed.get_mut(place) {
+            Some(known) if known.0 == packet => known.1 = until,
+            _ if packet >= expected => self.trimmed.insert(place, (packet, until)),
+            _ => {}
         }
     }
 
@@ -156,7 +173,12 @@ impl Gaps {
                 (gap.again, gap.seen, gap.named) =
                     (now.saturating_add(rule.repeat), expected, far.max(gap.named));
             }
-            for packet in (first..far).filter(|&packet| !arrived(packet)) {
+            let trimmed = &self.trimmed;
+            let known = |packet: u64| {
+                let place = trimmed.partition_point(|&(other, _)| other < packet);
+                trimmed.get(place).is_some_and(|&(other, until)| other == packet && until > now)
+            };
+            for packet in (first..far).filter(|&packet| !arrived(packet) && !known(packet)) {
                 match &mut open {
                     Some(lost) if packet - lost.first < MAP_BITS => lost.map |= 1 << (packet - lost.first),
                     _ => found.extend(open.replace(Lost { first: packet, map: 1 })),
@@ -173,9 +195,10 @@ impl Gaps {
         found.into_iter().map(|lost| lost.first).collect()
     }
 
-    /// The NAK that is sent next.
-    pub fn take_named(&mut self) -> Option<Lost> {
-        self.named.pop_front()
+    /// The NAK that is sent next, if it is the one for this packet, on the wire.
+    pub fn take_named(&mut self, packet: u32) -> Option<Lost> {
+        let is_next = self.named.front().is_some_and(|lost| psn::on_wire(lost.first) == packet);
+        if is_next { self.named.pop_front() } else { None }
     }
 
     /// The earliest time at which a gap may be reported, as far as numbers allow it.
@@ -196,7 +219,9 @@ impl Gaps {
 
     /// Bytes taken beside itself.
     pub fn memory_bytes(&self) -> usize {
-        self.gaps.capacity() * size_of::<Gap>() + self.named.capacity() * size_of::<Lost>()
+        self.gaps.capacity() * size_of::<Gap>()
+            + self.named.capacity() * size_of::<Lost>()
+            + self.trimmed.capacity() * size_of::<(u64, Time)>()
     }
 }
 

@@ -8,6 +8,9 @@
 //! comes that would tell; else they may be on their way. What is outstanding should be limited to what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
 //! nothing by it, else `timeout`.
 //!
+//! A packet that a switch has trimmed is named as such, and is sent again at once, in recovery or not; until a timeout it then
+//! counts as under way, so that the NACKs of the packets behind it do not send it a third time.
+//!
 //! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, sections 3 and 4 (100 us with at most 3
 //! packets in flight, 320 us; these values also in a second, independent implementation, as is what is missing after a timeout).
 //!
@@ -30,11 +33,18 @@ pub struct SelectiveRepeat {
     head: bool,
     /// A packet behind it has been reported since it became the first, or since a timeout.
     heard: bool,
+    /// Packets that were trimmed, in order of their reports.
+    trimmed: VecDeque<u64>,
+    /// Those that have been sent again since the last timeout.
+    resent: VecDeque<u64>,
 }
 
 impl SelectiveRepeat {
     /// The packet that is sent next.
     pub fn next(&self, unacknowledged: u64, highest: u64) -> u64 {
+        if let Some(&first) = self.trimmed.front() {
+            return first;
+        }
         if self.until.is_none() {
             return highest;
         }
@@ -43,12 +53,16 @@ impl SelectiveRepeat {
             return unacknowledged;
         }
         let rest = self.arrived.iter().enumerate().skip((from - self.first) as usize);
-        let missing = rest.filter(|(_, arrived)| !**arrived).map(|(at, _)| self.first + at as u64).next();
-        missing.unwrap_or(highest)
+        let mut missing = rest.filter(|(_, arrived)| !**arrived).map(|(at, _)| self.first + at as u64);
+        missing.find(|packet| !self.resent.contains(packet)).unwrap_or(highest)
     }
     /// It was, `again` or for the first time.
     pub fn on_sent(&mut self, packet: u64, again: bool) {
-        if again {
+        if self.trimmed.front() == Some(&packet) {
+            self.trimmed.pop_front();
+            self.resent.push_back(packet);
+            self.head = self.head && packet != self.first;
+        } else if again {
             (self.next, self.head) = (self.next.max(packet + 1), false);
         }
     }
@@ -57,29 +71,45 @@ impl SelectiveRepeat {
         let gone = (unacknowledged - self.first).min(self.arrived.len() as u64);
         self.arrived.drain(..gone as usize);
         (self.first, self.head, self.heard) = (unacknowledged, false, false);
+        self.trimmed.retain(|&packet| packet >= unacknowledged);
+        self.resent.retain(|&packet| packet >= unacknowledged);
         if self.until.is_some_and(|until| unacknowledged >= until) {
             self.until = None;
         }
     }
     /// The first outstanding packet is missing, and this one behind it has arrived. Whether recovery begins.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, arrived: Option<u64>) -> bool {
-        if let Some(at) = arrived.and_then(|arrived| arrived.checked_sub(self.first)) {
-            let at = at as usize;
-            if self.arrived.len() <= at {
-                self.arrived.resize(at + 1, false);
-            }
-            self.arrived[at] = true;
+        if let Some(arrived) = arrived.filter(|&arrived| arrived >= self.first) {
+            self.note_arrived(arrived);
             self.heard = true;
         }
         let begins = self.until.is_none() && unacknowledged < highest;
         if begins {
             self.enter(unacknowledged, highest);
+            // It may have been sent again because it was trimmed.
+            self.head = !self.resent.contains(&unacknowledged);
         }
         begins
+    }
+    /// A packet was trimmed on its way. Whether it was not known to be lost.
+    pub fn on_trimmed(&mut self, highest: u64, packet: Option<u64>) -> bool {
+        let packet =
+            packet.filter(|packet| (self.first..highest).contains(packet) && !self.trimmed.contains(packet));
+        self.resent.retain(|&other| Some(other) != packet);
+        self.trimmed.extend(packet);
+        packet.is_some()
+    }
+    fn note_arrived(&mut self, packet: u64) {
+        let at = packet.saturating_sub(self.first) as usize;
+        if self.arrived.len() <= at {
+            self.arrived.resize(at + 1, false);
+        }
+        self.arrived[at] = true;
     }
     /// No progress for long: what is missing is sent once more, and all that has not arrived if nothing was heard either.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         self.enter(unacknowledged, highest);
+        self.resent.clear();
         let outstanding = highest.saturating_sub(self.first) as usize;
         if !std::mem::take(&mut self.heard) && self.arrived.len() < outstanding {
             self.arrived.resize(outstanding, false);
@@ -90,7 +120,7 @@ impl SelectiveRepeat {
     }
     /// Bytes taken beside itself.
     pub fn memory_bytes(&self) -> usize {
-        self.arrived.capacity()
+        self.arrived.capacity() + (self.trimmed.capacity() + self.resent.capacity()) * size_of::<u64>()
     }
 }
 

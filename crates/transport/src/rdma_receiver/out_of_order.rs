@@ -11,7 +11,7 @@ const MOST_KEPT: u64 = 1 << 16;
 /// Packets of a queue pair that arrived out of order or twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disorder {
-    gaps: Gaps,
+    pub(super) gaps: Gaps,
     /// Packets that are kept now, and at most so far.
     held: u64,
     pub most_held: u64,
@@ -63,10 +63,16 @@ impl ReceivePair {
         closed
     }
 
-    /// The bitmap of the NAK that is sent next; 0: it names a packet that has arrived.
-    pub(super) fn take_named(&mut self) -> u64 {
-        let named = self.disorder.as_mut().and_then(|disorder| disorder.gaps.take_named());
-        named.map_or(0, |lost| lost.map)
+    /// The bitmap of a NAK that is sent next and names this packet, on the wire; 0: that has arrived.
+    pub(super) fn take_named(&mut self, named: u32) -> u64 {
+        let lost = self.disorder.as_mut().and_then(|disorder| disorder.gaps.take_named(named));
+        lost.map_or(0, |lost| lost.map)
+    }
+
+    /// Whether a packet at or beyond the expected one has arrived.
+    pub(super) fn has(&self, packet: u64) -> bool {
+        let ahead = packet.checked_sub(self.expected);
+        ahead.is_none_or(|ahead| self.kept.get(ahead as usize).is_some_and(Option::is_some))
     }
 }
 
@@ -114,11 +120,18 @@ impl RdmaReceiver {
 
     /// Drops a packet beyond the expected one; the first after a gap has a NAK, and one after `nak_gap`.
     fn refuse(&mut self, number: u32, ahead: u64, bytes: u16, now: Time) {
-        let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let disorder = pair.disorder();
         disorder.out_of_order += 1;
         disorder.distance = disorder.distance.max(ahead);
+        self.report_expected(number, now);
+        self.discard(bytes);
+    }
+
+    /// Sends a NAK for the expected packet, unless one was sent for it not long ago.
+    pub(super) fn report_expected(&mut self, number: u32, now: Time) {
+        let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let due = self.rule.is_none() && (pair.named != Some(pair.expected) || pair.nak_at <= now);
         if due {
             (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), !reads);
@@ -129,7 +142,6 @@ impl RdmaReceiver {
                 None => self.reply(number, None),
             }
         }
-        self.discard(bytes);
     }
 
     /// Reports the packets of a queue pair that count as lost now.

@@ -25,6 +25,8 @@ pub struct PairReceived {
     pub reorder_buffer: u64,
     /// Packets that had arrived before.
     pub duplicates: u64,
+    /// Packets that came without their payload.
+    pub trimmed: u64,
 }
 
 impl RdmaReceiver {
@@ -46,6 +48,7 @@ impl RdmaReceiver {
             reorder_distance: disorder.map_or(0, |it| it.distance),
             reorder_buffer: disorder.map_or(0, |it| it.most_held),
             duplicates: disorder.map_or(0, |it| it.duplicates),
+            trimmed: pair.trims,
         }
     }
     /// What has come to all of them.
@@ -62,6 +65,7 @@ impl RdmaReceiver {
             reorder_distance: sum.reorder_distance.max(own.reorder_distance),
             reorder_buffer: sum.reorder_buffer.max(own.reorder_buffer),
             duplicates: sum.duplicates + own.duplicates,
+            trimmed: sum.trimmed + own.trimmed,
         })
     }
 }

@@ -11,4 +11,14 @@ pub(crate) struct AtEgress {
     pub class: TrafficClass,
     /// Port that it came in through; `None` if it begins its way here.
     pub ingress: Option<PortIx>,
+    /// The class that it was trimmed out of at this port; `None`: it was not.
+    pub trimmed_from: Option<TrafficClass>,
+}
+
+impl AtEgress {
+    /// A frame at its port, whole or trimmed elsewhere.
+    #[inline(always)]
+    pub const fn new(frame: Frame, egress: PortIx, class: TrafficClass, ingress: Option<PortIx>) -> AtEgress {
+        AtEgress { frame, egress, class, ingress, trimmed_from: None }
+    }
 }

@@ -187,6 +187,29 @@ impl Buffers {
         waiting
     }
 
+    /// A new frame takes the place of the last one of a queue with one list, if that is at least as long and not on its way yet.
+    /// Returns the other one, which has not left for the link.
+    #[cold]
+    pub fn replace_last(
+        &mut self,
+        queue: QueueIx,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+    ) -> Option<Waiting> {
+        let Buffers { queues, pool, .. } = self;
+        let queue = &mut queues[queue];
+        if queue.voqs != 1 || queue.occupancy.frames <= u64::from(queue.committed) {
+            return None;
+        }
+        let last = pool.last_mut(&queue.list).filter(|last| last.frame.bytes >= frame.bytes)?;
+        let old = *last;
+        (last.frame, last.since, last.across) = (*frame, now, ingress);
+        queue.leave(old.frame.bytes, now - old.since, false);
+        queue.add(frame.bytes);
+        Some(old)
+    }
+
     /// Bytes that wait at a port.
     pub fn bytes_at(&self, port: &Port) -> u64 {
         port.queues().map(|queue| self.queues[queue].occupancy.bytes).sum()

@@ -2,6 +2,7 @@
 
 use crate::run::state::losses::Cause;
 use crate::run::state::outcome::Failure;
+use crate::run::state::trimming::Trims;
 use crate::spec::OnLosslessDrop;
 use frame::{Frame, PathId, PortId, TrafficClass};
 use std::collections::BTreeMap;
@@ -36,6 +37,10 @@ pub(crate) struct Ledger {
     pub delivered: u64,
     pub lost: u64,
     pub drops: Drops,
+    /// Frames that were trimmed since measuring began, by port, class that they came to, and path.
+    pub trims: BTreeMap<(PortId, TrafficClass, PathId), Trims>,
+    /// By path, trimmed frames that have come to the end of it since measuring began, and their bytes.
+    pub trimmed: BTreeMap<PathId, (u64, u64)>,
     pub on_lossless_drop: OnLosslessDrop,
     pub failure: Option<Failure>,
 }
@@ -49,6 +54,25 @@ impl Ledger {
         self.lost += 1;
     }
 
+    /// Trimmed frames of a path at a queue.
+    pub fn trims_at(&mut self, port: u32, class: TrafficClass, path: PathId) -> &mut Trims {
+        self.trims.entry((PortId(port), class, path)).or_default()
+    }
+
+    /// A trimmed frame has come to the end of its path.
+    pub fn count_trimmed(&mut self, frame: &Frame) {
+        let entry = self.trimmed.entry(frame.path).or_default();
+        entry.0 += 1;
+        entry.1 += u64::from(frame.bytes);
+    }
+
+    /// Measuring begins.
+    pub fn restart(&mut self) {
+        self.drops.clear();
+        self.trims.clear();
+        self.trimmed.clear();
+    }
+
     /// Adds what a part of the fabric has counted.
     pub fn absorb(&mut self, part: &Ledger) {
         self.made += part.made;
@@ -56,6 +80,11 @@ impl Ledger {
         self.delivered += part.delivered;
         self.lost += part.lost;
         self.drops.extend(&part.drops);
+        self.trims.extend(&part.trims);
+        for (&path, &(frames, bytes)) in &part.trimmed {
+            let entry = self.trimmed.entry(path).or_default();
+            *entry = (entry.0 + frames, entry.1 + bytes);
+        }
         if let Some(failure) = &part.failure {
             self.fail(failure.clone());
         }

@@ -156,6 +156,12 @@ impl Pool {
         list.tail.filter(|_| !list.is_empty()).map(|tail| &self.slots[tail])
     }
 
+    /// The last of a list, which may be changed in its place.
+    pub fn last_mut(&mut self, list: &List) -> Option<&mut Waiting> {
+        let tail = list.tail.filter(|_| !list.is_empty())?;
+        Some(&mut self.slots[tail])
+    }
+
     /// The transmission of a waiting frame will begin then. The frame, and the slot behind its own.
     #[inline]
     pub fn commit(&mut self, slot: SlotIx, leaves: Time) -> (Frame, Option<SlotIx>) {

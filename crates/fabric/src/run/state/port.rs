@@ -8,6 +8,7 @@ use crate::run::state::index::QueueIx;
 use crate::run::state::link_control::LinkControl;
 use crate::run::state::losses::Cause;
 use crate::run::state::storms::PortWatch;
+use crate::run::state::trimming::PortTrimming;
 use engine::Timer;
 use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority, TrafficClass};
 use scheduling::Selector;
@@ -204,6 +205,8 @@ pub(crate) struct ColdPort {
     pub remap: Option<[Priority; PRIORITIES]>,
     /// What is done to frames at a congestion notification domain.
     pub domain: Option<Box<PortDomain>>,
+    /// What is done to frames that find no room, at switches that trim.
+    pub trimming: Option<Box<PortTrimming>>,
 }
 
 /// The rate that a link had before a fault.

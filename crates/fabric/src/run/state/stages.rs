@@ -37,6 +37,8 @@ macro_rules! stages {
             DOWN: BUSY => down::Down;
             /// A watchdog for pause storms is active: [`ColdPort::watch`](crate::run::state::port::ColdPort::watch).
             WATCHED: BUSY | CHOOSES | STALLS | LEAVES => watchdog::Watchdog;
+            /// Frames that find no room are trimmed: [`ColdPort::trimming`](crate::run::state::port::ColdPort::trimming).
+            TRIMMING: BUSY => trimming::Trimming;
             /// A limit or a shared memory bounds what waits.
             BOUNDED: BUSY => memory::Memory;
             /// The node sends pauses, and counts what waits by ingress port or by queue.

@@ -37,6 +37,9 @@ pub(super) fn deliver_special(here: &mut NodeView, frame: &Frame, now: Time, eve
     if frame.flags.is_tagged() {
         return deliver_tagged(here, frame, now, events);
     }
+    if frame.flags.is_trimmed() && frame.flags.is_pushed() {
+        return discard_trimmed(here, frame);
+    }
     if frame.flags.kind() == FrameKind::Part {
         return deliver_part(here, frame, now, events);
     }
@@ -54,6 +57,13 @@ pub(super) fn deliver_tagged(here: &mut NodeView, frame: &Frame, now: Time, even
         Some(untagged) => deliver(here, &untagged, now, events),
         None => here.ledger.delivered += 1,
     }
+}
+
+/// A pushed frame without its payload: its host takes it in and discards it.
+#[cold]
+fn discard_trimmed(here: &mut NodeView, frame: &Frame) {
+    here.ledger.delivered += 1;
+    here.ledger.count_trimmed(frame);
 }
 
 /// A part of a transfer or of a stream.

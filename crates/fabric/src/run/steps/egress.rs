@@ -3,7 +3,7 @@
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
-use crate::run::state::index::PortIx;
+use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Port, PortFeatures};
@@ -35,13 +35,13 @@ pub fn pass_manager(
     now: Time,
     events: &mut EventQueue,
 ) {
-    let mut at = AtEgress { frame, egress, class, ingress };
+    let mut at = AtEgress::new(frame, egress, class, ingress);
     match managed::enter_manager(here, &mut at, now) {
         Verdict::Pass | Verdict::Wait => {
             let frame = managed::manager_on_dequeue(here, egress, class, at.frame, now);
             transmission::transmit(here, egress, frame, now, events);
         }
-        Verdict::Drop(cause) => losses::lose(here, egress, class, &at.frame, ingress, cause, now),
+        Verdict::Drop(cause) => refused(here, at, cause, now, events),
         Verdict::Notify => managed::defer_behind(here, PortFeatures::MANAGED, &at),
     }
 }
@@ -80,7 +80,7 @@ pub fn enqueue_at_output(
     now: Time,
     events: &mut EventQueue,
 ) {
-    enter_behind(here, PortFeatures::NONE, AtEgress { frame, egress, class, ingress }, now, events);
+    enter_behind(here, PortFeatures::NONE, AtEgress::new(frame, egress, class, ingress), now, events);
 }
 
 /// A frame goes on behind a stage, after the message that the stage has sent because of it.
@@ -111,7 +111,7 @@ fn enter_behind(
     let waits = match stages::enter_stages(here, &mut at, stage, now, events) {
         (Verdict::Pass, _) => false,
         (Verdict::Wait, _) => true,
-        (Verdict::Drop(cause), _) => return stages::dropped_by_stage(here, &at, cause, now, events),
+        (Verdict::Drop(cause), _) => return refused(here, at, cause, now, events),
         (Verdict::Notify, stage) => return managed::defer_behind(here, stage, &at),
     };
     let AtEgress { egress, class, ingress, .. } = at;
@@ -122,13 +122,39 @@ fn enter_behind(
         return stages::has_left_stages(here, &at, None, now, events);
     }
     if let Err(cause) = stages::take_room(here, &at, now, events) {
-        return stages::dropped_by_stage(here, &at, cause, now, events);
+        return refused(here, at, cause, now, events);
     }
     begin_to_wait(here, egress, class, &at.frame, ingress, now, events);
     decision::decide_when_free(here, egress, class, now, events);
     if here.links.ports[egress].stopped >> class.0 & 1 != 0 {
         here.deferred.push(Deferred::Stuck(egress, 1 << class.0));
     }
+}
+
+/// A stage has refused a frame. It is trimmed, if its port does that, and comes to the stages again in its new class; else it is lost.
+#[cold]
+#[inline(never)]
+fn refused(here: &mut NodeView, mut at: AtEgress, cause: Cause, now: Time, events: &mut EventQueue) {
+    if !stages::rescues(here, &at, cause) {
+        return stages::dropped_by_stage(here, &at, cause, now, events);
+    }
+    if stages::trim(here, &mut at) {
+        enter_again(here, at, now, events);
+    } else {
+        stages::dropped_by_stage(here, &at, stages::NO_ROOM_TRIMMED, now, events);
+    }
+}
+
+/// A trimmed frame comes to the stages behind trimming.
+#[inline(never)]
+fn enter_again(here: &mut NodeView, at: AtEgress, now: Time, events: &mut EventQueue) {
+    enter_behind(here, PortFeatures::TRIMMING, at, now, events);
+}
+
+/// A frame of a queue was replaced by another one.
+#[cold]
+pub fn note_level(here: &mut NodeView, queue: QueueIx, now: Time) {
+    here.probes.queue_holds(queue, now, || here.buffers.queues[queue].occupancy);
 }
 
 /// A frame is about to wait.

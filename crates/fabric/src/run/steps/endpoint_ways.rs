@@ -46,7 +46,7 @@ fn egress_while_down(here: &mut NodeView, nth: EndpointIx, egress: PortIx, route
         // What switches choose a path for leaves through any link of the host that is up.
         Heading::Destination(to) => {
             let node = here.node_of[egress];
-            spreading::choose_egress(here, node, path, to, Time::ZERO)
+            spreading::choose_egress(here, node, path, (to, route.entropy()), Time::ZERO)
         }
         _ => Some(egress),
     }

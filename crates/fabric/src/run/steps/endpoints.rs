@@ -102,8 +102,12 @@ fn deliver_to_transport(
     let Some(ends) = here.hosts.endpoints_of_path.get(frame.path.at()) else { return };
     let Some(nth) = ends[usize::from(to_far)] else { return };
     let kind = frame.flags.kind();
-    if to_far && kind == FrameKind::Data {
+    let is_trimmed = frame.flags.is_trimmed();
+    if to_far && kind == FrameKind::Data && !is_trimmed {
         here.hosts.receiver(frame.path).count(frame, now);
+    }
+    if is_trimmed && !takes_trimmed(here, frame, (nth, to_far)) {
+        return;
     }
     let mut state = &mut here.hosts.endpoints[nth];
     if to_far {
@@ -124,6 +128,8 @@ fn deliver_to_transport(
         bytes: frame.bytes,
         congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
         created: frame.created,
+        trim: frame.flags.trim(),
+        entropy: frame.route.entropy(),
     };
     if received.congestion_experienced && state.notifies.is_some() {
         notify_peer(here, nth, &received, now, events);
@@ -143,6 +149,15 @@ fn deliver_to_transport(
     }
     nics::leave_past_nic(here, egress, frame, (segment, nth, near), now, events);
     nics::after_leaving(here, (egress, nth), calls, answer.then.has_work, now, events);
+}
+
+/// A frame without its payload has come to an endpoint. Returns false if that has no use for it.
+#[cold]
+fn takes_trimmed(here: &mut NodeView, frame: &Frame, (nth, to_far): (EndpointIx, bool)) -> bool {
+    if to_far && frame.flags.kind() == FrameKind::Data {
+        here.ledger.count_trimmed(frame);
+    }
+    here.hosts.endpoints[nth].endpoint.accepts_trimmed()
 }
 
 /// A marked frame has come to an end of a path: what its NIC sends back at once goes to the queue of its class, past the

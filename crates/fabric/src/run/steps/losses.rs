@@ -52,6 +52,10 @@ pub fn lose(
 
 /// Whether a node promises not to lose a frame that came in through a port.
 pub fn is_promised(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
+    // What it has lost already was of a lossy class.
+    if frame.flags.is_trimmed() {
+        return false;
+    }
     let pauses = ingress.and_then(|port| here.links.cold[port].control.pauses());
     pauses.map_or(node.lossless, |pauses| pauses.obeys) >> frame.priority().0 & 1 != 0
 }

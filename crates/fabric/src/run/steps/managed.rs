@@ -79,7 +79,7 @@ pub fn enter_manager(here: &mut NodeView, at: &mut AtEgress, now: Time) -> stage
 
 /// A frame goes on behind a stage of its port as soon as the message has left that the stage has deferred.
 pub fn defer_behind(here: &mut NodeView, stage: PortFeatures, at: &AtEgress) {
-    let &AtEgress { frame, egress, class, ingress } = at;
+    let &AtEgress { frame, egress, class, ingress, .. } = at;
     let frame = here.deferred.keep(frame);
     here.deferred.push(Deferred::Behind { stage: stage.place(), egress, class, ingress, frame });
 }

@@ -46,7 +46,7 @@ fn routed_by_choice(
     (
         {
             let node = here.node_of[ingress];
-            spreading::choose_egress(here, node, path.0, to, now)
+            spreading::choose_egress(here, node, path.0, (to, route.entropy()), now)
         },
         route,
     )
@@ -99,7 +99,7 @@ pub fn answer(
             let ends = ends?;
             // A frame to a sender none of whose paths is listed has no known sender itself.
             let back = if to == ends.from { ends.to? } else { ends.from };
-            let egress = spreading::choose_egress(here, node, path, back, now)?;
+            let egress = spreading::choose_egress(here, node, path, (back, 0), now)?;
             Some((egress, Frame { route: Route::to(back), created: now, ..answer }))
         }
     }

@@ -119,7 +119,7 @@ fn arm_next_eligible(here: &mut NodeView, egress: PortIx, now: Time, events: &mu
 #[inline(always)]
 fn serve(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
     let (waiting, before) = egress::take_out(here, true, egress, class, now);
-    let mut at = AtEgress { frame: waiting.frame, egress, class, ingress: waiting.across };
+    let mut at = AtEgress::new(waiting.frame, egress, class, waiting.across);
     stages::leave_stages(here, &mut at, true, now);
     transmission::transmit(here, egress, at.frame, now, events);
     // After the transmission has begun: what follows may want to send a pause through this very port.

@@ -16,7 +16,7 @@ pub fn choose_egress(
     here: &mut NodeView,
     node: NodeIx,
     path: u32,
-    destination: NodeId,
+    (destination, entropy): (NodeId, u16),
     now: Time,
 ) -> Option<PortIx> {
     let id = NodeId(here.numbering.first_node + node.number());
@@ -41,7 +41,8 @@ pub fn choose_egress(
         // What is still on its way to the link counts as well: an idle port is better than a busy one.
         waiting + cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
     };
-    let picked = choosers[node].pick(candidates, Chosen { node: id, flow, destination, now }, backlog)?;
+    let picked =
+        choosers[node].pick(candidates, Chosen { node: id, flow, entropy, destination, now }, backlog)?;
     let is_up = |port: PortId| !ports[local(port)].features.has(PortFeatures::DOWN);
     if is_up(picked) {
         return Some(local(picked));

@@ -11,6 +11,7 @@ mod down;
 mod memory;
 mod queue_manager;
 mod scheduler;
+mod trimming;
 mod watchdog;
 
 use crate::run::state::admitted::AtEgress;
@@ -23,6 +24,7 @@ use crate::run::state::view::NodeView;
 use crate::run::steps::losses;
 use crate::spec::NodeSpec;
 use frame::Occupancy;
+pub(super) use trimming::{NO_ROOM_TRIMMED, rescues, trim};
 use units::Time;
 
 /// Outcome of a stage for a frame.

@@ -1,14 +1,24 @@
 //! What a queue pair does for others than its own messages: requests of READs, receivers that are not
 //! ready or do not answer, a NIC with limits.
 
-use super::{ENDLESS, Message, NONE, QueuePair};
+use super::{ENDLESS, Message, NONE, QueuePair, labelled};
+use crate::endpoint::Segment;
 use crate::rdma::control::{PathFacts, RdmaControl, RdmaLoss};
 use crate::rdma::nic::SharedNic;
 use crate::rdma::psn::{self, Word};
-use frame::RdmaHeader;
+use frame::{FrameKind, RdmaHeader};
 use units::Time;
 
 impl QueuePair {
+    /// A NAK to the requester: the request before one that has come is missing.
+    pub(super) fn nak_of_request(&self) -> Segment {
+        let word = Word { number: self.end as u32, flags: [true, false, false], pair: self.number };
+        let header = RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() };
+        let (word, header) = labelled(header);
+        let bytes = self.spec.ack_bytes();
+        Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false, entropy: 0 }
+    }
+
     /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
     pub fn close(&mut self, now: Time) {
         let Some(last) = self.messages.back_mut().filter(|last| last.bytes >= ENDLESS / 2) else { return };

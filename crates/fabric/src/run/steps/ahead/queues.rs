@@ -186,7 +186,7 @@ fn enqueue_heard_ahead(
     events: &mut EventQueue,
 ) {
     let class = here.links.ports[egress].classes.class(frame.priority());
-    let mut at = AtEgress { frame, egress, class, ingress };
+    let mut at = AtEgress::new(frame, egress, class, ingress);
     match managed::enter_manager(here, &mut at, now) {
         Verdict::Pass | Verdict::Wait => enqueue_admitted_ahead(here, at, now, events),
         Verdict::Drop(cause) => losses::lose(here, egress, class, &at.frame, ingress, cause, now),
@@ -197,7 +197,7 @@ fn enqueue_heard_ahead(
 /// A frame goes on that its queue manager has admitted.
 #[inline(always)]
 pub fn enqueue_admitted_ahead(here: &mut NodeView, at: AtEgress, now: Time, events: &mut EventQueue) {
-    let AtEgress { frame, egress, class, ingress } = at;
+    let AtEgress { frame, egress, class, ingress, .. } = at;
     let port = &here.links.ports[egress];
     if port.waiting == 0 && port.busy_until <= now {
         if here.links.cold[egress].notes_departures {

@@ -20,7 +20,7 @@ impl Stage for Memory {
         now: Time,
         _events: &mut EventQueue,
     ) -> Result<(), Cause> {
-        let AtEgress { ref frame, egress, class, ingress } = *at;
+        let AtEgress { ref frame, egress, class, ingress, .. } = *at;
         if let Some(cause) = egress::refusal(here, egress, class, frame) {
             ties::note_tied_loss(here, egress, class, frame, cause, now);
             return Err(cause);

@@ -1,0 +1,91 @@
+//! Packet trimming of a port, and what it has counted.
+
+use engine::Stream;
+use frame::{Frame, Priority, TrafficClass};
+use queueing::{TrimmingSpec, Victim};
+use rand_xoshiro::rand_core::Rng;
+
+/// Packet trimming of a port of a switch.
+#[derive(Debug)]
+pub(crate) struct PortTrimming {
+    /// Traffic classes whose frames are trimmed: bit n for class n.
+    pub classes: u8,
+    /// Length, priority and class of trimmed frames.
+    pub size: u16,
+    pub priority: Priority,
+    pub class: TrafficClass,
+    /// Bytes above which a queue is trimmed; `None`: only what finds no room is.
+    pub threshold: Option<u64>,
+    /// Bytes that the queue of trimmed frames may hold; `None`: as the limits of the buffer allow.
+    pub header_limit: Option<u64>,
+    /// Frames that are trimmed here are marked as trimmed on their last hop.
+    pub marks_last_hop: bool,
+    /// Chooses between the new frame and the last of the queue; `None`: it is always the new one.
+    coin: Option<Stream>,
+}
+
+impl PortTrimming {
+    /// Trimming of a port where trimmed frames have this priority and class; `to_host`: the peer is a host. `coin`: a stream of its
+    /// own.
+    pub fn new(
+        spec: &TrimmingSpec,
+        classes: u8,
+        (priority, class): (Priority, TrafficClass),
+        to_host: bool,
+        coin: Stream,
+    ) -> PortTrimming {
+        PortTrimming {
+            // A trimmed frame is never trimmed again.
+            classes: classes & !(1 << class.0),
+            size: spec.size,
+            priority,
+            class,
+            threshold: spec.thresholds.map(|[within, last]| if to_host { last } else { within }),
+            header_limit: spec.header_limit,
+            marks_last_hop: to_host && spec.marks_last_hop,
+            coin: (spec.victim == Victim::Random).then_some(coin),
+        }
+    }
+
+    /// Returns true if the port trims frames of this class.
+    #[inline]
+    pub fn trims(&self, class: TrafficClass) -> bool {
+        class.0 < 8 && self.classes >> class.0 & 1 != 0
+    }
+
+    /// Cuts a frame. Returns the bytes that were cut.
+    pub fn cut(&self, frame: &mut Frame) -> u16 {
+        *frame = frame.at(self.priority);
+        let cut = frame.bytes.saturating_sub(self.size);
+        if cut > 0 {
+            frame.bytes = self.size;
+            frame.flags = frame.flags.trimmed(self.marks_last_hop);
+        }
+        cut
+    }
+
+    /// Returns true if the last frame of the queue is trimmed in place of the new one.
+    pub fn takes_last(&mut self) -> bool {
+        self.coin.as_mut().is_some_and(|coin| coin.next_u64() >> 63 != 0)
+    }
+}
+
+/// Frames of a path that a queue has trimmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Trims {
+    /// Frames, those included that were not longer than a trimmed frame.
+    pub frames: u64,
+    /// Those among them that then found no room in the queue of trimmed frames of the same port.
+    pub dropped: u64,
+    /// Bytes cut.
+    pub bytes: u64,
+}
+
+impl Trims {
+    /// Adds those of another queue or path.
+    pub fn add(&mut self, other: &Trims) {
+        self.frames += other.frames;
+        self.dropped += other.dropped;
+        self.bytes += other.bytes;
+    }
+}

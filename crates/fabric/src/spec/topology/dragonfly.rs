@@ -1,0 +1,137 @@
+//! The dragonfly: groups of fully linked switches, each pair of groups joined by global links. With `a` switches a group and
+//! `h` global links a switch there are up to a·h + 1 groups; a balanced dragonfly has a = 2p = 2h for p hosts a switch.
+//!
+//! Global link t of a group (its switch t / h) leads t + 1 groups further, and arrives there at the switch of link
+//! groups - t - 2, so that link t of one end is link groups - 2 - t of the other. With fewer groups than a·h + 1, each pair of groups has
+//! a·h / (groups - 1) links, rounded down: the links of the k-th round stand behind those of the first. Links beyond that are not used.
+//!
+//! Source: Kim, Dally, Scott and Abts, Technology-driven, highly-scalable dragonfly topology (ISCA 2008, §3); the arrangement of global
+//! links is the circulant one that htsim's `dragonfly_topology.cpp` has, too.
+//!
+//! Paths are minimal: at most one link to a switch of the group, one global link, one link in the other group. A global link costs as
+//! much as three others, so that no path over two of them is as cheap.
+//!
+//! Not modelled: groups that are not fully linked.
+
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
+use frame::NodeId;
+use keys::Remark;
+use units::{BitRate, Length};
+
+with_cable! {
+    /// A dragonfly: groups of fully linked switches `sw{group}.{i}`, such as `sw0.1`; hosts `h0`, ... in the order of the switches.
+    Dragonfly {
+        /// Number of hosts at each switch (p). A count, at least 1. Required.
+        hosts_per_switch: u64,
+        /// Number of switches of a group (a), each linked to all others. A count, at least 1. Required.
+        switches_per_group: u64,
+        /// Number of global links of a switch (h). A count, at least 1. Required.
+        global_links: u64,
+    }
+    optional {
+        /// Number of groups. A count from 2 to switches_per_group x global_links + 1. Default: the largest.
+        groups: u64,
+        /// Rate of the links between the switches of a group. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
+        local_rate: BitRate,
+        /// Length of the cables between the switches of a group. A length with unit. Default: that of the other links.
+        local_length: Length,
+        /// Rate of the links between groups. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
+        global_rate: BitRate,
+        /// Length of the cables between groups. A length with unit. Default: that of the other links.
+        global_length: Length,
+    }
+}
+
+/// A path over two global links costs more than local, global, local.
+const GLOBAL_COST: u32 = 3;
+
+/// Numbers of a dragonfly whose keys are right.
+struct Shape {
+    groups: u64,
+    /// Global links between two groups.
+    rounds: u64,
+}
+
+impl Dragonfly {
+    /// Global links of a group.
+    fn of_group(&self) -> Option<u64> {
+        self.switches_per_group.checked_mul(self.global_links)
+    }
+    fn shape(&self) -> Option<Shape> {
+        let of_group = self.of_group()?;
+        let groups = self.groups.unwrap_or(of_group.checked_add(1)?);
+        let others = groups.checked_sub(1).filter(|&others| others > 0)?;
+        Some(Shape { groups, rounds: of_group / others })
+    }
+    fn local(&self) -> OtherLinks {
+        OtherLinks { rate: ("local_rate", self.local_rate), length: ("local_length", self.local_length) }
+    }
+    fn global(&self) -> OtherLinks {
+        OtherLinks { rate: ("global_rate", self.global_rate), length: ("global_length", self.global_length) }
+    }
+}
+
+impl Regular for Dragonfly {
+    const LAYERED: bool = false;
+
+    fn counts(&self) -> Vec<Count> {
+        vec![
+            at_least(1, "hosts_per_switch", self.hosts_per_switch),
+            at_least(1, "switches_per_group", self.switches_per_group),
+            at_least(1, "global_links", self.global_links),
+        ]
+    }
+    fn check(&self) -> Result<(), Remark> {
+        let (Some(groups), Some(of_group)) = (self.groups, self.of_group()) else { return Ok(()) };
+        let most = of_group.saturating_add(1);
+        if (2..=most).contains(&groups) {
+            return Ok(());
+        }
+        let help = format!(
+            "expected 2 to {most}: {} switches of a group have {of_group} global links",
+            self.switches_per_group
+        );
+        Err(Remark::about("groups", format!("groups = {groups}"), help))
+    }
+    fn other_links(&self) -> Vec<OtherLinks> {
+        vec![self.local(), self.global()]
+    }
+    fn size(&self) -> Option<Size> {
+        let Shape { groups, rounds } = self.shape()?;
+        let switches = groups.checked_mul(self.switches_per_group)?;
+        let hosts = switches.checked_mul(self.hosts_per_switch)?;
+        let local = switches.checked_mul(self.switches_per_group - 1)? / 2;
+        let global = groups.checked_mul(groups - 1)?.checked_mul(rounds)? / 2;
+        let links = hosts.checked_add(local)?.checked_add(global)?;
+        Some(Size { nodes: hosts.checked_add(switches)?, links })
+    }
+    fn draw(&self, cable: Cable, graph: &mut Graph) {
+        let Some(Shape { groups, rounds }) = self.shape() else { return };
+        let (a, p, h) = (self.switches_per_group, self.hosts_per_switch, self.global_links);
+        let mut switches: Vec<NodeId> = Vec::new();
+        for number in 0..groups * a {
+            let switch = graph.switch(format!("sw{}.{}", number / a, number % a), 1);
+            graph.hosts_below(switch, number * p, p, cable);
+            switches.push(switch);
+        }
+        let switch = |group: u64, place: u64| switches[(group * a + place) as usize];
+        let (local, global) = (self.local().cable(cable), self.global().cable(cable));
+        for group in 0..groups {
+            for one in 0..a {
+                for other in one + 1..a {
+                    graph.link(switch(group, one), switch(group, other), local);
+                }
+            }
+        }
+        for group in 0..groups {
+            for round in 0..rounds {
+                for further in 1..groups - group {
+                    let (here, there) =
+                        (round * (groups - 1) + further - 1, (round + 1) * (groups - 1) - further);
+                    graph.link(switch(group, here / h), switch(group + further, there / h), global).cost =
+                        GLOBAL_COST;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Packets whose payload a switch has trimmed: losses that are known at once.
+
+use super::RdmaReceiver;
+use crate::endpoint::Received;
+use crate::rdma::psn::{self, Word};
+use crate::rdma::{RdmaRecovery, RdmaVerb};
+use frame::RdmaHeader;
+use units::Time;
+
+impl RdmaReceiver {
+    /// A packet has come without its payload.
+    pub(super) fn take_trimmed(&mut self, number: u32, header: &RdmaHeader, received: &Received, now: Time) {
+        let (recovery, reads) = (self.spec.recovery, self.spec.verb == RdmaVerb::Read);
+        self.discarded += 1;
+        let rule = self.rule;
+        let Some(pair) = self.pair(number) else { return };
+        let packet = psn::nearest(Word::of(header.word).number, pair.expected);
+        pair.came_marked += u64::from(received.congestion_experienced);
+        pair.trims += 1;
+        if pair.has(packet) {
+            return;
+        }
+        let expected = pair.expected;
+        match rule {
+            // Requests of READs name packets from the expected one on, too.
+            _ if reads || recovery == RdmaRecovery::GoBackN => {
+                let known = pair.trimmed.filter(|&first| first >= expected);
+                pair.trimmed = Some(known.map_or(packet, |first| first.min(packet)));
+                self.refuse_trimmed(number, now);
+            }
+            Some(rule) if !rule.nak || packet - expected >= rule.window => {}
+            _ => {
+                let repeat = rule.map_or(Time::ZERO, |rule| rule.repeat);
+                pair.disorder().gaps.on_trimmed(packet, expected, now.saturating_add(repeat));
+                pair.naks += 1;
+                self.reply(number, Some(psn::on_wire(packet)));
+            }
+        }
+    }
+
+    /// With go-back-N: a NAK, if the packet that is expected now is one that came trimmed.
+    pub(super) fn refuse_trimmed(&mut self, number: u32, now: Time) {
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        if pair.trimmed == Some(pair.expected) {
+            // Trimmed once more, it is named once more.
+            (pair.trimmed, pair.named) = (None, None);
+            self.report_expected(number, now);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+"""``penstock counters``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from penstock.errors import InputError
+from penstock.laboratory.quantity import UNITS, Quantity
+from penstock.units import plain
+
+from . import EXIT_DONE
+from .console import Table, console, print_json, say
+
+if TYPE_CHECKING:
+    from penstock.interchange.counters import Counter, Counters
+
+SCHEMA = "penstock-counters/1"
+
+
+def counters(
+    result: Path,
+    device: Path,
+    /,
+    *,
+    port: str | None = None,
+    before: Path | None = None,
+    interval: str | None = None,
+    every: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Shows the counters of a device beside those of a run.
+
+    Reads what `ethtool -S` prints for a NIC, and `show pfc counters` of SONiC. Ports of a switch are those of
+    the run to the nodes that have their names, as in an imported configuration. Pause frames count XOFF;
+    NICs may count XON as well.
+
+    Parameters
+    ----------
+    result
+        Directory of a result.
+    device
+        File with the counters.
+    port
+        The port of the run, such as "h0.0->sw", or a node with one port, such as "h0".
+    before
+        File with the counters at an earlier time, which are subtracted.
+    interval
+        Time in which the device counted, such as "10 s": rates are shown as well.
+    every
+        Shows counters that are 0 at both, too.
+    json
+        Prints one JSON object instead of a table.
+    """
+    from penstock.interchange.counters import read
+    from penstock.interchange.device_counters import beside
+    from penstock.interchange.files import document
+    from penstock.result import Result
+
+    loaded = Result.load(result)
+    found = read(document(device))
+    known = found.known if before is None else _since(found, read(document(before)), before)
+    seconds = None if interval is None else _seconds(interval)
+    rows, missing = beside(loaded, known, port, seconds)
+    if missing:
+        say(f"note: {len(missing)} ports of {device} are none of the run: {', '.join(missing[:4])}")
+    if found.unknown:
+        say(f"note: {found.unknown} counters of {device} have no measure in a run")
+    if json:
+        print_json({"schema": SCHEMA, "counters": [asdict(row) for row in rows]})
+        return EXIT_DONE
+    shown = [row for row in rows if every or row.device or row.run]
+    rates = ("device per s", "run per s") if seconds is not None else ()
+    table = Table("", "port", "counter", "device", "run", *rates, numeric=2)
+    for row in shown:
+        values = (row.device, row.run, row.device_per_s, row.run_per_s)[: 4 if rates else 2]
+        table.add_row(row.port, row.name, *map(_shown, values))
+    out = console()
+    out.print(table)
+    if hidden := len(rows) - len(shown):
+        out.print(f"{hidden} counters are 0 at both; --every shows them")
+    return EXIT_DONE
+
+
+def _since(found: Counters, earlier: Counters, file: Path) -> list[Counter]:
+    """The counters less those of an earlier time."""
+    before = {(one.name, one.port): one.value for one in earlier.known}
+    rows = []
+    for one in found.known:
+        value = one.value - before.get((one.name, one.port), 0)
+        if value < 0:
+            raise InputError(f"{file}: {one.name} is larger than later; expected counters of an earlier time")
+        rows.append(replace(one, value=value))
+    return rows
+
+
+def _shown(value: float | None) -> str:
+    """A count in full, and what is none in few digits."""
+    if value is None:
+        return "-"
+    return f"{int(value):,}" if value == int(value) else plain(value)
+
+
+def _seconds(text: str) -> float:
+    found = Quantity.read(text)
+    if found is None or found.dimension != "time" or found.amount <= 0:
+        raise InputError(f'--interval is {text}; expected a time above 0, such as "10 s"')
+    return float(found.amount / UNITS["time"]["s"])

@@ -1,0 +1,317 @@
+"""Running configuration of Arista EOS: maps, queues, PFC, ECN, buffers of Trident and Tomahawk, and links.
+
+A traffic class is a priority of a scenario, a tx-queue its queue. Settings of an interface count before those
+of its profile (`service-profile`).
+
+Source: Arista EOS User Manual, chapters "Quality of Service" and "Data Center Bridging", and the schema of
+Arista AVD for the forms of commands. Without `qos map`, DSCP 0-7 and CoS 0 are traffic class 1, DSCP 8-15 and
+CoS 1 are class 0, and all others have the class of their upper three bits. A port trusts DSCP if it is routed
+and CoS if it is switched, unless `qos trust` says otherwise. Queues are strict unless `no priority`, which
+holds for all lower queues as well.
+
+Not read, and reported by line: shapers, guaranteed bandwidth, policies of ACLs, multicast queues, and sizes
+in cells or segments without `--cell`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import partial
+
+from .eos_memory import QueueProfiles
+from .eos_queues import queues_of
+from .piece import Document, Piece, brief
+from .sonic_port import CODE_POINTS, LONGEST_MTU, PRIORITIES
+from .statements import MOST_PORTS, Statement, Statements, indented, port_names
+from .switch_classes import Classes
+from .switch_piece import PortSet, SwitchText, lossless_wred, piece_of
+
+_BLOCKS = ("tx-queue", "uc-tx-queue")
+BELONGS = dict.fromkeys(("random-detect", "bandwidth", "priority"), _BLOCKS)
+_SIGNS = (
+    "priority-flow-control on",
+    "priority-flow-control priority",
+    "priority-flow-control pause watchdog",
+    "qos map ",
+    "qos trust",
+    "qos profile ",
+    "tx-queue ",
+    "uc-tx-queue ",
+    "platform trident mmu",
+)
+_PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
+_SPEED = re.compile(r"(\d+(?:\.\d+)?)g(?:full|-\d+)?", re.ASCII)
+BY_BITS = (1, 0, 2, 3, 4, 5, 6, 7)
+"""The traffic class of each CoS, and of the upper three bits of each code point, without a map."""
+ACTIONS = {"drop": "drop", "errdisable": "drop", "no-drop": "forward", "notify-only": "alert"}
+MEANINGS = {
+    "shape": "queues have no highest rate",
+    "mc-tx-queue": "queues of multicast are those of unicast",
+    "platform": "a setting of the chip",
+    "policy-map": "a scenario classifies by CoS and DSCP alone",
+    "class-map": "a scenario classifies by CoS and DSCP alone",
+    "service-policy": "a scenario classifies by CoS and DSCP alone",
+    "bandwidth": "a guarantee, or the share of a strict queue, which has no effect without no priority",
+    "random-detect": "a counter, or thresholds that are no bytes: --cell names the size of a cell or segment",
+    "ingress": "a size in cells without --cell, or no setting of lossless priorities",
+    "egress": "a size in cells without --cell, or no setting of queues",
+}
+_ELSE = "no setting of queues, flow control or links"
+
+
+def recognises(document: Document) -> bool:
+    """Returns true if a line is one of the QoS of EOS."""
+    return any(line.startswith(_SIGNS) for _, line in document.lines())
+
+
+def read(document: Document) -> Piece:
+    """The settings of the ports as those of a switch.
+
+    Raises
+    ------
+    InputError
+        If a value is wrong or a reference leads nowhere; the message names the line.
+    """
+    statements = indented(document, BELONGS)
+    config = _Config(statements)
+    ports = {name: config.port(lines) for name, lines in config.interfaces.items()}
+    words = "priority-flow-control, tx-queue and qos"
+    return piece_of(SwitchText(statements, ports, config.hostname, config.down, words, config.meaning))
+
+
+class _Config:
+    """The parts of a configuration."""
+
+    def __init__(self, statements: Statements) -> None:
+        self.statements = statements
+        self.interfaces: dict[str, list[Statement]] = {}
+        self.down: list[str] = []
+        self.hostname = "switch"
+        self._profiles: dict[str, Statement] = {}
+        self._maps: list[Statement] = []
+        self._pfc: list[Statement] = []
+        self.memory = QueueProfiles(statements)
+        for one in statements.roots:
+            self._take(one)
+        self._mapped = {
+            kind: statements.deferred(partial(self._map, kind, sources))
+            for kind, sources in (("dscp", CODE_POINTS), ("cos", PRIORITIES), ("traffic-class", PRIORITIES))
+        }
+        self._watched = statements.deferred(self._watchdog)
+
+    def _take(self, one: Statement) -> None:
+        """Sorts a statement that is within no other."""
+        if one.begins("hostname") and len(one.words) == 2:
+            self.hostname = self.statements.document.name(one.line, self.statements.read(one)[1])
+        elif one.begins("qos", "profile") and len(one.words) == 3:
+            if one.words[2] in self._profiles:
+                raise self.statements.error(one, f"{brief(one.text)} is there twice; expected each once")
+            self._profiles[one.words[2]] = one
+        elif one.begins("qos", "map"):
+            self._maps.append(one)
+        elif one.begins("priority-flow-control"):
+            self._pfc.append(one)
+        elif one.begins("platform", "trident", "mmu"):
+            self.memory.take(one)
+        elif one.begins("interface"):
+            self._interface(one)
+
+    def _interface(self, one: Statement) -> None:
+        for name in port_names(self.statements, one, "".join(one.words[1:])):
+            if _PORT.fullmatch(name) is None:
+                continue
+            self.interfaces.setdefault(name, []).extend(one.children)
+            for line in one.children:
+                if line.words in (("shutdown",), ("no", "shutdown")):
+                    self.statements.read(line)
+                    self.down += [name] if line.words[0] == "shutdown" else []
+        if len(self.interfaces) > MOST_PORTS:
+            raise self.statements.error(one, f"is port {len(self.interfaces)}; expected at most {MOST_PORTS}")
+
+    def meaning(self, one: Statement) -> str:
+        """The consequence of leaving out a statement."""
+        around: Statement | None = one
+        while around is not None:
+            if around.words[0] in ("mc-tx-queue", "policy-map", "class-map"):
+                return MEANINGS[around.words[0]]
+            if around.begins("qos", "profile") and not self.statements.has_read(around):
+                return "no port that is read has this profile"
+            around = around.within
+        if one.begins("qos", "map", "traffic-class"):
+            return "no switch rewrites a mark; maps.remap does"
+        if one.begins("priority-flow-control", "priority"):
+            return "PFC of the port is not on"
+        return MEANINGS.get(one.words[0], _ELSE)
+
+    def port(self, own: list[Statement]) -> PortSet:
+        """The settings of a port, those of its profile behind its own."""
+        statements = self.statements
+        lines = [*own, *self._profile(own)]
+        trust = statements.deferred(lambda: self._trust(own, lines))
+        speed = statements.deferred(lambda: self._speed(own))
+        lossless = statements.deferred(lambda: self._lossless(lines))
+        mbps = speed.value
+        queues = queues_of(statements, lines, mbps)
+        classes, stops = self._classes(*trust.value), lossless.value
+        paused = {classes.queue_of[priority] for priority in stops}
+        return PortSet(
+            classes=statements.joined(classes, trust, *self._mapped.values()),
+            lossless=statements.joined(tuple(stops), lossless),
+            schedulers={
+                one: statements.joined(found, queues) for one, found in queues.value.schedulers.items()
+            },
+            wred=lossless_wred(statements, queues.value.wred, queues, paused),
+            groups=self.memory.groups(stops),
+            queues=self.memory.queues(),
+            speed_mbps=speed,
+            mtu=statements.deferred(lambda: self._mtu(own)),
+            watchdog=self._watched,
+        )
+
+    def _profile(self, lines: Iterable[Statement]) -> list[Statement]:
+        for line in lines:
+            if line.begins("service-profile") and len(line.words) == 2:
+                name = line.words[1]
+                if name not in self._profiles:
+                    known = brief(", ".join(self._profiles) or "none")
+                    raise self.statements.error(
+                        line, f"no qos profile is named {brief(name)}; there are: {known}"
+                    )
+                # The reference counts as read with the profile, whose statements are within it.
+                self.statements.read(line)
+                return self._profiles[name].children
+        return []
+
+    def _trust(self, own: Iterable[Statement], lines: Iterable[Statement]) -> tuple[str, int]:
+        """What a port trusts, "dscp", "cos" or "", and the CoS of frames without one."""
+        cos = 0
+        for line in lines:
+            if line.begins("qos", "cos") and len(line.words) == 3:
+                cos = self.statements.whole(line, "qos cos", self.statements.read(line)[2], 0, PRIORITIES[-1])
+                break
+        for line in lines:
+            if line.words == ("no", "qos", "trust"):
+                self.statements.read(line)
+                return "", cos
+            if line.begins("qos", "trust") and len(line.words) == 3:
+                kind = self.statements.read(line)[2]
+                if kind not in ("dscp", "cos"):
+                    raise self.statements.error(line, f"qos trust is {brief(kind)}; expected dscp or cos")
+                return kind, cos
+        for line in own:
+            if line.words == ("no", "switchport"):
+                self.statements.read(line)
+                return "dscp", cos
+        return "cos", cos
+
+    def _classes(self, trust: str, cos: int) -> Classes:
+        queue = self._mapped["traffic-class"].value
+        if trust == "dscp":
+            classes = self._mapped["dscp"].value
+            return Classes(tuple(queue[one] for one in PRIORITIES), tuple(enumerate(classes)))
+        of_cos = self._mapped["cos"].value
+        classes = [of_cos[one if trust else cos] for one in PRIORITIES]
+        return Classes(tuple(queue[one] for one in classes), None)
+
+    def _map(self, kind: str, sources: range) -> list[int]:
+        """The traffic class of each DSCP or CoS, or the queue of each traffic class."""
+        targets = ("tx-queue", "uc-tx-queue") if kind == "traffic-class" else ("traffic-class",)
+        found = (
+            [*PRIORITIES]
+            if kind == "traffic-class"
+            else [BY_BITS[one * 8 // len(sources)] for one in sources]
+        )
+        for line in self._maps:
+            if not line.begins("qos", "map", kind) or "to" not in line.words:
+                continue
+            at = line.words.index("to")
+            if line.words[at + 1 : at + 2] not in [(one,) for one in targets]:
+                continue
+            self.statements.read(line)
+            target = self.statements.whole(
+                line, targets[0], line.after("to", line.words[at + 1]), 0, PRIORITIES[-1]
+            )
+            for number in self.statements.numbers(line, kind, line.words[3:at], sources[-1]):
+                found[number] = target
+        return found
+
+    def _lossless(self, lines: Iterable[Statement]) -> list[int]:
+        """Priorities without drops, if PFC is on."""
+        everywhere = next(
+            (one for one in self._pfc if one.begins("priority-flow-control", "all", "off")), None
+        )
+        if everywhere is not None:
+            self.statements.read(everywhere)
+            return []
+        switch = next(
+            (
+                line
+                for line in lines
+                if line.words[:2] == ("priority-flow-control", "on")
+                or line.words[:3] == ("priority-flow-control", "mode", "on")
+            ),
+            None,
+        )
+        if switch is None:
+            return []
+        self.statements.read(switch)
+        said: dict[int, bool] = {}
+        for line in lines:
+            if line.begins("priority-flow-control", "priority") and len(line.words) == 4:
+                words = self.statements.read(line)
+                if words[3] not in ("drop", "no-drop"):
+                    raise self.statements.error(line, f"{brief(line.text)}: expected drop or no-drop")
+                for one in self.statements.numbers(line, "priority", words[2:3], PRIORITIES[-1]):
+                    said.setdefault(one, words[3] == "no-drop")
+        return sorted(one for one, is_lossless in said.items() if is_lossless)
+
+    def _speed(self, own: Iterable[Statement]) -> int | None:
+        """Mb/s of ``speed forced 100gfull`` or ``speed 400g-8``."""
+        for line in own:
+            if line.begins("speed") and len(line.words) > 1 and line.words[-1] != "auto":
+                found = _SPEED.fullmatch(self.statements.read(line)[-1])
+                if found is None or not 0 < Fraction(found[1]) <= 1_600:
+                    raise self.statements.error(
+                        line, f"{brief(line.text)}: expected a speed, such as 100gfull or 400g-8"
+                    )
+                return round(Fraction(found[1]) * 1_000)
+        return None
+
+    def _mtu(self, own: Iterable[Statement]) -> int | None:
+        for line in own:
+            if line.begins("mtu") and len(line.words) == 2:
+                return self.statements.whole(line, "mtu", self.statements.read(line)[1], 68, LONGEST_MTU)
+        return None
+
+    def _watchdog(self) -> tuple[int, int, str] | None:
+        """Times of ``priority-flow-control pause watchdog``, which are in seconds."""
+        found: dict[str, int] = {}
+        action = "errdisable"
+        for line in self._pfc:
+            words = line.words
+            if words[:4] == ("priority-flow-control", "pause", "watchdog", "default") and len(words) == 6:
+                self.statements.read(line)
+                seconds = self.statements.document.decimal(line.line, words[4], words[5])
+                if not Fraction(1, 100) <= seconds <= 60 and words[4] != "polling-interval":
+                    raise self.statements.error(
+                        line, f"{words[4]} is {brief(words[5])}; expected 0.01 to 60 s"
+                    )
+                found[words[4]] = round(seconds * 1_000)
+            elif words[:4] == ("priority-flow-control", "pause", "watchdog", "action") and len(words) == 5:
+                action = self.statements.read(line)[4]
+                if action not in ACTIONS:
+                    raise self.statements.error(
+                        line, f"action is {brief(action)}; expected {', '.join(ACTIONS)}"
+                    )
+        if "timeout" not in found:
+            return None
+        if action == "errdisable":
+            self.statements.tell(
+                "watchdog", "errdisable shuts the port down; here the queue drops its frames"
+            )
+        timeout = found["timeout"]
+        if "recovery-time" not in found:
+            self.statements.tell("watchdog", f"assumed: recovery-time is twice the timeout, {2 * timeout} ms")
+        return timeout, found.get("recovery-time", 2 * timeout), ACTIONS[action]

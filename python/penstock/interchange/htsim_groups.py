@@ -1,0 +1,133 @@
+"""Dragonflies and Slim Flies of htsim: hosts a switch, switches a group, rates and latencies of links.
+
+Source: `sim/datacenter/dragonfly_topology.cpp` and `slimfly_topology.cpp` of forks of htsim that read such
+files. Links within a group are local, others global. Rates that a file does not have are 200 Gb/s there,
+latencies 1000 ns (global), 500 ns (local) and 200 ns (host).
+
+Not taken over: `Link_latency_ns`, the latency of a single link; the adjacency list beside a Slim Fly, whose
+graph is that of its `q`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import InputError
+
+from .piece import Document, Note, Piece
+
+KINDS = ("host", "local", "global")
+RATE_GBPS = 200
+LATENCY_NS = {"host": 200, "local": 500, "global": 1000}
+"""What a file does not say."""
+NUMBERS = {"p": 10_000, "a": 10_000, "h": 10_000, "q": 128}
+NS_PER_M = 5
+ONE_LINK = "link_latency_ns"
+MOST_HOSTS = 10**6
+
+
+def recognises(document: Document) -> bool:
+    """Returns true if the first lines have `p` and `q`, or `p`, `a` and `h`."""
+    words = [line.split() for line in document.first_lines(3)]
+    names = {one[0].lower() for one in words if len(one) == 2}
+    return {"p", "q"} <= names or {"p", "a", "h"} <= names
+
+
+@dataclass
+class _Said:
+    """What the file says, each with its line."""
+
+    document: Document
+    values: dict[str, tuple[int, int]]
+    single: list[int]
+    """Lines with the latency of one link."""
+
+    def of(self, key: str, default: int | None = None) -> int:
+        if key in self.values:
+            return self.values[key][0]
+        if default is None:
+            raise InputError(f"{self.document.file}: does not say {key}")
+        return default
+
+
+def read(document: Document) -> Piece:
+    """A fabric of hosts h0, ... in the order of the switches sw0.0, ... of htsim.
+
+    Raises
+    ------
+    InputError
+        If the text is something else, or a number is beyond its limits; the message has the line.
+    """
+    said = _read(document)
+    topology: dict[str, Any] = {"hosts_per_switch": said.of("p")}
+    if "q" in said.values:
+        shape = "slim_fly"
+        topology["q"] = said.of("q")
+    else:
+        shape = "dragonfly"
+        topology |= {"switches_per_group": said.of("a"), "global_links": said.of("h")}
+    rates = {kind: said.of(f"link_speed_{kind}_gbps", RATE_GBPS) for kind in KINDS}
+    delays = {kind: said.of(f"link_latency_{kind}_ns", LATENCY_NS[kind]) for kind in KINDS}
+    topology |= {"rate": f"{rates['host']} Gb/s", "length": _length(delays["host"])}
+    for kind in KINDS[1:]:
+        topology |= {f"{kind}_rate": f"{rates[kind]} Gb/s", f"{kind}_length": _length(delays[kind])}
+    keys: dict[str, Any] = {"topology": {shape: topology}}
+    if latency := said.of("switch_latency_ns", 0):
+        keys["switch"] = {"latency": f"{latency} ns"}
+    switches = 2 * said.of("q") ** 2 if shape == "slim_fly" else _switches(said)
+    hosts = {number: f"h{number}" for number in range(switches * said.of("p"))}
+    notes = [Note(line, f"{key} {value}") for key, (value, line) in said.values.items()]
+    remarks = [
+        f"{document.file}:{line}: the latency of a single link is left out: links of a kind have one length"
+        for line in said.single[:1]
+    ]
+    return Piece(keys, numbers=hosts, notes=notes, remarks=remarks)
+
+
+def _switches(said: _Said) -> int:
+    a, h = said.of("a"), said.of("h")
+    return a * (a * h + 1)
+
+
+def _length(delay_ns: int) -> str:
+    """The cable of a delay: a whole number of ns is a whole number of 200 mm."""
+    metres, rest = divmod(delay_ns, NS_PER_M)
+    return f"{metres} m" if not rest else f"{metres}.{rest * 2} m"
+
+
+def _read(document: Document) -> _Said:
+    speeds = [f"link_speed_{kind}_gbps" for kind in KINDS]
+    latencies = [f"link_latency_{kind}_ns" for kind in KINDS]
+    known = [*NUMBERS, "switch_latency_ns", *speeds, *latencies]
+    said = _Said(document, {}, [])
+    for line, text in document.lines():
+        words = text.partition("#")[0].split()
+        name = words[0].lower() if words else ""
+        if name == ONE_LINK and len(words) == 4:
+            said.single.append(line)
+            continue
+        if len(words) != 2:
+            raise document.error(line, f"{len(words)} words; expected a name and a number")
+        if name not in known:
+            raise document.error(line, f"{words[0]} is not known here; expected {', '.join(known)}")
+        if name in said.values:
+            raise document.error(line, f"{words[0]} is there twice")
+        least = 1 if name in NUMBERS or name in speeds else 0
+        most = NUMBERS.get(name, 1_600 if name in speeds else 10**9)
+        said.values[name] = (document.whole(line, words[0], words[1], least=least, most=most), line)
+    _fits(said)
+    return said
+
+
+def _fits(said: _Said) -> None:
+    """One of the two fabrics, of a size that can be built."""
+    other = [key for key in ("a", "h") if key in said.values and "q" in said.values]
+    if other:
+        line = said.values[other[0]][1]
+        raise said.document.error(line, f"{other[0]} is a key of a dragonfly, q one of a Slim Fly")
+    switches = 2 * said.of("q") ** 2 if "q" in said.values else _switches(said)
+    if switches * said.of("p") > MOST_HOSTS:
+        hosts = switches * said.of("p")
+        line = said.values["p"][1]
+        raise said.document.error(line, f"{hosts} hosts; expected at most {MOST_HOSTS}")

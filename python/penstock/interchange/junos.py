@@ -1,0 +1,312 @@
+"""Configuration of Juniper Junos and Junos Evolved (QFX, EX, PTX): `class-of-service` and interfaces.
+
+Commands of `set` and blocks in braces are read alike. A forwarding class is a queue; it is lossless if a
+congestion notification profile has PFC for its code points. Names of interfaces may be patterns, such as
+``et-*`` and ``all``; the narrowest counts.
+
+Source: Juniper, Traffic Management User Guide (QFX Series and EX4600 Switches), and Junos CLI Reference. The
+watchdog has by default a polling interval of 100 ms, two of them for detection, and 200 ms for recovery. Fill
+levels of drop profiles are per cent of what a queue can hold, which depends on the chip: with `--buffer` they
+are of its share of the memory alone. The dynamic threshold n is an alpha of 2^(n - 7).
+
+Not read, and reported by line: dedicated buffers, `buffer-size`, shaping, rewrite rules, forwarding class
+sets, and shares of the memory without `--buffer`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from .junos_cos import (
+    COS,
+    DEFAULTS,
+    ForwardingClass,
+    classifier,
+    code_point,
+    forwarding_classes,
+    known,
+    lossless_pool,
+    queuing,
+)
+from .junos_text import Paths, statements_of
+from .piece import Document, Piece, brief
+from .port_keys import FRAME_BYTES
+from .sonic_port import PRIORITIES
+from .statements import MOST_PORTS, Statement
+from .switch_classes import classes_of
+from .switch_piece import PortSet, SwitchText, lossless_wred, piece_of
+
+CNP = "congestion-notification-profile"
+_PORT = re.compile(r"(?:et|xe|ge|mge)-\d+/\d+/\d+(?::\d+)?", re.ASCII)
+_SPEED = re.compile(r"(\d{1,4})([mg])", re.ASCII)
+_BY_TYPE = {"ge": 1_000, "xe": 10_000}
+"""Mb/s of interfaces whose names say it."""
+POLL_MS, DETECTION, RECOVERY_MS = 100, 2, 200
+FCS_BYTES = 4
+"""Bytes of a frame that the MTU of an interface does not count."""
+_MEMORY = "a share of the memory, which depends on the chip: --buffer names its size"
+MEANINGS = {
+    "shared-buffer": _MEMORY,
+    "drop-profiles": "fill levels are per cent of what a queue can hold: --buffer names the memory",
+    "dedicated-buffer": "reserves of ports depend on the chip",
+    "rewrite-rules": "no switch rewrites a mark; maps.remap does",
+    "forwarding-class-sets": "queues have one level of scheduling; scheduler maps of interfaces are read",
+    "traffic-control-profiles": "queues have one level of scheduling; scheduler maps of interfaces are read",
+}
+_SCHEDULERS = {
+    "shaping-rate": "queues have no highest rate",
+    "buffer-size": _MEMORY,
+    "drop-profile-map": "fill levels are per cent of what a queue can hold: --buffer names the memory",
+    "explicit-congestion-notification": "no drop profile of the queue is read",
+}
+_ELSE = "no setting of queues, flow control or links"
+
+
+def recognises(document: Document) -> bool:
+    """Returns true if a line is one of class of service."""
+    return any(
+        line.startswith(("set class-of-service ", "class-of-service {", "forwarding-classes {", f"{CNP} "))
+        or (line.startswith("set groups ") and " class-of-service " in line)
+        for _, line in document.lines()
+    )
+
+
+def read(document: Document) -> Piece:
+    """The settings of the ports as those of a switch.
+
+    Raises
+    ------
+    InputError
+        If a value is wrong or a reference leads nowhere; the message names the line.
+    """
+    paths = statements_of(document)
+    config = _Config(paths)
+    ports = {name: config.port(name) for name in config.names}
+    if len(ports) > MOST_PORTS:
+        raise document.error(1, f"has {len(ports)} ports; expected at most {MOST_PORTS}")
+    pool = paths.deferred(lambda: lossless_pool(paths))
+    text = SwitchText(paths, ports, config.hostname, config.down, COS, config.meaning, pool)
+    return piece_of(text)
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """Flow control of a port: the queue of each lossless priority, and the queues that pauses stop."""
+
+    pauses: dict[int, int]
+    stops: dict[int, int]
+
+
+class _Config:
+    """The parts of a configuration."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.paths = paths
+        self.hostname = "switch"
+        for line in paths.at("system", "host-name"):
+            if len(line.words) == 3:
+                self.hostname = paths.document.name(line.line, paths.read(line)[2])
+        self._patterns = paths.names(COS, "interfaces")
+        found = [name for name in paths.names("interfaces") if _PORT.fullmatch(name)]
+        found += [name for name in self._patterns if _PORT.fullmatch(name)]
+        # An interface that is split has its settings in its parts.
+        split = {name.partition(":")[0] for name in found if ":" in name}
+        self.names = [name for name in dict.fromkeys(found) if name not in split]
+        self.down = [name for name in self.names if self._is_off(name)]
+        if not self.names:
+            self.names = self._patterns[:1]
+            self.down = self.names
+        self._classes = paths.deferred(lambda: forwarding_classes(paths))
+
+    def _is_off(self, name: str) -> bool:
+        lines = self.paths.at("interfaces", name, "disable")
+        return any(self.paths.read(line) for line in lines)
+
+    def meaning(self, one: Statement) -> str:
+        """The consequence of leaving out a statement."""
+        if one.words[0] != COS:
+            return _ELSE
+        words = (*one.words[1:4], "", "", "")
+        if words[0] == "schedulers" and words[2] in _SCHEDULERS:
+            return _SCHEDULERS[words[2]]
+        if words[0] in ("classifiers", "scheduler-maps", "schedulers", CNP):
+            return "no interface that is read has it, or no setting of a scenario"
+        if words[0] == "shared-buffer" and self.paths.buffer_bytes() is not None:
+            return "no priority or queue that is read is in this partition"
+        return MEANINGS.get(words[0], "no setting of a scenario")
+
+    def _of_port(self, name: str) -> list[Statement]:
+        """The class of service of an interface: its own statements, then those of narrower patterns first."""
+        fitting = [one for one in self._patterns if one == name or one == "all" or fnmatchcase(name, one)]
+        fitting.sort(key=lambda one: (one != name, one == "all", -len(one)))
+        return [line for one in fitting for line in self.paths.at(COS, "interfaces", one)]
+
+    def port(self, name: str) -> PortSet:
+        """The settings of a port."""
+        paths, lines = self.paths, self._of_port(name)
+        classes = self._classes.value
+        speed = paths.deferred(lambda: self._speed(name))
+        marks = paths.deferred(lambda: self._marks(lines))
+        cos, dscp = marks.value
+        cnp = paths.deferred(lambda: self._profile_of(lines))
+        flow = paths.deferred(lambda: self._flow(cnp.value, cos, dscp))
+        maps = paths.deferred(lambda: self._maps_of(lines))
+        queues = paths.deferred(lambda: queuing(paths, maps.value, classes, speed.value))
+        default = classes.get("best-effort", DEFAULTS["best-effort"]).queue
+        numbered = classes_of(
+            paths,
+            default=default,
+            cos={one: classes[own].queue for one, own in cos.items()},
+            dscp=None if dscp is None else {one: classes[own].queue for one, own in dscp.items()},
+            pauses=flow.value.pauses,
+        )
+        mbps = speed.value
+        return PortSet(
+            classes=paths.joined(numbered, self._classes, marks, cnp, flow),
+            lossless=paths.joined(tuple(sorted(flow.value.pauses)), self._classes, cnp, flow),
+            stops=flow.value.stops,
+            schedulers={one: paths.joined(own, maps, queues) for one, own in queues.value.schedulers.items()},
+            wred=lossless_wred(
+                paths, queues.value.wred, paths.joined(mbps, maps, queues), {*flow.value.pauses.values()}
+            ),
+            speed_mbps=speed,
+            mtu=paths.deferred(lambda: self._mtu(name)),
+            watchdog=paths.deferred(lambda: self._watchdog(cnp.value)),
+            length_m=paths.deferred(lambda: self._length(cnp.value)),
+        )
+
+    def _named(self, lines: Iterable[Statement], *words: str) -> Statement | None:
+        """The first statement of an interface that has these words next to each other."""
+        return next((line for line in lines if line.after(*words) is not None), None)
+
+    def _marks(self, lines: list[Statement]) -> tuple[dict[int, str], dict[int, str] | None]:
+        """The forwarding classes of CoS, and of code points if the port has a classifier of them."""
+        found: list[dict[int, str] | None] = []
+        for kind in ("ieee-802.1", "dscp"):
+            line = self._named(lines, "classifiers", kind)
+            name = None if line is None else line.after("classifiers", kind)
+            if line is None or name is None:
+                found.append(None)
+                continue
+            self.paths.read(line)
+            if name == "default":
+                found.append(dict.fromkeys((6, 7) if kind != "dscp" else (48, 56), "network-control"))
+            else:
+                found.append(classifier(self.paths, kind, name, self._classes.value, line))
+        return found[0] or {}, found[1]
+
+    def _profile_of(self, lines: list[Statement]) -> str:
+        """The congestion notification profile of an interface."""
+        line = self._named(lines, CNP)
+        if line is None:
+            return ""
+        name = self.paths.read(line)[line.words.index(CNP) + 1]
+        if not self.paths.at(COS, CNP, name):
+            there = brief(", ".join(self.paths.names(COS, CNP)) or "none")
+            raise self.paths.error(line, f"no {CNP} is named {brief(name)}; there are: {there}")
+        return name
+
+    def _flow(self, profile: str, cos: dict[int, str], dscp: dict[int, str] | None) -> _Flow:
+        """PFC of a congestion notification profile."""
+        classes = self._classes.value
+        flow = _Flow({}, {})
+        for line in self.paths.at(COS, CNP, profile, "input") if profile else ():
+            kind = line.words[4] if len(line.words) > 4 else ""
+            code = line.after("code-point")
+            if (
+                kind not in ("ieee-802.1", "dscp")
+                or code is None
+                or line.words[5:] != ("code-point", code, "pfc")
+            ):
+                continue
+            self.paths.read(line)
+            number = code_point(self.paths, line, kind, code)
+            name = (cos if kind != "dscp" else dscp or {}).get(number, "best-effort")
+            own = known(self.paths, line, name, classes)
+            if not own.no_loss:
+                self.paths.tell(
+                    f"{line.line}", f"forwarding class {name} has PFC and is not no-loss; here it is"
+                )
+            priority = number if kind != "dscp" else self._priority(line, name, own)
+            if flow.pauses.setdefault(priority, own.queue) != own.queue:
+                raise self.paths.error(
+                    line, f"PFC of priority {priority} is that of two queues; expected one"
+                )
+        for line in self.paths.at(COS, CNP, profile, "output") if profile else ():
+            code, queue = line.after("code-point"), line.after("flow-control-queue")
+            if code is not None and line.words[5:] == ("code-point", code, "flow-control-queue", queue):
+                self.paths.read(line)
+                number = code_point(self.paths, line, "ieee-802.1", code)
+                flow.stops[number] = self.paths.whole(line, "flow-control-queue", queue, 0, PRIORITIES[-1])
+        return flow
+
+    def _priority(self, line: Statement, name: str, own: ForwardingClass) -> int:
+        if own.priority is None:
+            message = (
+                f"assumed: forwarding class {name} without pfc-priority has that of its queue, {own.queue}"
+            )
+            self.paths.tell(f"{line.line}", message)
+        return own.queue if own.priority is None else own.priority
+
+    def _maps_of(self, lines: list[Statement]) -> list[tuple[str, Statement]]:
+        """The scheduler map of an interface, with the statement that names it."""
+        line = self._named(lines, "scheduler-map")
+        name = None if line is None else line.after("scheduler-map")
+        if line is None or name is None:
+            return []
+        self.paths.read(line)
+        return [(name, line)]
+
+    def _watchdog(self, profile: str) -> tuple[int, int, str] | None:
+        """Times of the watchdog of a congestion notification profile."""
+        lines = self.paths.at(COS, CNP, profile, "pfc-watchdog") if profile else []
+        if not lines:
+            return None
+        numbers = {"poll-interval": POLL_MS, "detection": DETECTION, "recovery": RECOVERY_MS}
+        action = "drop"
+        for line in lines:
+            words = self.paths.read(line)
+            for key in numbers:
+                if (text := line.after(key)) is not None:
+                    numbers[key] = self.paths.whole(line, key, text, 1, 100_000)
+            action = line.after("pfc-watchdog-action") or line.after("watchdog-action") or action
+            if action not in ("drop", "forward"):
+                raise self.paths.error(line, f"{brief(words[-1])}: expected drop or forward")
+        said = " ".join(word for line in lines for word in line.words)
+        if missing := [f"{key} {value}" for key, value in numbers.items() if key not in said]:
+            self.paths.tell("pfc-watchdog", f"assumed: {', '.join(missing)}")
+        return numbers["poll-interval"] * numbers["detection"], numbers["recovery"], action
+
+    def _length(self, profile: str) -> str | None:
+        for line in self.paths.at(COS, CNP, profile, "input") if profile else ():
+            if (text := line.after("cable-length")) is not None:
+                self.paths.read(line)
+                return f"{self.paths.whole(line, 'cable-length', text, 1, 100_000)}m"
+        return None
+
+    def _speed(self, name: str) -> int | None:
+        """Mb/s of an interface: its own, that of the port of the chassis, or the one of its type."""
+        place = re.findall(r"\d+", name)
+        chassis = ("chassis", "fpc", place[0], "pic", place[1]) if len(place) > 2 else ()
+        lines = [*self.paths.at("interfaces", name), *self.paths.at("interfaces", name.partition(":")[0])]
+        for line in (*lines, *(one for one in self.paths.at(*chassis) if one.after("port") == place[2])):
+            text = line.after("speed")
+            if text is None or text.startswith("auto"):
+                continue
+            self.paths.read(line)
+            found = _SPEED.fullmatch(text)
+            if found is None or not 0 < int(found[1]) * (1_000 if found[2] == "g" else 1) <= 1_600_000:
+                raise self.paths.error(line, f"speed is {brief(text)}; expected a speed, such as 400g")
+            return int(found[1]) * (1_000 if found[2] == "g" else 1)
+        return _BY_TYPE.get(name.partition("-")[0])
+
+    def _mtu(self, name: str) -> int | None:
+        """Bytes of frames of an interface, whose MTU counts all but the FCS."""
+        for line in self.paths.at("interfaces", name, "mtu"):
+            if len(line.words) == 4:
+                mtu = self.paths.whole(line, "mtu", self.paths.read(line)[3], 256, 9_234)
+                return mtu + FCS_BYTES - FRAME_BYTES
+        return None

@@ -1,0 +1,127 @@
+"""Configurations of Junos as statements: commands of `set`, or blocks in braces.
+
+Both forms give the same statements, each with all words from the outermost block. A list in brackets is its
+members. `inactive:` blocks, and what `deactivate` names, count as left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from .piece import Document, brief
+from .statements import DEEPEST, Statement, Statements
+
+_SIGN = re.compile(r'"[^"]*"|[{};\[\]]|[^\s{};\[\]"]+|"')
+_COMMANDS = ("set", "delete", "deactivate", "activate", "protect", "annotate")
+MOST_SIGNS = 2_000_000
+
+
+def is_commands(document: Document) -> bool:
+    """Returns true if the first line is a command."""
+    return (document.first_lines(1) or [""])[0].split()[:1] in [[one] for one in _COMMANDS]
+
+
+class Paths(Statements):
+    """Statements of Junos, found by their first words.
+
+    Parameters
+    ----------
+    document : Document
+        The document.
+    found : list of Statement
+        All statements.
+    """
+
+    def __init__(self, document: Document, found: list[Statement]) -> None:
+        super().__init__(document, found)
+        self._index: dict[tuple[str, ...], list[Statement]] = {}
+        for one in found:
+            for count in range(1, min(len(one.words), 5) + 1):
+                self._index.setdefault(one.words[:count], []).append(one)
+
+    def at(self, *words: str) -> list[Statement]:
+        """The statements that begin with these words, at most five."""
+        return self._index.get(words, [])
+
+    def names(self, *words: str) -> list[str]:
+        """The next words of the statements that begin with these, each once."""
+        count = len(words)
+        return [*dict.fromkeys(one.words[count] for one in self.at(*words) if len(one.words) > count)]
+
+
+def statements_of(document: Document) -> Paths:
+    """The statements of a configuration.
+
+    Raises
+    ------
+    InputError
+        If a brace or bracket has no partner, or blocks are nested too deeply; the message names the line.
+    """
+    return Paths(document, [*(_commands(document) if is_commands(document) else _blocks(document))])
+
+
+def _commands(document: Document) -> Iterator[Statement]:
+    """Commands such as ``set class-of-service ...``; other commands are statements that nothing reads."""
+    for number, text in document.lines():
+        signs = _SIGN.findall(text)
+        if signs.count("[") != signs.count("]") or ("[", "]") in pairwise(signs):
+            raise document.error(number, "a bracket without its partner, or a list without members")
+        words = tuple(word.strip('"') for word in signs if word not in "[]")
+        if not words:
+            continue
+        yield Statement(number, words[1:] if words[0] == "set" and len(words) > 1 else words)
+
+
+def _blocks(document: Document) -> Iterator[Statement]:
+    """Leaves such as ``a { b { c d; } }`` with all their words."""
+    around: list[tuple[str, ...]] = []
+    words: list[str] = []
+    began, listed, is_comment, is_list = 1, 0, False, False
+    for number, text in enumerate(document.every_line(), 1):
+        text, is_comment = _without_comments(text, is_comment)
+        for sign in _SIGN.findall(text):
+            began = began if words else number
+            if sign == "{":
+                if is_list or not words or len(around) >= DEEPEST:
+                    raise document.error(
+                        number, f"{{ behind {brief(' '.join(words)) or 'nothing'}: no block here"
+                    )
+                around.append(tuple(words))
+                words = []
+            elif sign == "}":
+                if words or not around:
+                    raise document.error(
+                        number,
+                        f"}} behind {brief(' '.join(words))}; expected ;" if words else "} without a {",
+                    )
+                around.pop()
+            elif sign == ";":
+                if is_list or not words:
+                    raise document.error(number, "; without a statement before it")
+                yield Statement(began, (*(word for block in around for word in block), *words))
+                words = []
+            elif sign in "[]":
+                if is_list == (sign == "[") or (is_list and listed == len(words)):
+                    raise document.error(number, f"{sign} without its partner, or a list without members")
+                is_list, listed = sign == "[", len(words)
+            else:
+                words.append(sign.strip('"'))
+    if words or around or is_list:
+        last = around[-1] if around else words
+        raise document.error(began, f"{brief(' '.join(last))} has no end; expected }} or ;")
+
+
+def _without_comments(text: str, is_comment: bool) -> tuple[str, bool]:
+    """The text without ``/* */`` and what is behind ``#``, and whether a comment goes on."""
+    shown = []
+    while text:
+        if is_comment:
+            _, end, text = text.partition("*/")
+            is_comment = not end
+            continue
+        before, begin, text = text.partition("/*")
+        shown.append(before)
+        is_comment = bool(begin)
+    return " ".join(shown).partition("#")[0], is_comment

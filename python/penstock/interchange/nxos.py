@@ -1,0 +1,279 @@
+"""Running configuration of Cisco NX-OS (Nexus 9000 and 3000): classification, queues, PFC, ECN and links.
+
+A qos-group is a queue. Policies of type qos map CoS and DSCP to it, policies of type network-qos make it
+lossless (`pause pfc-cos`), and policies of type queuing say how it is scheduled and marked. A policy counts
+where a `service-policy` of the interface or of `system qos` names it.
+
+Source: Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 10.5(x): classification,
+queuing and scheduling, network QoS, priority flow control. By default the watchdog has an interval of 100 ms,
+a shutdown multiplier of 1 and an auto-restore multiplier of 10.
+
+Not read, and reported by line: limits of queues (`queue-limit`), whose dynamic form depends on the chip,
+shapers, rewriting, access lists, `hardware qos`, and asymmetric PFC (`receive`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from .nxos_classes import Marks, NamedClasses, classification
+from .nxos_policies import Network, Queuing, network, pause_buffers, queuing
+from .piece import Document, Piece, brief
+from .reading import Deferred
+from .sonic_port import LONGEST_MTU, Assigned
+from .statements import MOST_PORTS, Statement, Statements, indented, port_names
+from .switch_classes import Classes, classes_of
+from .switch_piece import PortSet, SwitchText, lossless_wred, piece_of
+
+T = TypeVar("T")
+BELONGS = {"class": ("policy-map",), "match": ("class-map",)}
+_SIGNS = (
+    "class-map type queuing",
+    "class-map type network-qos",
+    "policy-map type queuing",
+    "policy-map type network-qos",
+    "system qos",
+    "priority-flow-control mode",
+)
+_PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
+INTERVAL_MS, SHUTDOWN, RESTORE = 100, 1, 10
+_ELSE = "no setting of queues, flow control or links"
+MEANINGS = {
+    "queue-limit": "limits of queues depend on the chip; set [switch.buffer]",
+    "shape": "queues have no highest rate",
+    "match": "a scenario classifies by CoS, DSCP and qos-group alone",
+    "set": "no switch rewrites a mark; maps.remap does",
+    "random-detect": "its thresholds are no bytes",
+    "congestion-control": "drops of a class follow from its queue",
+    "pause": "PFC of a scenario has both directions, and its thresholds are of a priority",
+    "hardware": "a setting of the chip",
+}
+"""Consequence of leaving out a statement, by its first word."""
+
+
+def recognises(document: Document) -> bool:
+    """Returns true if a line is one of the modular QoS CLI of NX-OS."""
+    return any(line.startswith(_SIGNS) for _, line in document.lines())
+
+
+def read(document: Document) -> Piece:
+    """The settings of the ports as those of a switch.
+
+    Raises
+    ------
+    InputError
+        If a value is wrong or a reference leads nowhere; the message names the line.
+    """
+    statements = indented(document, BELONGS)
+    config = _Config(statements)
+    ports = {name: config.port(lines) for name, lines in config.interfaces.items()}
+    words = "class-map and policy-map"
+    return piece_of(SwitchText(statements, ports, config.hostname, config.down, words, config.meaning))
+
+
+@dataclass
+class _Read:
+    """Policies that were read, by their lines."""
+
+    marks: dict[int, Deferred[Marks]] = field(default_factory=dict)
+    queues: dict[int, Deferred[Queuing]] = field(default_factory=dict)
+    networks: dict[int, Deferred[Network]] = field(default_factory=dict)
+    buffers: dict[int, Deferred[dict[int, Assigned]]] = field(default_factory=dict)
+
+    def lines(self) -> set[int]:
+        """Lines of all policies that were read."""
+        return {*self.marks, *self.queues, *self.networks, *self.buffers}
+
+
+class _Config:
+    """The parts of a configuration, each read once."""
+
+    def __init__(self, statements: Statements) -> None:
+        self.statements = statements
+        self.classes = NamedClasses(statements)
+        self.interfaces: dict[str, list[Statement]] = {}
+        self.down: list[str] = []
+        self.hostname = "switch"
+        self._policies: dict[tuple[str, str], Statement] = {}
+        self._system: list[Statement] = []
+        self._pfc: list[Statement] = []
+        self._read = _Read()
+        for one in statements.roots:
+            self._take(one)
+        every = (line for lines in self.interfaces.values() for line in lines)
+        self._is_chosen = any(line.begins("priority-flow-control", "mode", "on") for line in every)
+
+    def _take(self, one: Statement) -> None:
+        """Sorts a statement that is within no other."""
+        if one.begins("policy-map", "type") and len(one.words) > 3:
+            key = (one.words[2], one.words[-1])
+            if key in self._policies:
+                raise self.statements.error(
+                    one, f"{brief(one.text)} is there twice; expected each policy once"
+                )
+            self._policies[key] = one
+        elif one.begins("class-map", "type"):
+            self.classes.take(one)
+        elif one.begins("system", "qos"):
+            self._system += one.children
+        elif one.begins("hostname") and len(one.words) == 2:
+            self.hostname = self.statements.document.name(one.line, self.statements.read(one)[1])
+        elif one.begins("interface"):
+            self._interface(one)
+        elif one.begins("priority-flow-control"):
+            self._pfc.append(one)
+
+    def _interface(self, one: Statement) -> None:
+        for name in port_names(self.statements, one, "".join(one.words[1:])):
+            if _PORT.fullmatch(name) is None:
+                continue
+            self.interfaces.setdefault(name, []).extend(one.children)
+            for line in one.children:
+                if line.words in (("shutdown",), ("no", "shutdown")):
+                    self.statements.read(line)
+                    self.down += [name] if line.words[0] == "shutdown" else []
+        if len(self.interfaces) > MOST_PORTS:
+            raise self.statements.error(one, f"is port {len(self.interfaces)}; expected at most {MOST_PORTS}")
+
+    def meaning(self, one: Statement) -> str:
+        """The consequence of leaving out a statement."""
+        outer = one.outermost
+        if outer.begins("policy-map") and outer.line not in self._read.lines():
+            return "no service-policy that is read names it"
+        if outer.begins("class-map") and not any(self._was_read(line) for line in outer.children):
+            return "no policy that is read names it, or it matches neither CoS, DSCP nor a qos-group"
+        return MEANINGS.get(one.words[0], _ELSE)
+
+    def _was_read(self, one: Statement) -> bool:
+        return self.statements.has_read(one)
+
+    def port(self, lines: list[Statement]) -> PortSet:
+        """The settings of a port."""
+        statements = self.statements
+        marks = self._by_policy(lines, "qos", "input", self._read.marks, Marks({}, {}), self._marks)
+        queues = self._by_policy(lines, "queuing", "output", self._read.queues, Queuing(), self._queuing)
+        net = self._by_policy((), "network-qos", None, self._read.networks, Network(), self._network)
+        buffers: Deferred[dict[int, Assigned]] = self._by_policy(
+            lines, "queuing", "input", self._read.buffers, {}, self._buffers
+        )
+        mode = statements.deferred(lambda: self._mode(lines))
+        pauses = dict(net.value.pauses) if mode.value else {}
+        marked = marks.value
+        classes: Classes = classes_of(
+            statements,
+            default=marked.default,
+            cos=marked.cos,
+            dscp=marked.dscp or None,
+            pauses=pauses,
+        )
+        of_groups = {**net.value.buffers, **buffers.value}
+        groups: dict[int, Deferred[Assigned | None]] = {
+            priority: statements.joined(of_groups[group], net, buffers)
+            for priority, group in pauses.items()
+            if group in of_groups
+        }
+        mtu = statements.deferred(lambda: self._number(lines, "mtu", LONGEST_MTU))
+        return PortSet(
+            classes=statements.joined(classes, marks, net, mode),
+            lossless=statements.joined(tuple(sorted(pauses)), net, mode),
+            schedulers={one: statements.joined(own, queues) for one, own in queues.value.schedulers.items()},
+            wred=lossless_wred(statements, queues.value.wred, queues, {*pauses.values()}),
+            groups=groups,
+            speed_mbps=statements.deferred(lambda: self._number(lines, "speed", 1_600_000)),
+            mtu=mtu if mtu.value is not None else statements.joined(net.value.mtu, net),
+            watchdog=statements.deferred(lambda: self._watchdog(lines)),
+        )
+
+    def _marks(self, policy: Statement) -> Marks:
+        return classification(self.statements, self.classes, policy)
+
+    def _queuing(self, policy: Statement) -> Queuing:
+        return queuing(self.statements, self.classes, policy)
+
+    def _network(self, policy: Statement) -> Network:
+        return network(self.statements, self.classes, policy)
+
+    def _buffers(self, policy: Statement) -> dict[int, Assigned]:
+        return pause_buffers(self.statements, self.classes, policy)
+
+    def _by_policy(
+        self,
+        lines: Iterable[Statement],
+        kind: str,
+        way: str | None,
+        known: dict[int, Deferred[T]],
+        without: T,
+        made: Callable[[Statement], T],
+    ) -> Deferred[T]:
+        """What the policy of a type and direction says that the interface names, or else the system."""
+        named = self.statements.deferred(lambda: self._applied([*lines, *self._system], kind, way))
+        policy = named.value
+        if policy is None:
+            return self.statements.joined(without)
+        if policy.line not in known:
+            known[policy.line] = self.statements.deferred(lambda: made(policy))
+        return self.statements.joined(known[policy.line].value, named, known[policy.line])
+
+    def _applied(self, lines: Iterable[Statement], kind: str, way: str | None) -> Statement | None:
+        wanted = ("service-policy", "type", kind) + ((way,) if way else ())
+        for line in lines:
+            if line.begins(*wanted) and len(line.words) > len(wanted):
+                name = self.statements.read(line)[len(wanted)]
+                if (kind, name) not in self._policies:
+                    known = ", ".join(one for of, one in self._policies if of == kind) or "none"
+                    message = (
+                        f"no policy-map of type {kind} is named {brief(name)}; there are: {brief(known)}"
+                    )
+                    raise self.statements.error(line, message)
+                return self._policies[kind, name]
+        return None
+
+    def _mode(self, lines: Iterable[Statement]) -> bool:
+        """Returns true if a port has PFC: its mode is on, or auto where no port says on."""
+        for line in lines:
+            if line.begins("priority-flow-control", "mode") and len(line.words) > 2:
+                mode = self.statements.read(line)[2]
+                if mode not in ("on", "off", "auto"):
+                    raise self.statements.error(line, f"mode is {brief(mode)}; expected on, off or auto")
+                if mode != "auto":
+                    return mode == "on"
+        if not self._is_chosen:
+            message = "assumed: mode auto, and DCBX agrees on the priorities with pause pfc-cos"
+            self.statements.tell("priority-flow-control", message)
+        return not self._is_chosen
+
+    def _number(self, lines: Iterable[Statement], word: str, most: int) -> int | None:
+        for line in lines:
+            if line.begins(word) and len(line.words) == 2 and line.words[1] != "auto":
+                return self.statements.whole(line, word, self.statements.read(line)[1], 64, most)
+        return None
+
+    def _watchdog(self, lines: Iterable[Statement]) -> tuple[int, int, str] | None:
+        """Times of the watchdog; the interface's word counts before that of all."""
+        word = "watch-dog-interval"
+        switches = [one for one in (*lines, *self._pfc) if one.begins("priority-flow-control", word)]
+        if not switches:
+            return None
+        value = self.statements.read(switches[0])[-1]
+        if value not in ("on", "off"):
+            raise self.statements.error(switches[0], f"{word} is {brief(value)}; expected on or off")
+        if value == "off":
+            return None
+        interval = self._watchdog_number(INTERVAL_MS, 100, 1_000, "watch-dog", "interval")
+        shutdown = self._watchdog_number(SHUTDOWN, 1, 10, "watch-dog", "shutdown-multiplier")
+        restore = self._watchdog_number(RESTORE, 0, 100, "auto-restore", "multiplier")
+        if restore == 0:
+            self.statements.tell(
+                "priority-flow-control", "a queue is never restored: here after 1,000 intervals"
+            )
+        return interval * shutdown, interval * (restore or 1_000), "drop"
+
+    def _watchdog_number(self, default: int, least: int, most: int, *words: str) -> int:
+        for one in self._pfc:
+            if one.begins("priority-flow-control", *words) and len(one.words) == 4:
+                return self.statements.whole(one, words[-1], self.statements.read(one)[3], least, most)
+        self.statements.tell("priority-flow-control", f"assumed: {' '.join(words)} is {default}")
+        return default

@@ -1,0 +1,132 @@
+"""Packet trimming of SONiC, `SWITCH_TRIMMING|GLOBAL`, as keys of a scenario and back.
+
+A switch trims to `size`, and trimmed frames have the code point `dscp_value`. With "from-tc" it is what the
+`TC_TO_DSCP_MAP` of the egress port has for `tc_value`. `queue_index` is the queue of trimmed frames, or
+"dynamic": that of their code point, which is the only queue that a scenario has for them. Which queues trim
+the profiles of BUFFER_QUEUE say (`packet_discard_action`).
+
+Source: the schema of sonic-swss and the YANG model sonic-trimming: at least one field; ranges of SAI. Sizes
+of a scenario are 64 B to 4,088 B, DA to FCS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .piece import size
+from .sonic_tables import Entry, Tables
+from .wred import whole_bytes
+
+TABLE = "SWITCH_TRIMMING"
+KEY = "GLOBAL"
+FIELDS = ("size", "dscp_value", "tc_value", "queue_index")
+SIZES = range(64, 4_089)
+FROM_TC = "from-tc"
+DYNAMIC = "dynamic"
+QUEUES = 20
+"""Queues of a port that SAI may number, those of multicast included."""
+PRESET_SIZES = {"sonic": 128, "uec": 66, "htsim": 64}
+"""Bytes to which each preset of `switch.trimming` trims."""
+USUAL_DSCP = 48
+
+
+def read(
+    tables: Tables, new_dscp: Callable[[], Mapping[int, int]], queue_of_dscp: Callable[[int], int]
+) -> dict[str, Any] | None:
+    """Keys of `switch.trimming`; ``None`` if the configuration has no trimming.
+
+    Parameters
+    ----------
+    tables : Tables
+        The configuration.
+    new_dscp : callable
+        The code point of each traffic class on its way out of the port that is read. It counts as read then.
+    queue_of_dscp : callable
+        The queue of a code point.
+
+    Raises
+    ------
+    InputError
+        If no field is there, or a value is out of range; the message names field and line.
+    """
+    entry = tables.entry(TABLE, KEY)
+    if entry is None:
+        return None
+    if not any(entry.text(name) for name in FIELDS):
+        known = ", ".join(FIELDS)
+        raise entry.error("", f"has no field that sets trimming; expected at least one of {known}")
+    keys: dict[str, Any] = {}
+    where = f"{TABLE}|{KEY}"
+    bytes_left = entry.whole("size", SIZES[0], SIZES[-1])
+    if bytes_left is None:
+        tables.tell(where, f"assumed: no size: frames are trimmed to {PRESET_SIZES['sonic']} B")
+    else:
+        keys["size"] = size(bytes_left)
+    dscp = _dscp(tables, entry, new_dscp)
+    if dscp is None:
+        tables.tell(where, f"assumed: no dscp_value: trimmed frames have DSCP {USUAL_DSCP}")
+    else:
+        keys["dscp"] = dscp
+    _queue(tables, entry, queue_of_dscp(USUAL_DSCP if dscp is None else dscp))
+    return keys
+
+
+def _dscp(tables: Tables, entry: Entry, new_dscp: Callable[[], Mapping[int, int]]) -> int | None:
+    """The code point of trimmed frames."""
+    where = f"{TABLE}|{KEY}"
+    if entry.text("dscp_value") == FROM_TC:
+        number = entry.whole("tc_value", 0, 15)
+        if number is None:
+            message = f"dscp_value is {FROM_TC}, and there is no tc_value; expected 0 to 15"
+            raise entry.error("tc_value", message)
+        if number not in (dscp_of := new_dscp()):
+            known = ", ".join(map(str, dscp_of))
+            message = f"tc_value is {number}, which the TC_TO_DSCP_MAP of the port does not have"
+            raise entry.error("tc_value", f"{message}; expected {f'one of {known}' if known else 'a map'}")
+        tables.tell(where, f"traffic class {number} has DSCP {dscp_of[number]} at the port that is read")
+        return dscp_of[number]
+    if entry.text("tc_value"):
+        tables.tell(where, f"tc_value counts for nothing: dscp_value is not {FROM_TC}")
+        entry.drop(["tc_value"], f"dscp_value is not {FROM_TC}")
+    return entry.whole("dscp_value", 0, 63)
+
+
+def _queue(tables: Tables, entry: Entry, usual: int) -> None:
+    """Compares the queue of trimmed frames with that of their code point."""
+    text = entry.text("queue_index")
+    if text is None or text == DYNAMIC:
+        return
+    if (number := entry.whole("queue_index", 0, QUEUES - 1)) is not None and number != usual:
+        tables.tell(
+            f"{TABLE}|{KEY}",
+            f"assumed: queue_index is {number}: trimmed frames wait in queue {usual}, that of their DSCP",
+        )
+
+
+def written(effective: Mapping[str, Any], told: list[str]) -> dict[str, dict[str, Any]]:
+    """The table for an effective scenario; empty if its switches do not trim."""
+    keys = effective["switch"].get("trimming")
+    if keys is None:
+        return {}
+    preset = keys.get("preset", "sonic")
+    usual = f"{PRESET_SIZES[preset]} B"
+    entry = {
+        "size": str(whole_bytes("switch.trimming.size", keys.get("size", usual))),
+        "dscp_value": str(keys.get("dscp", USUAL_DSCP)),
+        "queue_index": DYNAMIC,
+    }
+    others = ("threshold", "last_hop_threshold", "header_limit", "victim", "last_hop", "dscp_to")
+    told += [
+        f"switch.trimming.{name} is left out: SONiC has no field for it" for name in others if name in keys
+    ]
+    if preset != "sonic":
+        told.append(
+            f"switch.trimming.preset is {preset}: SONiC trims what finds no room, not above a threshold"
+        )
+    if "queues" in keys or "memory" not in effective["switch"].get("buffer", {}):
+        told.append(
+            "switch.trimming: the queues that trim are left out: SONiC has them as packet_discard_action of "
+            "the profiles of switch.buffer.memory"
+        )
+    return {TABLE: {KEY: entry}}

@@ -1,0 +1,316 @@
+"""Lines of a switch's running configuration, and a record of which of them were read.
+
+A line is a statement; lines within it are indented further, or in braces. Readers get the words of a
+statement through `Statements.read`, which records its line in the ledger of the document. Every other line is
+reported with its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from penstock.errors import InputError
+
+from .piece import Document, Note, brief
+from .reading import Deferred
+
+T = TypeVar("T")
+DEEPEST = 24
+"""Statements within statements."""
+MOST_PORTS = 1_024
+"""Ports of a switch."""
+_NAMED = 4
+_BYTES = {"bytes": 1, "kbytes": 1_000, "mbytes": 1_000_000, "gbytes": 1_000_000_000}
+_NO_STATEMENT: tuple[tuple[str, ...], ...] = (("end",), ("exit",))
+
+
+@dataclass
+class Statement:
+    """A line of a configuration.
+
+    Attributes
+    ----------
+    line : int
+        Its number, from 1.
+    words : tuple of str
+        Its words.
+    within : Statement or None
+        The statement around it.
+    children : list of Statement
+        The statements within it.
+    """
+
+    line: int
+    words: tuple[str, ...]
+    within: Statement | None = None
+    children: list[Statement] = field(default_factory=list, repr=False)
+
+    @property
+    def text(self) -> str:
+        """Its words, as a line."""
+        return " ".join(self.words)
+
+    def begins(self, *words: str) -> bool:
+        """Returns true if these are its first words."""
+        return self.words[: len(words)] == words
+
+    def after(self, *words: str) -> str | None:
+        """The word behind these, which stand next to each other; ``None`` without it."""
+        count = len(words)
+        for at in range(len(self.words) - count):
+            if self.words[at : at + count] == words:
+                return self.words[at + count]
+        return None
+
+    @property
+    def outermost(self) -> Statement:
+        """The statement around all others."""
+        found = self
+        while found.within is not None:
+            found = found.within
+        return found
+
+
+class Statements:
+    """The statements of a document.
+
+    Parameters
+    ----------
+    document : Document
+        The document; a ledger that nothing was read of.
+    roots : list of Statement
+        The statements that are within no other.
+
+    Attributes
+    ----------
+    told : list of str
+        Differences between the scenario and the document.
+    """
+
+    def __init__(self, document: Document, roots: list[Statement]) -> None:
+        self.document = document
+        self.roots = roots
+        self.told: list[str] = []
+
+    def every(self) -> Iterator[Statement]:
+        """All statements, in their order."""
+        waiting = self.roots[::-1]
+        while waiting:
+            one = waiting.pop()
+            yield one
+            waiting += one.children[::-1]
+
+    def read(self, statement: Statement) -> tuple[str, ...]:
+        """The words of a statement; it counts as read, and so do those around it."""
+        around: Statement | None = statement
+        while around is not None:
+            self.document.ledger.look_up(around.words, _path(around))
+            around = around.within
+        return statement.words
+
+    def deferred(self, read: Callable[[], T]) -> Deferred[T]:
+        """A value; the statements that it is made of count as read once it is used."""
+        return self.document.ledger.deferred(read)
+
+    def joined(self, value: T, *parts: Deferred[Any] | None) -> Deferred[T]:
+        """A value that is made of others."""
+        paths = (part.paths for part in parts if part is not None)
+        return Deferred(value, frozenset().union(*paths), self.document.ledger)
+
+    def has_read(self, statement: Statement) -> bool:
+        """Returns true if a statement counts as read."""
+        return _path(statement) in self.document.ledger.read
+
+    def was_used(self, one: Deferred[Any]) -> bool:
+        """Returns true if the statements that a value is made of count as read."""
+        return all(path in self.document.ledger.read for path in one.paths)
+
+    def drop(self, statement: Statement, reason: str) -> None:
+        """Reports a statement as not read, with the reason."""
+        self.document.ledger.drop(_path(statement), reason)
+
+    def tell(self, where: str, message: str) -> None:
+        """Reports once a difference between the scenario and the document."""
+        if (line := f"{where}: {message}") not in self.told:
+            self.told.append(line)
+
+    def error(self, statement: Statement, message: str) -> InputError:
+        """What is wrong in a statement."""
+        return self.document.error(statement.line, message)
+
+    def whole(self, statement: Statement, what: str, text: str | None, least: int, most: int) -> int:
+        """A whole number within limits.
+
+        Raises
+        ------
+        InputError
+            If it is missing, something else, or beyond its limits.
+        """
+        if text is None:
+            raise self.error(statement, f"{brief(statement.text)}: {what} is missing")
+        return self.document.whole(statement.line, what, text, least, most)
+
+    def numbers(self, statement: Statement, what: str, words: Iterable[str], most: int) -> list[int]:
+        """Whole numbers from 0, such as ``3,5 8-15``.
+
+        Raises
+        ------
+        InputError
+            If there are none, or one is something else or beyond the limit.
+        """
+        found: list[int] = []
+        for one in ",".join(words).replace(" ", "").split(","):
+            first, dash, last = one.partition("-")
+            least = self.whole(statement, what, first, 0, most)
+            found += range(least, self.whole(statement, what, last if dash else first, least, most) + 1)
+        return found
+
+    def amount(self, statement: Statement, what: str, number: str | None, unit: str | None) -> int:
+        """A size in bytes, of a number and its unit.
+
+        Raises
+        ------
+        InputError
+            If it is no size, or its unit is not one of bytes.
+        """
+        if number is None or unit not in _BYTES:
+            given = brief(f"{number or ''} {unit or ''}".strip())
+            expected = f"a number with {', '.join(_BYTES)}"
+            raise self.error(statement, f"{what} is {given or 'missing'}; expected {expected}")
+        bytes_ = self.document.decimal(statement.line, what, number) * _BYTES[unit]
+        if bytes_ > 2**62:
+            raise self.error(statement, f"{what} is {brief(number)} {unit}; expected at most 2^62 B")
+        if unit != "bytes":
+            self.tell(f"{statement.line}", "assumed: kbytes are 1,000 B and mbytes 1,000,000 B")
+        return round(Fraction(bytes_))
+
+    def cell_bytes(self) -> int | None:
+        """Bytes of a cell of the memory, if the command line has them."""
+        return self.document.given_bytes("cell")
+
+    def buffer_bytes(self) -> int | None:
+        """Bytes of the memory that ports share, if the command line has them."""
+        return self.document.given_bytes("buffer")
+
+    def notes(self) -> list[Note]:
+        """The statements that were read."""
+        ledger = self.document.ledger
+        return [
+            Note(one.line, brief(one.text))
+            for one in self.every()
+            if _path(one) in ledger.read and _path(one) not in ledger.dropped
+        ]
+
+    def remarks(self, meaning: Callable[[Statement], str]) -> list[str]:
+        """Differences, and a line for each reason why statements were not read.
+
+        Parameters
+        ----------
+        meaning : callable
+            The consequence of leaving out a statement that no reader looked at.
+        """
+        ledger = self.document.ledger
+        missed: dict[str, list[Statement]] = {}
+        for one in self.every():
+            if _path(one) not in ledger.read or _path(one) in ledger.dropped:
+                missed.setdefault(ledger.dropped.get(_path(one)) or meaning(one), []).append(one)
+        file = self.document.file
+        told = [f"{file}:{line}" if line[:1].isdigit() else f"{file}: {line}" for line in self.told]
+        return told + [
+            f"{file}:{found[0].line}: not read: {_names(found)}: {reason}{_lines(found)}"
+            for reason, found in missed.items()
+        ]
+
+
+def _path(statement: Statement) -> tuple[str, ...]:
+    return ("line", str(statement.line), statement.text)
+
+
+def _names(found: Collection[Statement]) -> str:
+    """The first statements, or their first words if they are many."""
+    few = len(found) <= _NAMED
+    named = dict.fromkeys(brief(one.text if few else " ".join(one.words[:2])) for one in found)
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f"{', '.join([*named][:_NAMED])}{more}"
+
+
+def _lines(found: Collection[Statement]) -> str:
+    """The lines of several statements, as ranges."""
+    if len(found) < 2:
+        return ""
+    runs: list[list[int]] = []
+    for line in sorted({one.line for one in found}):
+        if runs and line == runs[-1][-1] + 1:
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    shown = (f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+    return f" (lines {', '.join(shown)})"
+
+
+def indented(document: Document, belongs: Mapping[str, Collection[str]]) -> Statements:
+    """The statements of a configuration whose blocks are indented, with comments behind ``!``.
+
+    Parameters
+    ----------
+    document : Document
+        The document.
+    belongs : mapping
+        First words of statements, and those of the statements that they belong to even if they are not
+        indented further.
+
+    Raises
+    ------
+    InputError
+        If statements are nested too deeply.
+    """
+    roots: list[Statement] = []
+    around: list[tuple[int, Statement]] = []
+    for number, text in enumerate(document.every_line(), 1):
+        words = tuple(text.split())
+        if not words or words[0].startswith(("!", "#")) or words in _NO_STATEMENT:
+            continue
+        depth = len(text.expandtabs()) - len(text.expandtabs().lstrip())
+        first = words[words[0] == "no"] if len(words) > 1 else words[0]
+        while around and not _holds(around[-1], depth, belongs.get(first, ())):
+            around.pop()
+        if len(around) >= DEEPEST:
+            raise document.error(number, f"within {DEEPEST} other lines; expected fewer")
+        one = Statement(number, words, around[-1][1] if around else None)
+        (around[-1][1].children if around else roots).append(one)
+        around.append((depth, one))
+    return Statements(document, roots)
+
+
+def _holds(block: tuple[int, Statement], depth: int, owners: Collection[str]) -> bool:
+    """Returns true if a line with an indentation is within a block."""
+    return block[0] < depth or (block[0] == depth and block[1].words[0] in owners)
+
+
+def port_names(statements: Statements, statement: Statement, text: str) -> list[str]:
+    """Ports such as ``Ethernet1/1``, or ranges such as ``Ethernet1/1-4,Ethernet1/6``.
+
+    Raises
+    ------
+    InputError
+        If they are more than a switch has.
+    """
+    found: list[str] = []
+    for one in text.split(","):
+        front, dash, last = one.rpartition("-")
+        stem = front.rstrip("0123456789")
+        first = front[len(stem) :]
+        last = last.removeprefix(stem)
+        is_range = dash and first and last.isascii() and last.isdigit() and len(first + last) < 10
+        if not is_range or int(first) > int(last):
+            found.append(one)
+        elif int(last) - int(first) >= MOST_PORTS:
+            found += [""] * (MOST_PORTS + 1)  # refused below
+        else:
+            found += (f"{stem}{number}" for number in range(int(first), int(last) + 1))
+        if len(found) > MOST_PORTS:
+            raise statements.error(statement, f"{brief(text)}: expected at most {MOST_PORTS} ports")
+    return found

@@ -1,0 +1,88 @@
+"""Traffic classes of a scenario for a switch that names queues, priorities of PFC and code points apart.
+
+A priority of a scenario is the traffic class of a frame, the one in its tag and the one in its pauses. A
+switch may map each of them to queues: CoS and DSCP at the ingress, and a pause to the queue that it stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .port_keys import Teller
+from .sonic_port import CODE_POINTS, PRIORITIES
+
+NAMES = {
+    "default": 0,
+    "be": 0,
+    "ef": 46,
+    "va": 44,
+    **{f"cs{one}": 8 * one for one in range(8)},
+    **{f"af{one}{drop}": 8 * one + 2 * drop for one in range(1, 5) for drop in range(1, 4)},
+}
+"""Code points by their names (RFC 2474, RFC 2597, RFC 3246, RFC 5865)."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Traffic classes of a scenario.
+
+    Attributes
+    ----------
+    queue_of : tuple of int
+        The queue of each traffic class.
+    class_of_dscp : tuple of (int, int), optional
+        The traffic class of each code point; ``None`` if the port does not go by them.
+    """
+
+    queue_of: tuple[int, ...]
+    class_of_dscp: tuple[tuple[int, int], ...] | None
+
+
+def classes_of(
+    teller: Teller,
+    *,
+    default: int,
+    cos: Mapping[int, int],
+    dscp: Mapping[int, int] | None,
+    pauses: Mapping[int, int],
+) -> Classes:
+    """Traffic classes for the queues of CoS, DSCP and pauses.
+
+    Parameters
+    ----------
+    teller : Teller
+        The configuration, for differences.
+    default : int
+        The queue of everything else.
+    cos : mapping
+        Queues by CoS.
+    dscp : mapping, optional
+        Queues by code point; ``None`` if the port does not go by them.
+    pauses : mapping
+        The queue that PFC of a priority stops.
+    """
+    queue_of: dict[int, int] = dict(pauses)
+    for number, queue in cos.items():
+        if queue_of.setdefault(number, queue) != queue:
+            teller.tell(
+                f"CoS {number}",
+                f"waits in queue {queue}, and its pauses stop queue {queue_of[number]}: taken as the latter",
+            )
+    if dscp is None:
+        return Classes(tuple(queue_of.get(one, default) for one in PRIORITIES), None)
+    known = {queue: number for number, queue in reversed([*queue_of.items()])}
+    wanted = dict.fromkeys([*(dscp.get(one, default) for one in CODE_POINTS), default])
+    for queue in sorted(wanted, key=lambda one: (one in queue_of, one)):
+        if queue in known:
+            continue
+        free = [one for one in (queue, *PRIORITIES) if one not in queue_of]
+        if free:
+            queue_of[free[0]], known[queue] = queue, free[0]
+        else:
+            known[queue] = next(iter(known.values()))
+            teller.tell(
+                f"queue {queue}", f"no traffic class is left: its frames wait in queue {known[queue]}"
+            )
+    classes = tuple((one, known[dscp.get(one, default)]) for one in CODE_POINTS)
+    return Classes(tuple(queue_of.get(one, default) for one in PRIORITIES), classes)

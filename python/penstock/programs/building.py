@@ -1,0 +1,147 @@
+"""Builds programs of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from penstock import _core
+from penstock.errors import InputError
+
+PS_PER_NS = 1_000
+JOIN = 2
+"""Resource of computations of 0 ns that only join others: they wait for no running computation."""
+MOST_OPERATIONS = 10_000_000
+"""Operations of the largest program that Python builds: about 4 GB while it is built."""
+MOST_RANKS = 1 << 20
+"""Ranks of the largest program that Python builds."""
+LONGEST_NS = (2**63 - 1) // PS_PER_NS
+"""The longest computation."""
+
+Operation = tuple[str, int, int, int, int, int]
+"""Kind, peer, bytes or ps, tag, cpu, nic."""
+
+
+class Op(NamedTuple):
+    """An operation of a program that is being built.
+
+    Attributes
+    ----------
+    rank, number : int
+        The rank, and the number of the operation in it.
+    """
+
+    rank: int
+    number: int
+
+
+@dataclass
+class Rank:
+    """Operations and dependencies of a rank so far."""
+
+    operations: list[Operation] = field(default_factory=list)
+    dependencies: list[tuple[int, int, bool]] = field(default_factory=list)
+
+
+class Builder:
+    """A program under construction.
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    source : str
+        The file or generator, for messages.
+
+    Raises
+    ------
+    InputError
+        If the number of ranks is not from 1 to 2^20.
+    """
+
+    def __init__(self, ranks: int, source: str) -> None:
+        if not 1 <= ranks <= MOST_RANKS:
+            raise InputError(f"{source}: {ranks} ranks; expected 1 to {MOST_RANKS}")
+        self.source = source
+        self.ranks = [Rank() for _ in range(ranks)]
+        self._count = 0
+        self._tag = 0
+
+    def calc(self, rank: int, ns: int, after: Iterable[Op] = (), *, cpu: int = 0) -> Op:
+        """Adds a computation of some nanoseconds."""
+        if not 0 <= ns <= LONGEST_NS:
+            raise InputError(f"{self.source}: a computation of {ns} ns; expected 0 to {LONGEST_NS}")
+        return self._add(rank, ("calc", 0, ns * PS_PER_NS, 0, cpu, 0), after)
+
+    def send(self, rank: int, to: int, size: int, tag: int, after: Iterable[Op] = ()) -> Op:
+        """Adds a message of `size` bytes to another rank."""
+        return self._add(rank, ("send", to, size, tag, 0, 0), after)
+
+    def recv(self, rank: int, sender: int, size: int, tag: int, after: Iterable[Op] = ()) -> Op:
+        """Adds the receipt of a message of `size` bytes from another rank."""
+        return self._add(rank, ("recv", sender, size, tag, 0, 0), after)
+
+    def require(self, after: Op, before: Op, *, on_start: bool = False) -> None:
+        """Lets `after` start when `before` has finished, or has started; both are of one rank."""
+        self.ranks[after.rank].dependencies.append((after.number, before.number, on_start))
+
+    def point(self, rank: int, after: Iterable[Op] = ()) -> Op:
+        """Adds a computation of 0 ns that waits for no resource."""
+        return self.calc(rank, 0, after, cpu=JOIN)
+
+    def join(self, rank: int, operations: Sequence[Op]) -> list[Op]:
+        """At most two operations that come after all of these: they themselves, or a computation of 0 ns."""
+        return list(operations) if len(operations) <= 2 else [self.point(rank, operations)]
+
+    def tags(self, count: int) -> int:
+        """Reserves consecutive tags that no other message has, and returns the first.
+
+        Raises
+        ------
+        InputError
+            If there are more than 2^32 - 2.
+        """
+        first, self._tag = self._tag, self._tag + count
+        if self._tag >= 2**32 - 1:
+            raise InputError(f"{self.source}: needs more than 2^32 - 2 tags; expected a smaller program")
+        return first
+
+    def reserve(self, operations: int, what: str) -> None:
+        """Refuses what would exceed the largest program, before it is built.
+
+        Raises
+        ------
+        InputError
+            If the program would have more operations than `MOST_OPERATIONS`.
+        """
+        if self._count + operations > MOST_OPERATIONS:
+            beside = f" beside {self._count:,}" if self._count else ""
+            raise InputError(
+                f"{self.source}: {what} needs about {operations:,} operations{beside}; at most "
+                f"{MOST_OPERATIONS:,} are accepted. Choose fewer ranks or iterations"
+            )
+
+    def build(self) -> _core.Program:
+        """The program, checked.
+
+        Raises
+        ------
+        InputError
+            If a peer is no rank, or operations wait for each other.
+        """
+        try:
+            return _core.Program([(rank.operations, rank.dependencies) for rank in self.ranks])
+        except ValueError as error:
+            raise InputError(f"{self.source}: {error}") from error
+
+    def _add(self, rank: int, operation: Operation, after: Iterable[Op]) -> Op:
+        own = self.ranks[rank]
+        number = len(own.operations)
+        self._count += 1
+        if self._count > MOST_OPERATIONS:
+            raise InputError(f"{self.source}: more than {MOST_OPERATIONS:,} operations; expected fewer")
+        own.operations.append(operation)
+        for before in after:
+            own.dependencies.append((number, before.number, False))
+        return Op(rank, number)

@@ -1,0 +1,166 @@
+"""Latency and bandwidth by size from measurements, with the error of each size.
+
+The time of a message or collective of S bytes is a + S / B within a range of sizes. Ranges are those of one
+protocol (eager, rendezvous; LL, LL128, Simple), whose borders are found: of all divisions into at most three
+ranges of at least three sizes each, the one with the smallest sum of squared relative errors counts, and
+another range only if it lowers that sum to less than half. Errors are relative: sizes span many orders of
+magnitude.
+
+Source: Hockney, "The communication challenge for MPP" (1994), for a + S / B; the search is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.errors import InputError
+
+LEAST_SIZES = 3
+"""Sizes of a range: two numbers are fitted to them."""
+MOST_RANGES = 3
+MOST_SIZES = 400
+_GAIN = 0.5
+
+
+@dataclass(frozen=True)
+class Range:
+    """A line through the times of neighbouring sizes.
+
+    Attributes
+    ----------
+    first, last : int
+        The smallest and the largest of these sizes.
+    latency_us : float
+        Time of 0 bytes, at least 0.
+    us_per_byte : float
+        Time of each further byte, at least 0.
+    """
+
+    first: int
+    last: int
+    latency_us: float
+    us_per_byte: float
+
+    def at(self, size: float) -> float:
+        """The time of a size in us."""
+        return self.latency_us + size * self.us_per_byte
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bandwidth; infinite if larger sizes take no longer."""
+        return 1e6 / self.us_per_byte if self.us_per_byte > 0 else float("inf")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """All ranges in order, and the relative error of each size."""
+
+    ranges: list[Range]
+    errors: dict[int, float]
+
+    def at(self, size: int) -> float:
+        """The time of a size in us, by the range whose last size is the first that is not smaller."""
+        return next((one for one in self.ranges if size <= one.last), self.ranges[-1]).at(size)
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the relative errors."""
+        return float((sum(one * one for one in self.errors.values()) / len(self.errors)) ** 0.5)
+
+    @property
+    def worst(self) -> tuple[int, float]:
+        """The size with the largest error, and that error."""
+        return max(self.errors.items(), key=lambda one: abs(one[1]))
+
+
+def fit(times_us: dict[int, float], source: str) -> Fit:
+    """Fits ranges to times by size.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than three sizes, or a time is 0.
+    """
+    points = sorted(times_us.items())
+    if len(points) < LEAST_SIZES:
+        raise InputError(f"{source}: {len(points)} sizes; at least {LEAST_SIZES} are needed to fit a line")
+    if len(points) > MOST_SIZES:
+        raise InputError(f"{source}: {len(points):,} sizes; at most {MOST_SIZES} are fitted")
+    if wrong := [size for size, time in points if not 0 < time < float("inf")]:
+        raise InputError(f"{source}: the time of {wrong[0]} B is {times_us[wrong[0]]}; expected more than 0")
+    found = _divided(points, 1)
+    for count in range(2, min(MOST_RANGES, len(points) // LEAST_SIZES) + 1):
+        more = _divided(points, count)
+        if _square(points, more) >= _GAIN * _square(points, found):
+            break
+        found = more
+    whole = Fit(found, {})
+    return Fit(found, {size: whole.at(size) / time - 1 for size, time in points})
+
+
+def _divided(points: Sequence[tuple[int, float]], count: int) -> list[Range]:
+    """The best division into so many ranges."""
+    if count == 1:
+        return [_line(points)]
+    best: list[Range] = []
+    for border in range(LEAST_SIZES * (count - 1), len(points) - LEAST_SIZES + 1):
+        tried = [*_divided(points[:border], count - 1), _line(points[border:])]
+        if not best or _square(points, tried) < _square(points, best):
+            best = tried
+    return best
+
+
+def _square(points: Sequence[tuple[int, float]], ranges: list[Range]) -> float:
+    whole = Fit(ranges, {})
+    return sum((whole.at(size) / time - 1) ** 2 for size, time in points)
+
+
+def _line(points: Sequence[tuple[int, float]]) -> Range:
+    """The line of least squared relative errors whose numbers are not negative."""
+    rows = [(1 / time, size / time) for size, time in points]
+    aa, ab, bb = sum(a * a for a, _ in rows), sum(a * b for a, b in rows), sum(b * b for _, b in rows)
+    a, b = sum(a for a, _ in rows), sum(b for _, b in rows)
+    determinant = aa * bb - ab * ab
+    latency, slope = 0.0, b / bb
+    if determinant > 1e-12 * aa * bb:
+        latency, slope = (a * bb - b * ab) / determinant, (b * aa - a * ab) / determinant
+    if slope < 0:
+        latency, slope = a / aa, 0.0
+    elif latency < 0:
+        latency, slope = 0.0, b / bb
+    return Range(points[0][0], points[-1][0], latency, slope)
+
+
+@dataclass(frozen=True)
+class HostCost:
+    """Costs of a host beside a network, in the terms of LogGOPS.
+
+    Attributes
+    ----------
+    overhead_us : float
+        Of each message (o).
+    overhead_ns_per_byte : float
+        Of each byte (O).
+    """
+
+    overhead_us: float
+    overhead_ns_per_byte: float
+
+
+def host_cost(one: Range, factor: float, steps: int, latency_us: float, bytes_per_s: float) -> HostCost:
+    """The part of the measured times that a network with this latency and rate does not explain; at least 0.
+
+    Parameters
+    ----------
+    one : Range
+        Times of a collective.
+    factor : float
+        Its bus bandwidth in terms of the bandwidth of the algorithm.
+    steps : int
+        Its messages one after the other.
+    latency_us, bytes_per_s : float
+        One-way latency of the network, and the rate of a link.
+    """
+    per_byte = one.us_per_byte * 1e3 / factor - 1e9 / bytes_per_s
+    return HostCost(max(0.0, one.latency_us / steps - latency_us), max(0.0, per_byte))

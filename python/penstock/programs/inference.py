@@ -1,0 +1,192 @@
+"""Inference from a dozen numbers: prefill, transfer of the KV cache, decode.
+
+A batch of b prompts of s tokens is prefilled by one group of t ranks and decoded by another, or by the same
+(`disaggregated`). A token costs 2 P / t floating-point operations; a step of decode takes at least the time
+that the parameters of a rank take from memory. Each layer has 2 all-reduces over its tensor group of h values
+for each token. The keys and values of a prompt are 2 L s h_kv values, which go from each rank of prefill to
+that of decode with its tensor index, layer by layer as they are computed, or all at the end
+(`kv_by_layer`).
+
+Source: Pope et al., "Efficiently Scaling Transformer Inference" (2022); Zhong et al., "DistServe" (2024). Not
+counted: attention over the context, sampling, scheduling of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from penstock import _core
+from penstock.errors import InputError
+
+from .building import MOST_OPERATIONS, Builder, Op
+from .collectives import Ends, expand, operations
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The numbers of an inference job.
+
+    Parameters
+    ----------
+    parameters
+        Of the whole model.
+    layers
+        Layers of the model.
+    hidden
+        Size of the hidden state.
+    prompt
+        Tokens of a prompt.
+    tokens
+        Tokens that are generated for each prompt.
+    flops
+        Effective floating-point operations per second of a GPU.
+    memory_bandwidth
+        Bytes per second that a GPU reads from its memory.
+    batch
+        Prompts of a batch.
+    batches
+        Batches, one after the other; prefill of one overlaps decode of the one before if disaggregated.
+    tensor
+        Ranks of a group.
+    kv_hidden
+        Size of the keys of a token in a layer. Default: `hidden`.
+    value_bytes
+        Bytes of a value.
+    disaggregated
+        Whether prefill and decode have groups of their own.
+    kv_by_layer
+        Whether the KV cache of a layer is sent while the next one is computed.
+    """
+
+    parameters: float
+    layers: int
+    hidden: int
+    prompt: int
+    tokens: int
+    flops: float
+    memory_bandwidth: float
+    batch: int = 1
+    batches: int = 1
+    tensor: int = 1
+    kv_hidden: int | None = None
+    value_bytes: int = 2
+    disaggregated: bool = True
+    kv_by_layer: bool = True
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not None and not isinstance(value, bool) and not 1 <= value <= 1e24:
+                raise InputError(f"{one.name} is {value}; expected at least 1")
+        if self.prefill_ns > 1e15:
+            raise InputError(f"flops is {self.flops}; a prefill takes {self.prefill_ns:.3g} ns")
+
+    @property
+    def ranks(self) -> int:
+        """All ranks: those of prefill, then those of decode."""
+        return self.tensor * (2 if self.disaggregated else 1)
+
+    @property
+    def prefill_ns(self) -> float:
+        """Computation of a prefill."""
+        return 2 * self.parameters / self.tensor * self.batch * self.prompt / self.flops * 1e9
+
+    @property
+    def token_ns(self) -> float:
+        """Computation of a token of each prompt of a batch."""
+        compute = 2 * self.parameters / self.tensor * self.batch / self.flops
+        memory = self.parameters * self.value_bytes / self.tensor / self.memory_bandwidth
+        return max(compute, memory) * 1e9
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of the KV cache of a batch that a rank of prefill sends."""
+        return self.layers * self.layer_kv_bytes
+
+    @property
+    def layer_kv_bytes(self) -> int:
+        """Bytes of the KV cache of a layer that a rank of prefill sends."""
+        width = self.kv_hidden or self.hidden
+        return -(-2 * self.batch * self.prompt * width * self.value_bytes // self.tensor)
+
+
+def sent_bytes(job: Inference) -> dict[str, float]:
+    """Bytes that a rank sends: of prefill and of decode in all-reduces, and of the KV cache."""
+    share = 2 * (job.tensor - 1) / job.tensor
+    values = job.batch * job.hidden * job.value_bytes * 2 * job.layers * job.batches
+    return {
+        "prefill": share * values * job.prompt,
+        "decode": share * values * job.tokens,
+        "kv": job.kv_bytes * job.batches if job.disaggregated else 0,
+    }
+
+
+def program(job: Inference, algorithm: str = "ring") -> _core.Program:
+    """The program of all batches.
+
+    Raises
+    ------
+    InputError
+        If it would be too large.
+    """
+    reductions = 2 * job.layers * job.batches * (1 + job.tokens)
+    total = reductions * (operations("all-reduce", job.tensor, job.tensor) + job.tensor)
+    if total > MOST_OPERATIONS:
+        raise InputError(
+            f"{job.batches:,} batches of {job.tokens:,} tokens have about {total:,} operations; at most "
+            f"{MOST_OPERATIONS:,} are accepted. Choose fewer tokens, batches or layers"
+        )
+    return _Job(job, algorithm).program()
+
+
+class _Job:
+    """A job under construction."""
+
+    def __init__(self, job: Inference, algorithm: str) -> None:
+        self.job, self.algorithm = job, algorithm
+        self.builder = Builder(job.ranks, "inference")
+        self.prefill = list(range(job.tensor))
+        self.decode = [rank + job.tensor for rank in self.prefill] if job.disaggregated else self.prefill
+        self.latest: Ends = {rank: [] for rank in range(job.ranks)}
+
+    def program(self) -> _core.Program:
+        """The program."""
+        for _ in range(self.job.batches):
+            cache = self._prefill()
+            for rank, own in cache.items():
+                self.latest[rank] = self.builder.join(rank, [*self.latest[rank], *own])
+            for _ in range(self.job.tokens):
+                self._layers(self.decode, self.job.token_ns, 1)
+        return self.builder.build()
+
+    def _prefill(self) -> dict[int, list[Op]]:
+        """Prefills a batch; by rank of decode, the receipts of its KV cache."""
+        job = self.job
+        received: dict[int, list[Op]] = {rank: [] for rank in self.decode} if job.disaggregated else {}
+
+        def passed(layer: int) -> None:
+            if not job.disaggregated or not (job.kv_by_layer or layer == job.layers - 1):
+                return
+            size = job.layer_kv_bytes if job.kv_by_layer else job.kv_bytes
+            tag = self.builder.tags(1)
+            for rank, to in zip(self.prefill, self.decode, strict=True):
+                self.builder.send(rank, to, size, tag, self.latest[rank])
+                received[to].append(self.builder.recv(to, rank, size, tag))
+
+        self._layers(self.prefill, job.prefill_ns, job.prompt, passed)
+        return received
+
+    def _layers(
+        self, ranks: list[int], ns: float, tokens: int, passed: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Computation and all-reduces of all layers; `passed` is called after each."""
+        job = self.job
+        size = job.batch * tokens * job.hidden * job.value_bytes
+        for layer in range(job.layers):
+            own = round(ns / job.layers * (layer + 1)) - round(ns / job.layers * layer)
+            for rank in ranks:
+                self.latest[rank] = [self.builder.calc(rank, own, self.latest[rank])]
+            for _ in range(2):
+                self.latest |= expand(self.builder, "all-reduce", ranks, size, self.latest, self.algorithm)
+            passed(layer)
