@@ -141,7 +141,7 @@ def test_check_warns_of_a_receive_that_nobody_sends(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("num_ranks 9\n", "rank 0"),
+        ("num_ranks 9\n", "the file has 0 blocks of ranks"),
         (goal(*["calc 1"] * 9), "a schedule of 9 ranks at 4 hosts"),
         ("\x00\x01", "job.goal"),
     ],

@@ -122,6 +122,11 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         }
     }
 
+    /// Something other than a frame or a timeout has changed what an end requests.
+    pub fn wake(&mut self, end: usize) {
+        self.push(self.now, end, Event::Free);
+    }
+
     /// Without loss, marks and reordering.
     pub fn run_clean(&mut self, until: Time) {
         self.run(until, |_, _| Outcome::default());

@@ -33,6 +33,8 @@ def why(result: Measurements, name: str) -> list[str]:
     if message is not None:
         return list(messages.told(result, message))
     of_job = jobs.told(result, name)
+    if of_job and not _flows(result, name):
+        return of_job  # no rank sends
     failed = failures.of_flows(result, _flows(result, name))
     return [*of_job, *forensics.why(result, name), *([failed] if failed else []), *_slowest(result, name)]
 

@@ -231,6 +231,8 @@ impl<'s> Walk<'s> {
                 "link",
                 "which",
                 "pool",
+                "ranks",
+                "goal",
                 "profile",
             ];
             let says_what = ["pattern", "enum", "const"].iter().any(|says| !resolved[says].is_null());
