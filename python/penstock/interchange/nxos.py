@@ -40,6 +40,8 @@ _SIGNS = (
 )
 _PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
 INTERVAL_MS, SHUTDOWN, RESTORE = 100, 1, 10
+SYSTEM = "default-"
+"""Beginning of the names of policies that a switch has by itself."""
 _ELSE = "no setting of queues, flow control or links"
 MEANINGS = {
     "queue-limit": "limits of queues depend on the chip; set [switch.buffer]",
@@ -222,6 +224,9 @@ class _Config:
         for line in lines:
             if line.begins(*wanted) and len(line.words) > len(wanted):
                 name = self.statements.read(line)[len(wanted)]
+                if name.startswith(SYSTEM) and (kind, name) not in self._policies:
+                    self.statements.tell(f"{line.line}", f"assumed: {brief(name)} has no settings of its own")
+                    return None
                 if (kind, name) not in self._policies:
                     known = ", ".join(one for of, one in self._policies if of == kind) or "none"
                     message = (
