@@ -581,14 +581,16 @@ mod tests {
         let (mut bytes, mut lengths) = ([0u64; 8], stream(7, "lengths"));
         for frame in 0..10_000 {
             let from = Candidates { ports: &eight, list: 0 };
-            let port = chooser.pick(from, at(frame, frame), |port| bytes[port.at()]).unwrap();
+            let port = chooser
+                .pick(from, at(frame, frame), |port| Backlog { bytes: bytes[port.at()], paused: false })
+                .unwrap();
             assert_eq!(bytes[port.at()], *bytes.iter().min().unwrap());
             bytes[port.at()] += 64 + lengths.next_u64() % 1459;
         }
         assert!(bytes.iter().max().unwrap() - bytes.iter().min().unwrap() <= 1522, "{bytes:?}");
         // Queues that no frame can make longer are ports like others.
         let from = Candidates { ports: &eight, list: 0 };
-        assert!(chooser.pick(from, at(0, 0), |_| u64::MAX).is_some());
+        assert!(chooser.pick(from, at(0, 0), |_| Backlog { bytes: u64::MAX, paused: false }).is_some());
     }
 
     #[test]
