@@ -23,6 +23,7 @@ TABLES = (
     "watchdog",
     "flows",
     "transfers",
+    "jobs",
     "faults",
 )
 """The tables of a scenario, in the order of the reference."""
@@ -1343,6 +1344,8 @@ class PathChoiceTable(TypedDict, total=False):
     """One path a flow, by a hash of its five-tuple and the switch (ECMP)."""
     flowlet: FlowletKeys
     """A random port for each burst of a flow."""
+    adaptive: AdaptiveKeys
+    """A port that is not paused and whose queue is short, in coarse steps."""
 
 
 class SwitchKeys(TypedDict, total=False):
@@ -1452,6 +1455,17 @@ class FlowletKeys(TypedDict, total=False):
     """A flow that has sent nothing for this long begins a new burst."""
     entries: int | None
     """Entries of the table of a switch. Default: 65536."""
+
+
+class AdaptiveKeys(TypedDict, total=False):
+    """What adaptive routing compares."""
+
+    quantum: str | None
+    """Steps in which queues are compared: those within the same step count as equal. Default: "8 kB"."""
+    pause: bool | None
+    """Whether a port whose class is paused counts as longer than any that is not. Default: true."""
+    two_choices: bool | None
+    """Whether two ports drawn at random are compared, in place of all. Default: false."""
 
 
 class MapKeys(TypedDict, total=False):
@@ -2427,6 +2441,23 @@ class RdmaRecoveryTable(TypedDict, total=False):
     """
 
 
+class PathSelectionTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    oblivious: ObliviousKeys
+    """All values in turn, in another order each round."""
+    random_spray: RandomSprayKeys
+    """A random value for each packet (OPS)."""
+    bitmap: BitmapKeys
+    """All values in turn, but those with a score of marks, trims and timeouts (STrack)."""
+    reps: RepsKeys
+    """Values that came back unmarked, else random ones (REPS)."""
+    mixed: MixedKeys
+    """Values that came back unmarked, else those of the bitmap."""
+    plb: PlbKeys
+    """One path, which changes after congested round trips (PLB)."""
+
+
 class RdmaKeys(TypedDict, total=False):
     """Messages over RDMA (RoCEv2)."""
 
@@ -2498,6 +2529,10 @@ class RdmaKeys(TypedDict, total=False):
     """
     cnp_priority: int | None
     """Priority of congestion notification packets. Default: 6."""
+    paths: PathSelection | None
+    """How a queue pair chooses among equal paths, by an entropy value for each packet that switches hash
+    with the flow: "fixed" (one path). Default: "fixed".
+    """
 
 
 class ThetaPowerTcpKeys(TypedDict, total=False):
@@ -2697,6 +2732,58 @@ class ReorderingKeys(TypedDict, total=False):
     """A missing packet counts as lost only if a later one arrived so long ago. Default: "computed"."""
     nak: bool | None
     """Whether the receiver reports losses. Default: true."""
+
+
+class ObliviousKeys(TypedDict, total=False):
+    """Keys of oblivious."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class RandomSprayKeys(TypedDict, total=False):
+    """Keys of random spraying."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class BitmapKeys(TypedDict, total=False):
+    """Keys of the bitmap."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class RepsKeys(TypedDict, total=False):
+    """Keys of REPS."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+    buffer: int | None
+    """Values that are kept for another use. Default: 8."""
+    freeze: str | None
+    """How long the values of the buffer are used again after a timeout. Default: "10 ms"."""
+    explore: int | None
+    """Packets with random values after that. Default: 16."""
+
+
+class MixedKeys(TypedDict, total=False):
+    """Keys of mixed."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class PlbKeys(TypedDict, total=False):
+    """Keys of PLB."""
+
+    entropies: int | None
+    """Entropy values that a connection draws from. Default: 64."""
+    rounds: int | None
+    """Congested rounds in a row before the path changes. Default: 3."""
+    marked_share: float | None
+    """Share of marked acknowledgements from which on a round is congested. Default: 0.5."""
 
 
 class MessagesTable(TypedDict, total=False):
@@ -2962,6 +3049,88 @@ class TransfersKeys(TypedDict, total=False):
     """No transfer begins after this time. Default: the duration of the simulation."""
 
 
+class JobCarrierTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    tcp: TcpKeys
+    """TCP: a message has a connection of its pair of ranks, one that is free or a new one."""
+    rdma: RdmaKeys
+    """RDMA (RoCEv2): one queue pair for each pair of ranks and direction."""
+
+
+class JobKeys(TypedDict, total=False):
+    """A job: ranks at hosts that run a workload together, over connections that are made once for each
+    pair of ranks and used again.
+    """
+
+    name: Required[str]
+    """Unique name."""
+    ranks: Required[Nodes]
+    """The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these."""
+    placement: Placement | None
+    """Which rank is where: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
+    workload: Required[WorkloadKeys]
+    """What the ranks do in an iteration: a table with `collective` or `goal`."""
+    over: JobCarrier | None
+    """What carries messages: a table `rdma` or `tcp`. Default: `rdma` with its defaults."""
+    start: str | None
+    """When the first iteration begins. Default: "0 s"."""
+    iterations: int | None
+    """Repetitions of the workload. Default: 1."""
+    compute: str | None
+    """Computation of each rank before each iteration. Default: "0 s"."""
+    overhead: str | None
+    """Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS).
+    Default: "0 s".
+    """
+    overhead_per_byte: str | None
+    """The same for each byte of a message (O of LogGOPS). Default: "0 s"."""
+    priority: int | None
+    """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    dscp: int | None
+    """DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Default:
+    none.
+    """
+    frame: str | None
+    """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
+
+
+class WorkloadKeys(TypedDict, total=False):
+    """What all ranks of a job run together: a collective, or a program."""
+
+    collective: Collective | None
+    """The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce",
+    "barrier" or "send_receive" (from each rank to the next).
+    """
+    goal: str | None
+    """A GOAL schedule, text or binary, in place of a collective: its file, relative to the scenario.
+    Default: none.
+    """
+    eager: str | None
+    """The longest message of a schedule whose send ends when the processor has handed it over. Default:
+    "65535 B".
+    """
+    algorithm: Algorithm | None
+    """How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree" or "hierarchical"
+    (all_reduce). Default: the first of its operation.
+    """
+    bytes: str | None
+    """Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output
+    (all_gather), of the send buffer of a rank (all_to_all), or all that passes from rank to rank
+    (send_receive).
+    """
+    chunks: int | None
+    """Equal pieces of the bytes that run concurrently, as a pipeline. Default: 1."""
+    group: int | None
+    """Ranks of a group of "hierarchical", which are consecutive: the GPUs of a server."""
+    root: int | None
+    """The rank that a broadcast begins at, or that a reduction ends at. Default: 0."""
+    skew: float | None
+    """Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that
+    falls as (d + 1)^-skew. Default: 0.
+    """
+
+
 class FaultKeys(TypedDict, total=False):
     """Something that goes wrong or is changed: exactly one of `down`, `up`, `rate`, `scheduler`,
     `bit_error_rate`, `pause_loss`, `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
@@ -3192,7 +3361,7 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash"] | PathChoiceTable
+PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash", "adaptive"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""
@@ -3289,6 +3458,10 @@ RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTab
 """How lost packets are repaired: a name, or a table of that name with its keys."""
 CnpScope = Literal["queue_pair", "address", "port"]
 """What shares the least time between two CNPs."""
+PathSelection = (
+    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "plb"] | PathSelectionTable
+)
+"""How a sender chooses paths: a name, or a table of that name with its keys."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
 """Where the keys of DCQCN come from that a scenario does not write."""
 ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
@@ -3320,6 +3493,35 @@ Carrier = Literal["frames", "tcp", "rdma"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
+Placement = Literal["linear", "random"]
+"""Where the ranks of a job are."""
+JobCarrier = Literal["tcp", "rdma"] | JobCarrierTable
+"""What carries the messages of a job."""
+Collective = Literal[
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "all_to_all",
+    "broadcast",
+    "reduce",
+    "barrier",
+    "send_receive",
+]
+"""A collective operation."""
+Algorithm = Literal[
+    "ring",
+    "halving_doubling",
+    "recursive_doubling",
+    "double_tree",
+    "hierarchical",
+    "binomial",
+    "shifted",
+    "burst",
+    "bruck",
+    "dissemination",
+    "pipeline",
+]
+"""An algorithm of a collective."""
 LinkWord = Literal["any", "all"]
 """Links without names."""
 FaultLink = LinkWord | Sequence[str]
