@@ -201,6 +201,66 @@ export interface Tables {
     after: number;
     missing: number;
   };
+  jobs: {
+    job: string;
+    ranks: number;
+    collective: string;
+    algorithm: string;
+    bytes: number;
+    iterations: number;
+    finished: number;
+    start_ns: number | null;
+    end_ns: number | null;
+    step_ns: number | null;
+    compute_ns: number | null;
+    exposed_ns: number | null;
+    algorithm_bps: number | null;
+    bus_bps: number | null;
+    bound_bps: number;
+    messages: number;
+    bytes_sent: number;
+  };
+  collectives: {
+    job: string;
+    iteration: number;
+    collective: string;
+    algorithm: string;
+    bytes: number;
+    start_ns: number;
+    end_ns: number;
+    time_ns: number;
+    bound_ns: number | null;
+    algorithm_bps: number | null;
+    bus_bps: number | null;
+    straggler: number;
+    slowest_rank: string;
+  };
+  messages: {
+    job: string;
+    rank: number;
+    peer: number;
+    source: string;
+    destination: string;
+    messages: number;
+    bytes: number;
+    time_mean_ns: number | null;
+    time_max_ns: number | null;
+    unacknowledged: number;
+  };
+  rank_waits: {
+    job: string;
+    rank: number;
+    host: string;
+    finished: number;
+    waits_for: string;
+    peer: number;
+    peer_host: string;
+    tag: number;
+    bytes: number;
+    since_ns: number;
+    cause: string;
+    port: string;
+  };
   streams: {
     flow: string;
     destination: string;

@@ -23,6 +23,7 @@ TABLES = (
     "watchdog",
     "flows",
     "transfers",
+    "jobs",
     "faults",
 )
 """The tables of a scenario, in the order of the reference."""
@@ -2962,6 +2963,86 @@ class TransfersKeys(TypedDict, total=False):
     """No transfer begins after this time. Default: the duration of the simulation."""
 
 
+class JobCarrierTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    tcp: TcpKeys
+    """TCP: a message has a connection of its pair of ranks, one that is free or a new one."""
+    rdma: RdmaKeys
+    """RDMA (RoCEv2): one queue pair for each pair of ranks and direction."""
+
+
+class JobKeys(TypedDict, total=False):
+    """A job: ranks at hosts that run a workload together, over connections that are made once for each
+    pair of ranks and used again.
+    """
+
+    ranks: Required[Nodes]
+    """The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these."""
+    placement: Placement | None
+    """Which rank is where: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
+    workload: Required[WorkloadKeys]
+    """What the ranks do in an iteration: a table with `collective` or `goal`."""
+    over: JobCarrier | None
+    """What carries messages: a table `rdma` or `tcp`. Default: `rdma` with its defaults."""
+    start: str | None
+    """When the first iteration begins. Default: "0 s"."""
+    iterations: int | None
+    """Repetitions of the workload. Default: 1."""
+    compute: str | None
+    """Computation of each rank before each iteration. Default: "0 s"."""
+    overhead: str | None
+    """Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS).
+    Default: "0 s".
+    """
+    overhead_per_byte: str | None
+    """The same for each byte of a message (O of LogGOPS). Default: "0 s"."""
+    priority: int | None
+    """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    dscp: int | None
+    """DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Default:
+    none.
+    """
+    frame: str | None
+    """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
+
+
+class WorkloadKeys(TypedDict, total=False):
+    """What all ranks of a job run together: a collective, or a program."""
+
+    collective: Collective | None
+    """The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce",
+    "barrier" or "send_receive" (from each rank to the next).
+    """
+    goal: str | None
+    """A GOAL schedule, text or binary, in place of a collective: its file, relative to the scenario.
+    Default: none.
+    """
+    eager: str | None
+    """The longest message of a schedule whose send ends when the processor has handed it over. Default:
+    "65535 B".
+    """
+    algorithm: Algorithm | None
+    """How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree" or "hierarchical"
+    (all_reduce). Default: the first of its operation.
+    """
+    bytes: str | None
+    """Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output
+    (all_gather), of the send buffer of a rank (all_to_all), or all that passes from rank to rank
+    (send_receive).
+    """
+    chunks: int | None
+    """Equal pieces of the bytes that run concurrently, as a pipeline. Default: 1."""
+    group: int | None
+    """Ranks of a group of "hierarchical", which are consecutive: the GPUs of a server."""
+    root: int | None
+    """The rank that a broadcast begins at, or that a reduction ends at. Default: 0."""
+    skew: float | None
+    """Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that
+    falls as (d + 1)^-skew. Default: 0.
+    """
+
+
 class FaultKeys(TypedDict, total=False):
     """Something that goes wrong or is changed: exactly one of `down`, `up`, `rate`, `scheduler`,
     `bit_error_rate`, `pause_loss`, `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
@@ -3320,6 +3401,35 @@ Carrier = Literal["frames", "tcp", "rdma"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
+Placement = Literal["linear", "random"]
+"""Where the ranks of a job are."""
+JobCarrier = Literal["tcp", "rdma"] | JobCarrierTable
+"""What carries the messages of a job."""
+Collective = Literal[
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "all_to_all",
+    "broadcast",
+    "reduce",
+    "barrier",
+    "send_receive",
+]
+"""A collective operation."""
+Algorithm = Literal[
+    "ring",
+    "halving_doubling",
+    "recursive_doubling",
+    "double_tree",
+    "hierarchical",
+    "binomial",
+    "shifted",
+    "burst",
+    "bruck",
+    "dissemination",
+    "pipeline",
+]
+"""An algorithm of a collective."""
 LinkWord = Literal["any", "all"]
 """Links without names."""
 FaultLink = LinkWord | Sequence[str]
