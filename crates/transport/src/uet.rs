@@ -14,7 +14,9 @@ mod rccc;
 mod spec;
 mod uet_no_control;
 
-pub(crate) use context::{CREDIT, CREDIT_REQUEST, FIRST_PSN, NACK_OUT_OF_ORDER, PROBE};
+pub(crate) use context::{
+    CREDIT, CREDIT_REQUEST, FIRST_PSN, NACK_OUT_OF_ORDER, NACK_TRIMMED, NACK_TRIMMED_LAST_HOP, PROBE,
+};
 pub use context::{ContextCounts, DeliveryContext, Done};
 pub use control::{UetAck, UetControl, UetFacts, UetLoss};
 pub use duplex::UetDuplex;

@@ -7,7 +7,7 @@ use crate::{
     NsccKeys, Protocol, RcccKeys, RdmaWord, Received, RecordKind, Segment, UetControlKeys, UetKeys, UetMode,
     UetPreset, UetReceiver, UetSender, UetSpec,
 };
-use frame::{FrameKind, Header, Ports, UetHeader, UetPacket};
+use frame::{FrameKind, Header, Ports, Trim, UetHeader, UetPacket};
 use keys::Remark;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -54,6 +54,8 @@ fn received(segment: &Segment) -> Received {
         bytes: segment.bytes,
         congestion_experienced: false,
         created: Time::ZERO,
+        trim: Trim::Whole,
+        entropy: 0,
     }
 }
 fn header(segment: &Segment) -> UetHeader {
@@ -227,6 +229,8 @@ fn nack(psn: u32, code: u8) -> Received {
         bytes: 90,
         congestion_experienced: false,
         created: Time::ZERO,
+        trim: Trim::Whole,
+        entropy: 0,
     }
 }
 
@@ -249,6 +253,28 @@ fn a_trimmed_packet_is_sent_again_at_once() {
         assert!(!sender.has_work());
     }
     assert_eq!(sender.context().counts.nacks, 4);
+}
+
+#[test]
+fn a_packet_that_arrives_trimmed_is_answered_with_a_nack() {
+    let spec = spec(&keys());
+    let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY));
+    let word = |psn| RdmaWord { number: psn, flags: [false, false, psn == 1], pair: 0 }.bits();
+    let arrives = |receiver: &mut UetReceiver, psn, trim| {
+        let frame =
+            Received { kind: FrameKind::Data, word: word(psn), header: None, bytes: 150, trim, ..nack(0, 0) };
+        receiver.handle_frame(us(1), &frame);
+        receiver.poll_transmit(us(1)).map(|it| header(&it))
+    };
+    for (trim, code) in [(Trim::Trimmed, 1), (Trim::AtLastHop, 2)] {
+        let answer = arrives(&mut receiver, 1, trim).unwrap();
+        assert_eq!((answer.packet, RdmaWord::of(answer.word).number), (UetPacket::Nack(code), 1));
+    }
+    assert_eq!((receiver.counts.packets, receiver.counts.trimmed), (0, 2));
+    assert_eq!(arrives(&mut receiver, 1, Trim::Whole).unwrap().packet, UetPacket::Ack);
+    // One that was trimmed after it had arrived before is a duplicate.
+    assert_eq!(arrives(&mut receiver, 1, Trim::Trimmed).unwrap().packet, UetPacket::Ack);
+    assert_eq!((receiver.counts.packets, receiver.counts.duplicates), (1, 1));
 }
 
 #[test]
@@ -462,6 +488,7 @@ proptest! {
         pipe.run(us(60_000_000), |_, _| Outcome {
             lost: draw(100) < percent,
             marked: draw(4) == 0,
+            trimmed: draw(15) == 0,
             twice: draw(20) == 0,
             extra: if draw(8) == 0 { us(draw(30)) } else { Time::ZERO },
         });
@@ -534,6 +561,8 @@ proptest! {
                 bytes,
                 congestion_experienced: salt[1] > 99,
                 created: now,
+                trim: [Trim::Whole, Trim::Trimmed, Trim::AtLastHop][usize::from(salt[3] % 3)],
+                entropy: 0,
             };
             match step {
                 0 | 1 => sender.handle_frame(now, &frame),

@@ -4,7 +4,7 @@
 //! those of messages before it are missing. An acknowledgement (ACK_CC) leaves after `ack_every` bytes, and at once for the first packet, a
 //! packet with an ECN mark, one that requests it, a duplicate, and one that closes the last gap after a request. It has the
 //! cumulative PSN, a bitmap of 64 packets from max(PSN - 63, cumulative PSN + 1) on, the bytes received, the packets held out of order, and
-//! the mark of the packet that it answers.
+//! the mark of the packet that it answers. A packet that a switch has trimmed is answered with a NACK, and is not placed.
 //!
 //! Source: Ultra Ethernet Specification 1.0, section 3.5 (packet delivery sublayer), and uet-htsim 40ccb05, `uec.cpp` (rules of
 //! acknowledgements).
@@ -17,11 +17,11 @@ use crate::rdma::RdmaWord;
 use crate::rdma::psn::{nearest, on_wire};
 use crate::room::Append;
 use crate::uet::{
-    CREDIT, CREDIT_REQUEST, FIRST_PSN, Grants, NACK_OUT_OF_ORDER, PROBE, PsnSet, PullPacer, UetFacts,
-    UetMode, UetSpec,
+    CREDIT, CREDIT_REQUEST, FIRST_PSN, Grants, NACK_OUT_OF_ORDER, NACK_TRIMMED, NACK_TRIMMED_LAST_HOP, PROBE,
+    PsnSet, PullPacer, UetFacts, UetMode, UetSpec,
 };
 use crate::uet_sender::header_of;
-use frame::{FrameKind, Header, UetHeader, UetPacket};
+use frame::{FrameKind, Header, Trim, UetHeader, UetPacket};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -82,6 +82,8 @@ struct Reply {
     marked: bool,
     retransmitted: bool,
     answer: Answer,
+    /// Entropy of the packet, which the answer echoes.
+    entropy: u16,
 }
 
 /// Kinds of answers.
@@ -118,6 +120,8 @@ pub struct UetReceived {
     pub reorder_distance: u64,
     /// Packets held behind the first missing one, at most.
     pub held: u64,
+    /// Packets that arrived trimmed.
+    pub trimmed: u64,
     /// Packets that had arrived before.
     pub duplicates: u64,
 }
@@ -188,11 +192,27 @@ impl UetReceiver {
             grants.on_target(header.credit, now);
         }
         self.counts.marked += u64::from(marked);
-        let reply = Reply { psn, at: now, marked, retransmitted: header.retransmitted, answer: Answer::Ack };
+        let reply = Reply {
+            psn,
+            at: now,
+            marked,
+            retransmitted: header.retransmitted,
+            answer: Answer::Ack,
+            entropy: received.entropy,
+        };
         if self.arrived.contains(psn) {
             self.counts.duplicates += 1;
             self.discard(received.bytes);
             return self.reply(reply);
+        }
+        let trimmed = match received.trim {
+            Trim::Whole => None,
+            Trim::Trimmed => Some(NACK_TRIMMED),
+            Trim::AtLastHop => Some(NACK_TRIMMED_LAST_HOP),
+        };
+        if let Some(code) = trimmed {
+            self.counts.trimmed += 1;
+            return self.reply(Reply { answer: Answer::Nack(code), ..reply });
         }
         let ahead = psn - self.arrived.expected();
         if ahead > 0 && self.spec.mode == UetMode::Rod {
@@ -294,6 +314,7 @@ impl UetReceiver {
             header: Some(Header::Uet(UetHeader { word, packet, credit, ..UetHeader::default() })),
             bytes: self.spec.probe_bytes(),
             ecn_capable: false,
+            entropy: 0,
         }
     }
 
@@ -327,7 +348,9 @@ impl Protocol for UetReceiver {
         if is_own && received.kind == FrameKind::Ack && header.packet == UetPacket::Control(PROBE) {
             let psn = self.arrived.expected();
             let probe = Answer::Probe(header.answers);
-            return self.reply(Reply { psn, at: now, marked: false, retransmitted: false, answer: probe });
+            let at = now;
+            let probe = Reply { psn, at, marked: false, retransmitted: false, answer: probe, entropy: 0 };
+            return self.reply(probe);
         }
         if received.kind != FrameKind::Data || !is_own || header.packet != UetPacket::Request {
             self.discarded += 1;
@@ -347,6 +370,10 @@ impl Protocol for UetReceiver {
         self.grants.as_ref().map(|grants| grants.turn).filter(|&turn| turn < Time::NEVER)
     }
 
+    fn accepts_trimmed(&self) -> bool {
+        self.spec.mode != UetMode::Uud
+    }
+
     fn has_work(&self) -> bool {
         self.granted.is_some() || !self.replies.is_empty()
     }
@@ -355,7 +382,7 @@ impl Protocol for UetReceiver {
         if let Some(credit) = self.granted.take() {
             return Some(self.grant(credit));
         }
-        let Reply { psn, at, marked, retransmitted, answer } = self.replies.pop_front()?;
+        let Reply { psn, at, marked, retransmitted, answer, entropy } = self.replies.pop_front()?;
         let cumulative = self.arrived.expected() - 1;
         let sack_base = psn.saturating_sub(63).max(cumulative + 1);
         let (packet, named) = match answer {
@@ -386,6 +413,7 @@ impl Protocol for UetReceiver {
             header: Some(Header::Uet(header)),
             bytes: self.spec.ack,
             ecn_capable: false,
+            entropy,
         })
     }
 

@@ -193,6 +193,9 @@ impl UetSender {
     fn take_done(&mut self, now: Time) {
         for Done { transfer, start, bytes, retransmitted, timeouts } in self.context.take_done() {
             self.records.append_one(Record { kind: RecordKind::Transfer, start, end: now, bytes });
+            if self.due.is_empty() && transfer != NO_TRANSFER {
+                self.ended.append_one(transfer);
+            }
             let Some(outcome) = self.outcomes.get_mut(transfer as usize) else {
                 continue;
             };
@@ -297,6 +300,9 @@ impl Protocol for UetSender {
                 if let Some(&due) = self.due.get(transfer as usize) {
                     self.begin_one(transfer, Due { start: now, ..due });
                 }
+            }
+            HostEvent::Post { tag, bytes } => {
+                self.context.post(tag, now, bytes, true);
             }
             HostEvent::LinkRate(rate) => {
                 self.line = rate.bps_f64();

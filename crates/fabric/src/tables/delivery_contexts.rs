@@ -43,6 +43,11 @@ pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
             "Sequence numbers by which such a packet was ahead of the first missing one, at most.",
         ),
         integer("reorder_buffer_max", "", "Packets that had arrived behind the first missing one, at most."),
+        integer(
+            "packets_trimmed",
+            "",
+            "Packets that arrived trimmed, each of which was answered with a NACK.",
+        ),
         integer("packets_duplicate", "", "Packets that arrived and had arrived before."),
         integer("acks_sent", "", "Acknowledgements sent by the receiver."),
         integer("acks_received", "", "Acknowledgements received by the sender."),
@@ -82,7 +87,7 @@ struct Row<'a> {
 
 type Count = (&'static str, fn(&Row<'_>) -> u64);
 
-const COUNTS: [Count; 25] = [
+const COUNTS: [Count; 26] = [
     ("in_flight_bytes", |row| row.sender.context().bytes_in_flight()),
     ("messages", |row| row.sender.context().counts.messages),
     ("messages_delivered", |row| row.receiver.counts.messages),
@@ -95,6 +100,7 @@ const COUNTS: [Count; 25] = [
     ("packets_out_of_order", |row| row.receiver.counts.out_of_order),
     ("reorder_distance_max", |row| row.receiver.counts.reorder_distance),
     ("reorder_buffer_max", |row| row.receiver.counts.held),
+    ("packets_trimmed", |row| row.receiver.counts.trimmed),
     ("packets_duplicate", |row| row.receiver.counts.duplicates),
     ("acks_sent", |row| row.receiver.counts.acks),
     ("acks_received", |row| row.sender.context().counts.acks),

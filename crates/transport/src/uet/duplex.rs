@@ -157,6 +157,9 @@ impl DuplexEnd for UetDuplex {
         self.receiver.on_event(now, event);
         self.sender.on_event(now, event)
     }
+    fn accepts_trimmed(&self) -> bool {
+        self.receiver.accepts_trimmed()
+    }
     fn attach_pacer(&mut self, pacer: &PullPacer) {
         self.receiver.attach(pacer);
     }

@@ -95,6 +95,7 @@ impl DeliveryContext {
             header,
             bytes,
             ecn_capable: self.spec.understands_marks(),
+            entropy: 0,
         })
     }
 
@@ -156,6 +157,7 @@ impl DeliveryContext {
             header: Some(Header::Uet(UetHeader { word, packet, credit, ..UetHeader::default() })),
             bytes: self.spec.probe_bytes(),
             ecn_capable: false,
+            entropy: 0,
         }
     }
 
@@ -175,6 +177,7 @@ impl DeliveryContext {
             header: Some(Header::Uet(UetHeader { word, packet, answers, ..UetHeader::default() })),
             bytes: self.spec.probe_bytes(),
             ecn_capable: false,
+            entropy: 0,
         }
     }
 }
