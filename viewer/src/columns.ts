@@ -124,6 +124,35 @@ export interface Tables {
     under_way_ns: number;
     failed_ns: number | null;
   };
+  delivery_contexts: {
+    flow: string;
+    source: string;
+    destination: string;
+    mode: string;
+    control: string;
+    window_bytes: number | null;
+    in_flight_bytes: number;
+    messages: number;
+    messages_delivered: number;
+    application_bytes: number;
+    packets_sent: number;
+    packets_retransmitted: number;
+    packets_delivered: number;
+    packets_outstanding: number;
+    packets_marked: number;
+    packets_out_of_order: number;
+    reorder_distance_max: number;
+    reorder_buffer_max: number;
+    packets_duplicate: number;
+    acks_sent: number;
+    acks_received: number;
+    marks_echoed: number;
+    nacks_sent: number;
+    nacks_received: number;
+    timeouts: number;
+    quick_adapts: number;
+    failed_ns: number | null;
+  };
   rate_limiters: {
     host: string;
     limiter: string;

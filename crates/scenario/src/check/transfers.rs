@@ -10,7 +10,7 @@ use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay, RdmaKeys, Scheduled, TcpKeys};
+use transport::{Application, ConnectionSpec, Delay, RdmaKeys, Scheduled, TcpKeys, UetKeys};
 use units::{Bytes, Time};
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
@@ -404,7 +404,11 @@ fn carrier(
         }
         return Some((Framing { frame, header: fits? }, None));
     }
-    let (name, table) = if let CarrierText::Rdma(_) = entry.over { ("RDMA", "rdma") } else { ("TCP", "tcp") };
+    let (name, table) = match entry.over {
+        CarrierText::Rdma(_) => ("RDMA", "rdma"),
+        CarrierText::Uet(_) => ("UET", "uet"),
+        CarrierText::Tcp(_) | CarrierText::Frames => ("TCP", "tcp"),
+    };
     if entry.header.is_some() {
         let help =
             format!("expected `headers` in the table {table}, which counts those of IP and {name} too");
@@ -419,6 +423,7 @@ fn carrier(
         CarrierText::Frames => return None,
         CarrierText::Tcp(keys) => over_tcp(keys, frame, &at, context)?,
         CarrierText::Rdma(keys) => over_rdma(keys, frame, &at, context)?,
+        CarrierText::Uet(keys) => over_uet(keys, frame, &at, context)?,
     };
     Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
 }
@@ -441,6 +446,26 @@ pub fn over_rdma(
     warnings.into_iter().for_each(|why| context.beware(why, at));
     let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
     Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
+}
+
+/// Packet delivery contexts that carry transfers in frames of at most this length.
+fn over_uet(
+    keys: &UetKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    if keys.message.value().is_some() {
+        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        context.error(&at.key("message"), "message of scheduled transfers", help);
+    }
+    let (spec, warnings) = keys
+        .carrier(Some(Bytes::new(0)), frame)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
+        .ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, at));
+    let framing = Framing { frame: spec.frame_bytes(spec.payload), header: spec.headers };
+    Some((framing, Application::Transfers(Scheduled::Uet(spec))))
 }
 
 /// Connections of TCP that carry transfers in frames of at most this length.
