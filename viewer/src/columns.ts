@@ -143,6 +143,7 @@ export interface Tables {
     packets_out_of_order: number;
     reorder_distance_max: number;
     reorder_buffer_max: number;
+    packets_trimmed: number;
     packets_duplicate: number;
     acks_sent: number;
     acks_received: number;
@@ -150,6 +151,11 @@ export interface Tables {
     nacks_sent: number;
     nacks_received: number;
     timeouts: number;
+    grants_sent: number;
+    grants_received: number;
+    credit_requests: number;
+    probes_sent: number;
+    losses_inferred: number;
     quick_adapts: number;
     failed_ns: number | null;
   };
