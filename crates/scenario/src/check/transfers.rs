@@ -11,7 +11,7 @@ use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use transport::ConnectionSpec;
-use units::{Bytes, Time};
+use units::Time;
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
     Receivers, ReceiversTable, ServiceOrder, SizesText, SourceSpec, Transfer, TransferList, TransferSizes,
