@@ -106,7 +106,8 @@ impl ConnectionSpec {
     }
     /// Whether its ends give each frame an entropy value.
     pub fn gives_entropy(&self) -> bool {
-        self.queue_pairs().is_some_and(|pairs| pairs.paths != crate::PathSelectionKeys::Fixed)
+        let paths = self.queue_pairs().map(|pairs| &pairs.paths).or(self.uet().map(|uet| &uet.paths));
+        paths.is_some_and(|paths| *paths != crate::PathSelectionKeys::Fixed)
     }
     /// Its packet delivery contexts; `None`: it is not UET.
     pub fn uet(&self) -> Option<&UetSpec> {

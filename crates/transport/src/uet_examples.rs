@@ -256,6 +256,32 @@ fn a_trimmed_packet_is_sent_again_at_once() {
 }
 
 #[test]
+fn packets_have_entropy_values_that_answers_echo() {
+    let mixed = crate::PathSelectionKeys::all().into_iter().find(|keys| keys.name() == "reps").unwrap();
+    let own = UetKeys { paths: mixed, ack_every: Or::Value(Bytes::new(1)), ..keys() };
+    let spec = spec(&own);
+    let facts = spec.facts(RATE, DELAY + DELAY);
+    let sender = UetSender::new(&spec, due(&[(0, 40_000)]), facts, Time::ZERO, None).seeded(7);
+    let mut pipe = Pipe::new(sender, UetReceiver::new(&spec, 1, &facts), RATE, DELAY);
+    // One value is marked: it is not recycled.
+    let bad = std::cell::Cell::new(0);
+    pipe.run(NEVER, |end, it| {
+        if bad.get() == 0 && end == 0 {
+            bad.set(it.entropy);
+        }
+        Outcome { marked: end == 0 && it.entropy == bad.get(), ..Outcome::default() }
+    });
+    let values: Vec<u16> = pipe.sent_by(0).iter().map(|(_, it)| it.entropy).collect();
+    assert!(values.iter().all(|&value| value > 0));
+    assert!(values.iter().collect::<std::collections::BTreeSet<_>>().len() > 8, "{values:?}");
+    for (_, ack) in pipe.sent_by(1) {
+        let psn = header(&ack).answers as usize;
+        assert_eq!(ack.entropy, values[psn - 1]);
+        assert_eq!(ack.kind == FrameKind::MarkedAck, ack.entropy == bad.get());
+    }
+}
+
+#[test]
 fn a_packet_that_arrives_trimmed_is_answered_with_a_nack() {
     let spec = spec(&keys());
     let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY));

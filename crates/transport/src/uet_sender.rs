@@ -92,6 +92,13 @@ impl UetSender {
         }
     }
 
+    /// Its context draws paths from this seed.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> UetSender {
+        self.context.choose_paths(seed);
+        self
+    }
+
     /// Posts a message of an application that decides when.
     pub(crate) fn send(&mut self, bytes: u64, now: Time) {
         self.context.post(NO_TRANSFER, now, bytes, false);
@@ -231,7 +238,8 @@ impl Protocol for UetSender {
             self.discarded += 1;
             return;
         }
-        self.context.on_answer(now, &header, received.kind == FrameKind::MarkedAck);
+        let marked = received.kind == FrameKind::MarkedAck;
+        self.context.on_answer(now, &header, (marked, received.entropy));
         self.update(now);
     }
 

@@ -1,7 +1,7 @@
 //! Jobs: each rank that sends becomes a flow whose messages the rank posts.
 
+use super::carriers::{over_rdma, over_tcp};
 use super::topology::Fabric;
-use super::transfers::{over_rdma, over_tcp};
 use super::{Context, files, flows, receivers, schedules};
 use crate::model::{Job, JobCarrier, Model};
 use crate::place::Place;

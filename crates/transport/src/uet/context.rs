@@ -8,6 +8,7 @@ use super::control::{UetControl, UetFacts};
 use super::probing::Probing;
 use super::{Credits, UetController, UetSpec};
 use crate::endpoint::{Record, RecordKind};
+use crate::path_selection::{PathSelection, PathSelector, PathsFacts};
 use crate::room::Append;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -92,6 +93,8 @@ struct Packet {
     sent: Time,
     /// Length of its frame.
     bytes: u16,
+    /// Entropy value of its last transmission.
+    entropy: u16,
     /// Times that it was sent, at most 255.
     tries: u8,
     state: State,
@@ -160,6 +163,8 @@ pub struct DeliveryContext {
     asks_now: bool,
     /// Requests for credit without an answer.
     asked: u32,
+    /// Choice of paths; `None`: one path.
+    paths: Option<Box<PathSelector>>,
     /// Loss inference; `None`: off.
     probing: Option<Box<Probing>>,
     /// When the retransmission timer expires, or [`Time::NEVER`].
@@ -185,6 +190,7 @@ impl DeliveryContext {
             asks_at: Time::NEVER,
             asks_now: false,
             asked: 0,
+            paths: None,
             probing: Probing::new(spec, &facts).map(Box::new),
             spec: spec.clone(),
             facts,
@@ -211,6 +217,11 @@ impl DeliveryContext {
             discarded: 0,
             closed: false,
         }
+    }
+
+    /// Chooses paths as its keys have it, with draws from this seed.
+    pub fn choose_paths(&mut self, seed: u64) {
+        self.paths = self.spec.paths.start(&PathsFacts { base_rtt: self.facts.base_rtt, seed });
     }
 
     /// As if so many packets had gone before.
@@ -315,6 +326,7 @@ impl DeliveryContext {
             + self.packets.capacity() * size_of::<Packet>()
             + self.lost.capacity() * size_of::<u64>()
             + self.transmissions.capacity() * size_of::<(Time, u64)>()
+            + self.paths.as_ref().map_or(0, |paths| size_of::<PathSelector>() + paths.memory_bytes())
             + self.done.capacity() * size_of::<Done>()
     }
 }

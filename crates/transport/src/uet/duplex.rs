@@ -12,6 +12,7 @@ use crate::transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 use crate::{Endpoint, UetReceiver, UetSender};
 use frame::{FrameKind, Header, UetPacket};
 use keys::{Remark, Unused};
+use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use units::{Bytes, Time};
 
@@ -61,10 +62,10 @@ impl TransportSpec for Arc<UetSpec> {
         }
         UetSpec::check(self)
     }
-    fn start(&self, _opens: bool, facts: PathFacts, _random: Random) -> UetDuplex {
+    fn start(&self, _opens: bool, facts: PathFacts, mut random: Random) -> UetDuplex {
         let facts = self.facts(facts.rate, facts.base_rtt);
         UetDuplex {
-            sender: UetSender::new(self, [].into(), facts, Time::NEVER, None),
+            sender: UetSender::new(self, [].into(), facts, Time::NEVER, None).seeded(random.next_u64()),
             receiver: UetReceiver::new(self, 0, &facts),
         }
     }
@@ -72,11 +73,15 @@ impl TransportSpec for Arc<UetSpec> {
 
 /// Messages of a flow, or scheduled transfers.
 impl ApplicationSpec for Arc<UetSpec> {
-    fn ends(&self, Opening { start, stop, due, facts, .. }: Opening<'_>) -> (Endpoint, Endpoint) {
+    fn ends(
+        &self,
+        Opening { start, stop, due, facts, random: [mut random, _] }: Opening<'_>,
+    ) -> (Endpoint, Endpoint) {
         let [facts, back] = facts.map(|facts| self.facts(facts.rate, facts.base_rtt));
         let own = UetFacts { rate: back.rate, ..facts };
+        let sender = UetSender::new(self, due.clone(), facts, start, stop).seeded(random.next_u64());
         (
-            Endpoint::UetSender(Box::new(UetSender::new(self, due.clone(), facts, start, stop))),
+            Endpoint::UetSender(Box::new(sender)),
             Endpoint::UetReceiver(Box::new(UetReceiver::new(self, due.len(), &own))),
         )
     }

@@ -2,6 +2,7 @@
 
 use super::UetControlKeys;
 use super::spec::{UetMode, UetSes, UetSpec};
+use crate::PathSelectionKeys;
 use crate::application::ApplicationKeys;
 use frame::Priority;
 use keys::{Remark, Unused};
@@ -74,6 +75,8 @@ pub struct UetKeys {
     pub message: Or<Bytes, Unlimited>,
     /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed".
     pub ack_every: Or<Bytes, Computed>,
+    /// How a context chooses among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
+    pub paths: PathSelectionKeys,
     /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A count, 1 to 1048576. Default: 16384.
     #[schemars(range(min = 1, max = 1048576))]
     pub psn_range: u64,
@@ -107,6 +110,7 @@ impl Default for UetKeys {
             ack: None,
             message: Or::word(),
             ack_every: Or::word(),
+            paths: PathSelectionKeys::default(),
             psn_range: 16_384,
             trimming: false,
             loss_inference: None,
@@ -159,6 +163,7 @@ impl UetKeys {
             base_rtt: self.base_rtt.value(),
             trimming: self.trimming,
             infers_losses: self.infers_losses(),
+            paths: self.paths.clone(),
             control: self.control.clone(),
             ack_priority: self.ack_priority.map(|priority| Priority(priority as u8)),
         };
@@ -203,6 +208,20 @@ impl UetKeys {
     fn check(&self) -> Vec<Remark> {
         let mut wrong: Vec<Remark> =
             self.control.check().into_iter().map(|why| why.within("control")).collect();
+        wrong.extend(self.paths.check().into_iter().map(|why| why.within("paths")));
+        if self.paths.sprays() && self.mode == UetMode::Rod {
+            let message = format!(
+                "paths = \"{}\" in ordered delivery, which drops each packet that overtakes another",
+                self.paths.name()
+            );
+            let help = "expected mode = \"rud\", or paths = \"plb\" or \"fixed\"";
+            wrong.push(Remark::about("paths", message, help));
+        }
+        if self.paths.is_adaptive() && self.mode == UetMode::Uud {
+            let message = format!("paths = \"{}\" without acknowledgements", self.paths.name());
+            let help = "expected paths = \"oblivious\", \"random_spray\" or \"fixed\"";
+            wrong.push(Remark::about("paths", message, help));
+        }
         let counts = [
             ("psn_range", self.psn_range, 1, MAX_PSN_RANGE, "packets outstanding"),
             ("retries", self.retries, 0, 255, "retries"),

@@ -2,6 +2,7 @@
 
 use super::control::UetFacts;
 use super::{RcccKeys, UetControlKeys, UetController, UetNoControlKeys};
+use crate::PathSelectionKeys;
 use frame::Priority;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,6 +103,8 @@ pub struct UetSpec {
     pub trimming: bool,
     /// Whether losses are inferred from acknowledgements and probes.
     pub infers_losses: bool,
+    /// How a context chooses among paths.
+    pub paths: PathSelectionKeys,
     /// Congestion control.
     pub control: UetControlKeys,
     /// Priority of acknowledgements; `None`: that of the data.
@@ -132,7 +135,7 @@ impl UetSpec {
     }
     /// Whether switches may mark its packets.
     pub fn understands_marks(&self) -> bool {
-        self.has_control()
+        self.has_control() || self.paths.is_adaptive()
     }
     /// Whether a congestion control limits what is in flight.
     pub fn has_control(&self) -> bool {

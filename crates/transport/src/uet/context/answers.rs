@@ -4,6 +4,7 @@ use super::{
     COUNTER_BITS, COUNTER_UNIT, CREDIT, DeliveryContext, Done, Message, NACK_OUT_OF_ORDER, NACK_TRIMMED,
     NACK_TRIMMED_LAST_HOP, Packet, SMOOTHING, State,
 };
+use crate::path_selection::{PathFeedback, PathSelection, PathSignal};
 use crate::rdma::RdmaWord;
 use crate::rdma::psn::nearest;
 use crate::room::Append;
@@ -14,7 +15,7 @@ use units::Time;
 
 impl DeliveryContext {
     /// An acknowledgement or a NACK has arrived.
-    pub fn on_answer(&mut self, now: Time, header: &UetHeader, marked: bool) {
+    pub fn on_answer(&mut self, now: Time, header: &UetHeader, (marked, entropy): (bool, u16)) {
         if self.failed < Time::NEVER {
             self.discarded += 1;
             return;
@@ -26,6 +27,7 @@ impl DeliveryContext {
             }
             self.asked = 0;
         }
+        self.observe_path(now, header.packet, marked, entropy);
         match header.packet {
             UetPacket::Control(CREDIT) if self.credits.is_some() => {
                 self.counts.grants += 1;
@@ -38,6 +40,19 @@ impl DeliveryContext {
             UetPacket::Nack(code) => self.on_nack(now, header, code),
             UetPacket::Request | UetPacket::Control(_) => self.discarded += 1,
         }
+    }
+
+    /// Feedback to the choice of paths on the packet whose entropy an answer echoes.
+    fn observe_path(&mut self, now: Time, packet: UetPacket, marked: bool, entropy: u16) {
+        let Some(paths) = &mut self.paths else { return };
+        let signal = match packet {
+            UetPacket::Ack if marked => PathSignal::Marked,
+            UetPacket::Ack => PathSignal::Acknowledged,
+            UetPacket::Nack(NACK_TRIMMED) => PathSignal::Trimmed,
+            UetPacket::Nack(NACK_TRIMMED_LAST_HOP) => PathSignal::TrimmedAtLastHop,
+            _ => return,
+        };
+        paths.on_feedback(now, PathFeedback { entropy, signal });
     }
 
     pub(super) fn on_ack(&mut self, now: Time, header: &UetHeader, marked: bool) {

@@ -1,6 +1,7 @@
 //! Losses of a packet delivery context: by NACKs, by inference, by the retransmission timer; and its timers.
 
 use super::{DeliveryContext, MAX_DOUBLINGS, State};
+use crate::path_selection::{PathFeedback, PathSelection, PathSignal};
 use crate::rdma::psn::{nearest, on_wire};
 use crate::uet::UetMode;
 use crate::uet::control::{UetControl, UetLoss, UetLossCause};
@@ -66,11 +67,15 @@ impl DeliveryContext {
         }
         packet.state = State::Lost;
         self.flying -= 1;
-        let bytes = packet.bytes;
+        let (bytes, entropy) = (packet.bytes, packet.entropy);
         self.in_flight -= i64::from(bytes);
         self.lost_packets += 1;
         self.lost.push_back(psn);
         let in_flight = self.bytes_in_flight();
+        if let Some(paths) = self.paths.as_mut().filter(|_| cause == UetLossCause::Inferred) {
+            let signal = if self.deadline <= now { PathSignal::TimedOut } else { PathSignal::Lost };
+            paths.on_feedback(now, PathFeedback { entropy, signal });
+        }
         self.control.on_loss(now, &UetLoss { bytes: bytes.into(), in_flight, cause });
         true
     }

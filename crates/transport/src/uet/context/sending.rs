@@ -2,6 +2,7 @@
 
 use super::{CREDIT_REQUEST, DeliveryContext, PROBE, Packet, State};
 use crate::endpoint::Segment;
+use crate::path_selection::PathSelection;
 use crate::rdma::RdmaWord;
 use crate::rdma::psn::on_wire;
 use crate::uet::control::UetControl;
@@ -72,6 +73,7 @@ impl DeliveryContext {
         let again = psn < self.next;
         let number = self.note_sent(now, psn, bytes);
         let message = self.messages[number];
+        let entropy = self.packets[(psn - self.oldest) as usize].entropy;
         let (first, last) = (psn == message.first, psn + 1 == message.end());
         let awaited = if last && message.awaited { message.transfer + 1 } else { 0 };
         if self.spec.mode == UetMode::Uud {
@@ -95,7 +97,7 @@ impl DeliveryContext {
             header,
             bytes,
             ecn_capable: self.spec.understands_marks(),
-            entropy: 0,
+            entropy,
         })
     }
 
@@ -103,12 +105,14 @@ impl DeliveryContext {
     fn note_sent(&mut self, now: Time, psn: u64, bytes: u16) -> usize {
         let again = psn < self.next;
         let number = if again { self.message_of(psn) } else { self.at };
+        let entropy = self.paths.as_mut().map_or(0, |paths| paths.next(now));
         if again {
             self.lost.pop_front();
             self.lost_packets -= 1;
             let packet = &mut self.packets[(psn - self.oldest) as usize];
             *packet = Packet {
                 sent: now,
+                entropy,
                 tries: packet.tries.saturating_add(1),
                 state: State::InFlight,
                 ..*packet
@@ -116,7 +120,7 @@ impl DeliveryContext {
             self.messages[number].retransmitted += 1;
             self.counts.retransmitted += 1;
         } else {
-            self.packets.push_back(Packet { sent: now, bytes, tries: 1, state: State::InFlight });
+            self.packets.push_back(Packet { sent: now, bytes, entropy, tries: 1, state: State::InFlight });
             self.next += 1;
             self.at += usize::from(self.messages[number].end() == self.next);
         }
