@@ -1344,6 +1344,8 @@ class PathChoiceTable(TypedDict, total=False):
     """One path a flow, by a hash of its five-tuple and the switch (ECMP)."""
     flowlet: FlowletKeys
     """A random port for each burst of a flow."""
+    adaptive: AdaptiveKeys
+    """A port that is not paused and whose queue is short, in coarse steps."""
 
 
 class SwitchKeys(TypedDict, total=False):
@@ -1453,6 +1455,17 @@ class FlowletKeys(TypedDict, total=False):
     """A flow that has sent nothing for this long begins a new burst."""
     entries: int | None
     """Entries of the table of a switch. Default: 65536."""
+
+
+class AdaptiveKeys(TypedDict, total=False):
+    """What adaptive routing compares."""
+
+    quantum: str | None
+    """Steps in which queues are compared: those within the same step count as equal. Default: "8 kB"."""
+    pause: bool | None
+    """Whether a port whose class is paused counts as longer than any that is not. Default: true."""
+    two_choices: bool | None
+    """Whether two ports drawn at random are compared, in place of all. Default: false."""
 
 
 class MapKeys(TypedDict, total=False):
@@ -2428,6 +2441,23 @@ class RdmaRecoveryTable(TypedDict, total=False):
     """
 
 
+class PathSelectionTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    oblivious: ObliviousKeys
+    """All values in turn, in another order each round."""
+    random_spray: RandomSprayKeys
+    """A random value for each packet (OPS)."""
+    bitmap: BitmapKeys
+    """All values in turn, but those with a score of marks, trims and timeouts (STrack)."""
+    reps: RepsKeys
+    """Values that came back unmarked, else random ones (REPS)."""
+    mixed: MixedKeys
+    """Values that came back unmarked, else those of the bitmap."""
+    plb: PlbKeys
+    """One path, which changes after congested round trips (PLB)."""
+
+
 class RdmaKeys(TypedDict, total=False):
     """Messages over RDMA (RoCEv2)."""
 
@@ -2499,6 +2529,10 @@ class RdmaKeys(TypedDict, total=False):
     """
     cnp_priority: int | None
     """Priority of congestion notification packets. Default: 6."""
+    paths: PathSelection | None
+    """How a queue pair chooses among equal paths, by an entropy value for each packet that switches hash
+    with the flow: "fixed" (one path). Default: "fixed".
+    """
 
 
 class ThetaPowerTcpKeys(TypedDict, total=False):
@@ -2698,6 +2732,58 @@ class ReorderingKeys(TypedDict, total=False):
     """A missing packet counts as lost only if a later one arrived so long ago. Default: "computed"."""
     nak: bool | None
     """Whether the receiver reports losses. Default: true."""
+
+
+class ObliviousKeys(TypedDict, total=False):
+    """Keys of oblivious."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class RandomSprayKeys(TypedDict, total=False):
+    """Keys of random spraying."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class BitmapKeys(TypedDict, total=False):
+    """Keys of the bitmap."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class RepsKeys(TypedDict, total=False):
+    """Keys of REPS."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+    buffer: int | None
+    """Values that are kept for another use. Default: 8."""
+    freeze: str | None
+    """How long the values of the buffer are used again after a timeout. Default: "10 ms"."""
+    explore: int | None
+    """Packets with random values after that. Default: 16."""
+
+
+class MixedKeys(TypedDict, total=False):
+    """Keys of mixed."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class PlbKeys(TypedDict, total=False):
+    """Keys of PLB."""
+
+    entropies: int | None
+    """Entropy values that a connection draws from. Default: 64."""
+    rounds: int | None
+    """Congested rounds in a row before the path changes. Default: 3."""
+    marked_share: float | None
+    """Share of marked acknowledgements from which on a round is congested. Default: 0.5."""
 
 
 class MessagesTable(TypedDict, total=False):
@@ -3275,7 +3361,7 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash"] | PathChoiceTable
+PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash", "adaptive"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""
@@ -3372,6 +3458,10 @@ RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTab
 """How lost packets are repaired: a name, or a table of that name with its keys."""
 CnpScope = Literal["queue_pair", "address", "port"]
 """What shares the least time between two CNPs."""
+PathSelection = (
+    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "plb"] | PathSelectionTable
+)
+"""How a sender chooses paths: a name, or a table of that name with its keys."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
 """Where the keys of DCQCN come from that a scenario does not write."""
 ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
