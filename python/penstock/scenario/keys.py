@@ -2053,8 +2053,6 @@ class SourceTable(TypedDict, total=False):
     """Exchanges of Fibre Channel over Ethernet (FCoE)."""
     rdma: RdmaKeys
     """Messages over RDMA (RoCEv2)."""
-    uet: UetKeys
-    """Messages over Ultra Ethernet Transport (UET)."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -2297,10 +2295,6 @@ class RequestResponseKeys(TypedDict, total=False):
     """
     rdma: RdmaKeys | None
     """The keys of RDMA in both directions, a queue pair each way. Default: none."""
-    uet: UetKeys | None
-    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
-    Default: none.
-    """
 
 
 class TcpControllerTable(TypedDict, total=False):
@@ -2792,118 +2786,6 @@ class PlbKeys(TypedDict, total=False):
     """Share of marked acknowledgements from which on a round is congested. Default: 0.5."""
 
 
-class UetControlTable(TypedDict, total=False):
-    """Exactly one of these."""
-
-    nscc: NsccKeys
-    """A window at the sender that follows delay and ECN marks."""
-    rccc: RcccKeys
-    """Credits of the receiver, with or without a window at the sender."""
-
-
-class UetKeys(TypedDict, total=False):
-    """Messages over Ultra Ethernet Transport (UET)."""
-
-    preset: UetPreset | None
-    """Sizes of headers: "uec" (those of the specification, over UDP and IPv4) or "htsim" (those of uet-
-    htsim, for comparisons). Default: "uec".
-    """
-    mode: UetMode | None
-    """Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for
-    idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
-    """
-    ses: UetSes | None
-    """SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B). Default: "standard"."""
-    control: UetControl | None
-    """Congestion control of each packet delivery context: "none", "nscc", "rccc", or a table of that
-    name with its keys. Default: nscc.
-    """
-    payload: str | None
-    """Bytes of payload in a full packet. Default: "computed"."""
-    headers: str | None
-    """Bytes of headers in a data frame, DA to FCS. Default: "102 B"."""
-    ack: str | None
-    """Length of an acknowledgement, DA to FCS. Default: "90 B"."""
-    message: str | None
-    """Bytes of a message of a flow. Default: "unlimited"."""
-    ack_every: str | None
-    """Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause.
-    Default: "computed".
-    """
-    psn_range: int | None
-    """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
-    Default: 16384.
-    """
-    trimming: bool | None
-    """Whether switches trim packets instead of dropping them: sets the target of `nscc` and the timeout.
-    Default: false.
-    """
-    loss_inference: bool | None
-    """Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than
-    1.5 windows, and from probes. Default: true without `trimming`, false with it.
-    """
-    base_rtt: str | None
-    """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
-    Default: "computed".
-    """
-    timeout: str | None
-    """Retransmission timeout of the oldest packet in flight. Default: "computed"."""
-    retries: int | None
-    """Timeouts in a row that a context survives. Default: 5."""
-    ack_priority: int | None
-    """Priority of acknowledgements. Default: that of the data."""
-
-
-class RcccKeys(TypedDict, total=False):
-    """Keys of rccc."""
-
-    credit: str | None
-    """Credit that a context begins with, which is also the most that it can have. Default: "computed"."""
-    pull: str | None
-    """Bytes of a grant. Default: "16 KiB"."""
-    share: float | None
-    """Share of the rate of its link at which a NIC grants. Default: 0.99."""
-    nscc: NsccKeys | None
-    """NSCC beside it, both of which have to allow a packet: a table with its keys. Default: none."""
-
-
-class NsccKeys(TypedDict, total=False):
-    """Keys of nscc."""
-
-    target: str | None
-    """Target of the queueing delay. Default: "computed"."""
-    alpha: float | None
-    """Factor of the proportional increase, in packets of payload a target delay on the reference
-    network. Default: 4.
-    """
-    fair_increase: float | None
-    """Increase of a window at the target delay, in packets of payload per window on the reference
-    network. Default: 5.
-    """
-    eta: float | None
-    """Increase in every round trip, in packets of payload on the reference network. Default: 0.15."""
-    fast_increase: float | None
-    """Increase per byte that arrives, after a window without queueing, on the reference network.
-    Default: 0.25.
-    """
-    gamma: float | None
-    """Weight of the excess delay in a decrease. Default: 0.8."""
-    max_decrease: float | None
-    """Lowest factor of a decrease (`max_md_jump`). Default: 0.5."""
-    delay_gain: float | None
-    """Weight of the newest sample in the average delay. Default: 0.0125."""
-    quick_adapt: bool | None
-    """Whether the window becomes what arrived when little arrives. Default: true."""
-    qa_gate: int | None
-    """Quick adapt needs less than the largest window divided by 2 to this power. Default: 3."""
-    qa_threshold: str | None
-    """Queueing delay above which quick adapt is due. Default: "computed"."""
-    initial_window: str | None
-    """First window. Default: "computed"."""
-    max_window: str | None
-    """Largest window. Default: "computed"."""
-
-
 class MessagesTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -2943,10 +2825,6 @@ class ConversationKeys(TypedDict, total=False):
     """
     rdma: RdmaKeys | None
     """The keys of RDMA in both directions, a queue pair each way. Default: none."""
-    uet: UetKeys | None
-    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
-    Default: none.
-    """
 
 
 class IscsiKeys(TypedDict, total=False):
@@ -2994,10 +2872,6 @@ class MpiExchangeKeys(TypedDict, total=False):
     """
     rdma: RdmaKeys | None
     """The keys of RDMA in both directions, a queue pair each way. Default: none."""
-    uet: UetKeys | None
-    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
-    Default: none.
-    """
 
 
 class FcoeKeys(TypedDict, total=False):
@@ -3128,10 +3002,6 @@ class CarrierTable(TypedDict, total=False):
     """TCP: a transfer has a connection for itself, one that is free or a new one."""
     rdma: RdmaKeys
     """RDMA (RoCEv2): a transfer is a message of a queue pair."""
-    uet: UetKeys
-    """Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its
-    two hosts.
-    """
 
 
 class TransfersKeys(TypedDict, total=False):
@@ -3164,7 +3034,7 @@ class TransfersKeys(TypedDict, total=False):
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     over: Carrier | None
-    """What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`.
+    """What carries them: "frames", sent once and never acknowledged, or a table `tcp` or `rdma`.
     Default: "frames".
     """
     header: str | None
@@ -3193,6 +3063,8 @@ class JobKeys(TypedDict, total=False):
     pair of ranks and used again.
     """
 
+    name: Required[str]
+    """Unique name."""
     ranks: Required[Nodes]
     """The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these."""
     placement: Placement | None
@@ -3555,7 +3427,7 @@ FrameWord = Literal["imix"]
 """Named distributions of frame lengths."""
 Frame = str | FrameWord | FrameTable
 """Length of frames."""
-Source = Literal["greedy", "window", "tcp", "rdma", "uet"] | SourceTable
+Source = Literal["greedy", "window", "tcp", "rdma"] | SourceTable
 """When frames are due."""
 RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
@@ -3594,14 +3466,6 @@ DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
 """Where the keys of DCQCN come from that a scenario does not write."""
 ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
 """Where the keys of reordering-tolerant recovery come from that a scenario does not write."""
-UetPreset = Literal["uec", "htsim"]
-"""Sizes of headers."""
-UetMode = Literal["rud", "rod", "rudi", "uud"]
-"""Delivery mode of a packet delivery context."""
-UetSes = Literal["standard", "medium", "small"]
-"""Header of the semantic sublayer (SES) of requests."""
-UetControl = Literal["none", "nscc", "rccc"] | UetControlTable
-"""Congestion control of packet delivery contexts: a name, or a table of that name with its keys."""
 Messages = (
     Literal[
         "database_entry",
@@ -3625,7 +3489,7 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
-Carrier = Literal["frames", "tcp", "rdma", "uet"] | CarrierTable
+Carrier = Literal["frames", "tcp", "rdma"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
