@@ -3,6 +3,7 @@
 //! The checks collect as many independent errors as they can. A later stage runs only if the stages it
 //! builds on found nothing wrong, so that one mistake is reported once.
 
+mod carriers;
 mod control_frame;
 mod dcbx;
 mod dcqcn;

@@ -78,3 +78,10 @@ pub enum CarrierText {
     /// RDMA (RoCEv2): a transfer is a message of a queue pair. `message` has no meaning here.
     Rdma(Box<RdmaKeys>),
 }
+
+impl CarrierText {
+    /// The default of jobs, which wait for messages: queue pairs.
+    pub fn of_jobs() -> CarrierText {
+        CarrierText::Rdma(Box::default())
+    }
+}
