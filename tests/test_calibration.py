@@ -156,7 +156,11 @@ def test_the_command_prints_costs_of_the_host(penstock: Command) -> None:
     first = found["ranges"][0]
     assert first["overhead_us"] == pytest.approx(first["latency_us"] / 2 - 10)
     assert first["overhead_ns_per_byte"] == pytest.approx(1 / first["bus_bandwidth_GBps"] - 0.32)
+    done = penstock("calibrate", file, "--rate", "25 Gb/s", "--latency", "10 us")
+    last = found["ranges"][-1]
+    assert f'overhead = "{last["overhead_us"] * 1e3:.0f} ns"' in done.stdout
     done = penstock("calibrate", file)
+    assert "keys of a job" not in done.stdout
     assert "nccl-tests: all-reduce over 2 ranks, 29 sizes" in done.stdout
     assert "error 2.2%" in done.stdout
     done = penstock("calibrate", file, "--rate", "25 Gb/s")

@@ -45,6 +45,7 @@ def effect(piece: Piece) -> str:
     """All of a piece that becomes the scenario and its lists, without what is only reported."""
     transfers = [one[1:] for one in piece.transfers]
     rest = (piece.memory, list(piece.links), piece.alone, list(piece.points), piece.assumed)
+    rest += (piece.transfer_keys, piece.simulated)
     return repr((piece.keys, transfers, dict(piece.numbers), rest))
 
 

@@ -36,6 +36,7 @@ READ = {
     "astra/network": "astra-network",
     "htsim": "htsim",
     "simai/topo": "simai-topology",
+    "SimAI.conf": "ns3-config",
     "data/field/sonic": "pg-profile",
     "nccl": "nccl-topology",
 }
@@ -63,7 +64,6 @@ REFUSED = {
     "hostile/redos_": "Each reader stops:",
     "small_chakra": "a trace of Chakra",
     "aicb_csv": "a workload of AICB",
-    "SimAI.conf": "a configuration of a simulator",
     "simai/workload/aiob": "Each reader stops:",
     "simai/workload": "a workload of SimAI",
     "microAllReduce": "a workload of SimAI",

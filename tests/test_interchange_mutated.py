@@ -25,7 +25,7 @@ from penstock.interchange.formats import FORMATS, format_of
 from penstock.interchange.join import join
 from penstock.interchange.piece import Document, Piece
 from penstock.library import Source
-from switch_configs import EOS, JUNOS, LLDPTOOL, NVUE_YAML, NXOS
+from switch_configs import EOS, JUNOS, LLDPTOOL, NS3_CONFIG, NVUE_YAML, NXOS
 from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
@@ -73,6 +73,7 @@ SEEDS = {
     "ns3-flows": FLOWS.partition("First")[0],
     "conweave-flows": "2\n0 1 3 200000 2.5\n2 1 3 1000 2.25\n",
     "ns3-rdma-flows": "2\n2 1 3 10000000 2 9.5\n3 1 3 10000000 2 9.5\n",
+    "ns3-config": NS3_CONFIG,
     "htsim": MATRIX,
     "htsim-topology": THREE_TIERS,
     "htsim-groups": DRAGONFLY,
@@ -164,6 +165,7 @@ def said(piece: Piece) -> tuple[Any, ...]:
         repr(list(piece.links)),
         repr(piece.alone),
         repr(piece.assumed),
+        repr((piece.transfer_keys, piece.simulated)),
         repr(list(piece.points)),
         sorted(note.text for note in piece.notes),
         sorted(re.sub(r":\d+:", ":", remark) for remark in piece.remarks),

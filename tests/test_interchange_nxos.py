@@ -143,3 +143,10 @@ def test_a_share_of_nothing_and_levels_of_priority() -> None:
 def test_too_many_ports_are_refused_at_once() -> None:
     with pytest.raises(InputError, match="expected at most 1024 ports"):
         read(NXOS + "interface Ethernet1/1-99999\n  priority-flow-control mode on\n")
+
+
+def test_policies_of_the_system_and_comments_behind_a_line() -> None:
+    text = NXOS.replace("output ROCE-EGRESS", "output default-8q-out-policy ! as shipped")
+    piece = read(text)
+    assert "scheduler" not in piece.keys["switch"]
+    assert any("assumed: default-8q-out-policy has no settings of its own" in line for line in piece.remarks)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import Command
+from switch_configs import EOS, JUNOS, NXOS, NXOS_NAMED
 from test_export_changes import applied, leaf
 from test_interchange_links import switch
 
@@ -137,7 +138,7 @@ def test_the_table(penstock: Command, tmp_path: Path) -> None:
     assert "sudo config apply-patch" in done.stdout
     for option in ("--effective", "--estimate", "--thresholds"):
         done = penstock("check", "config_db.json", option)
-        assert (done.returncode, "is a CONFIG_DB" in done.stderr) == (2, True)
+        assert (done.returncode, "is the configuration of a switch" in done.stderr) == (2, True)
 
 
 def test_a_switch_without_lossless_priorities(penstock: Command, tmp_path: Path) -> None:
@@ -148,5 +149,48 @@ def test_a_switch_without_lossless_priorities(penstock: Command, tmp_path: Path)
     code, found = told(tables, penstock, tmp_path)
     assert (code, findings(found, "yellow")) == (
         0,
-        {"pfc_enable": "no port has a lossless priority: nothing is paused"},
+        {"PFC": "no port has a lossless priority: nothing is paused"},
     )
+
+
+def of_text(text: str, *words: str, penstock: Command, folder: Path) -> dict[str, Any]:
+    """The risks of a running configuration."""
+    (folder / "leaf.cfg").write_text(text, "utf-8")
+    done = penstock("check", "leaf.cfg", "--json", *words)
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert (done.returncode == 1) == any(one["severity"] == "red" for one in found["findings"])
+    return found
+
+
+def test_running_configurations_are_listed_by_port(penstock: Command, tmp_path: Path) -> None:
+    found = of_text(EOS, "--length", "40 m", "--buffer", "32 MiB", penstock=penstock, folder=tmp_path)
+    uplink = next(one for one in found["classes"] if "400" in one["link"])
+    asked = penstock("headroom", "--rate", "400 Gb/s", "--length", "40 m", "--mtu", "9236 B", "--json")
+    needed = json.loads(asked.stdout)["headroom_bytes"]
+    assert (uplink["ports"], uplink["rows"][0]["needed_bytes"]) == (["Ethernet3/1"], needed)
+    (red,) = [one for one in found["findings"] if one["severity"] == "red"]
+    assert red["repair"] == f"platform trident mmu queue profile ROCE: ingress headroom bytes {needed}"
+    repaired = EOS.replace("headroom bytes 180000", f"headroom bytes {needed}")
+    found = of_text(repaired, "--length", "40 m", "--buffer", "32 MiB", penstock=penstock, folder=tmp_path)
+    assert findings(found, "red") == {}
+
+
+def test_watchdogs_and_marks_of_running_configurations(penstock: Command, tmp_path: Path) -> None:
+    found = of_text(NXOS_NAMED, penstock=penstock, folder=tmp_path)
+    repairs = {one["what"]: one["repair"] for one in found["findings"]}
+    assert repairs["priority 3"] == "priority-flow-control watch-dog-interval on"
+    assert "random-detect minimum-threshold 11700 bytes maximum-threshold 23400 bytes" in repairs["queue 3"]
+    found = of_text(JUNOS, "--buffer", "160 MiB", penstock=penstock, folder=tmp_path)
+    assert [row["queue"] for one in found["classes"] for row in one["rows"]] == [4, 4]
+
+
+def test_ports_without_a_speed_need_the_rate(penstock: Command, tmp_path: Path) -> None:
+    text = re.sub(r"  speed \d+\n", "", NXOS)
+    (tmp_path / "leaf.cfg").write_text(text, "utf-8")
+    done = penstock("check", "leaf.cfg")
+    assert (done.returncode, "no port has a speed; expected one, or --rate" in done.stderr) == (2, True)
+    found = of_text(text, "--rate", "100 Gb/s", penstock=penstock, folder=tmp_path)
+    assert [one["link"] for one in found["classes"]] == ["100 Gb/s"]
+    done = penstock("check", "first-light", "--rate", "100 Gb/s")
+    assert (done.returncode, "first-light: is no configuration of a switch" in done.stderr) == (2, True)

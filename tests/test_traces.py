@@ -185,6 +185,18 @@ def test_bad_traces_are_refused_with_a_place() -> None:
         chakra(*[trace(node(1, COLL, attribute("comm_size", 1)))] * 2).program()
 
 
+def test_dimensions_of_a_logical_topology_have_to_be_all() -> None:
+    def of_dimensions(*flags: int) -> Found:
+        listed = block(28, b"".join(number(1, flag) for flag in flags))
+        dimensions = block(10, block(1, b"involved_dim") + listed)
+        one = node(1, COLL, attribute("comm_type", 0), attribute("comm_size", 8), dimensions)
+        return chakra(trace(one), trace(one))
+
+    assert sent(program(of_dimensions(1, 1))) == [8, 8]
+    with pytest.raises(InputError, match=r"t\.0\.et, node 1: involved_dim leaves out dimensions"):
+        of_dimensions(1, 0).program()
+
+
 def test_traces_may_be_compressed_but_not_endless() -> None:
     good = trace(node(1, COMP, micros=5))
     assert program(of_text(gzip.compress(good))).operations == 1

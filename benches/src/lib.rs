@@ -341,6 +341,7 @@ fn pools() -> PoolsSpec {
     let profile = |name: &str, pool, headroom, limit| ProfileSpec {
         name: name.into(),
         rules: Rules { pool, reserved: 0, limit, headroom, xon: 0, xon_offset: 3_000 },
+        trims: false,
     };
     let attached =
         |profile| AttachmentSpec { profile, members: u8::MAX, to: Vec::new(), rate: None, delay: None };
@@ -433,6 +434,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         pools: None,
         managers: Vec::new(),
         flow_control,
+        trimming: None,
     });
     let role = |role| match role {
         NodeRole::Host => Role::Host(host.clone()),
@@ -453,6 +455,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         cable: link.cable,
         overhead: link.overhead,
         response_time: None,
+        cost: link.cost,
     });
     Spec {
         seed: 1,
@@ -473,5 +476,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         negotiated: Vec::new(),
         domains: Vec::new(),
         waits: Vec::new(),
+        jobs: Vec::new(),
     }
 }

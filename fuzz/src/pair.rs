@@ -151,5 +151,7 @@ pub fn plain(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
         bytes: 64 + u16::from(step[13]) * 5,
         congestion_experienced: step[11] & 4 != 0,
         created: now.saturating_sub(Time::from_ns(step[14].into())),
+        trim: [Trim::Whole, Trim::Whole, Trim::Trimmed, Trim::AtLastHop][usize::from(step[15] & 3)],
+        entropy: u16::from(step[12]),
     }
 }

@@ -472,12 +472,12 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         control: link_control(plan, port),
         stops_until: Time::ZERO,
         counts: PortCounts::default(),
-        watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
+        watch: watchdog.map(PortWatch::new).map(Box::new),
         notes_departures: false,
         sole_source: None,
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
         domain: plan.domains.at_start.get(port as usize).map(|&domain| Box::new(domain)),
-        trimming: nodes::trimming(plan, port).map(Box::new),
+        trimming: nodes::trimming(plan, port),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);

@@ -414,6 +414,10 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// Whether its senders give each frame an entropy value, by which switches choose its path.
+    pub fn gives_entropy(&self) -> bool {
+        self.transport.as_deref().is_some_and(ConnectionSpec::gives_entropy)
+    }
     /// The shortest and the longest frame that it sends in either direction, DA to FCS.
     pub fn frame_bounds(&self) -> (u16, u16) {
         match &self.transport {

@@ -3,6 +3,7 @@
 //! Most frames carry nothing or one number. What is wider is a [`Header`]: the frame says that it has one
 //! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word says where it lies.
 
+use crate::Trim;
 use crate::telemetry::Telemetry;
 use std::fmt;
 use units::Time;
@@ -35,7 +36,8 @@ pub struct RdmaHeader {
     pub asked: u32,
     /// Of the last packet of a message for whose end others wait: which one it is, counted from 1 (immediate data, InfiniBand
     /// Architecture Specification volume 1 section 9.2.6). Or of a packet whose message is none of the verb of its queue pair: which
-    /// operation it is, see [`RdmaHeader::immediate_of`]. Else 0.
+    /// operation it is, see [`RdmaHeader::immediate_of`]. Of the NAK of a trimmed packet: where that was trimmed, see
+    /// [`RdmaHeader::trim`]. Else 0.
     pub immediate: u32,
 }
 
@@ -165,6 +167,22 @@ impl RdmaHeader {
     /// The label of the operation of its packet; 0: the one of its queue pair.
     pub fn operation(&self) -> u8 {
         if self.immediate >= RdmaHeader::OPERATIONS { self.immediate as u8 } else { 0 }
+    }
+    /// The code of a NAK that reports a packet which lost its payload so; 0: it was not trimmed.
+    pub fn code_of(trim: Trim) -> u32 {
+        match trim {
+            Trim::Whole => 0,
+            Trim::Trimmed => 1,
+            Trim::AtLastHop => 2,
+        }
+    }
+    /// Of a NAK: how the packet that it names lost its payload.
+    pub fn trim(&self) -> Trim {
+        match self.immediate {
+            1 => Trim::Trimmed,
+            2 => Trim::AtLastHop,
+            _ => Trim::Whole,
+        }
     }
     /// The message for whose end others wait, if its packet is the last one of such.
     pub fn awaited(&self) -> Option<u32> {

@@ -15,9 +15,9 @@
 use crate::error::{Repair, no_such_rank};
 use crate::goal_binary::nanoseconds;
 use crate::goal_lines::{END_MARKERS, Scanner, shown, work_of_send};
+use crate::labels::Labels;
 use crate::operation::ANY;
 use crate::{Place, Program, ProgramError, Rank, RankBuilder, Read, Work};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use units::Time;
 
@@ -60,9 +60,6 @@ struct Reader<'a> {
     markers: Repair,
 }
 
-/// Number of an operation and line of its label.
-type Labels<'a> = BTreeMap<&'a [u8], (u32, usize)>;
-
 impl<'a> Reader<'a> {
     /// A block, from `rank` to the closing brace.
     fn rank(&mut self, own: usize) -> Result<Rank> {
@@ -80,7 +77,7 @@ impl<'a> Reader<'a> {
         if !self.scanner.word("{")? {
             return self.scanner.expected("{");
         }
-        let (mut builder, mut labels) = (RankBuilder::new(), Labels::new());
+        let (mut builder, mut labels) = (RankBuilder::new(), Labels::default());
         loop {
             if !self.scanner.next_statement()? {
                 return self
@@ -93,20 +90,11 @@ impl<'a> Reader<'a> {
             self.statement(own, &mut builder, &mut labels)?;
         }
         builder.finish().map_err(|cycle| {
-            let named =
-                cycle.iter().take(5).map(|&one| self.name(&labels, one)).collect::<Vec<_>>().join(", ");
+            let named = cycle.iter().take(5).map(|&one| name(&labels, one)).collect::<Vec<_>>().join(", ");
             let more = if cycle.len() > 5 { format!(" and {} more", cycle.len() - 5) } else { String::new() };
             let message = format!("rank {own}: operations wait for each other in a cycle: {named}{more}");
             ProgramError::new(Place::Line(begin), message)
         })
-    }
-
-    fn name(&self, labels: &Labels<'a>, operation: u32) -> String {
-        let label = labels.iter().find(|(_, one)| one.0 == operation);
-        label.map_or_else(
-            || format!("operation {operation}"),
-            |(label, one)| format!("{} (line {})", shown(label), one.1),
-        )
     }
 
     /// An operation, with or without a label, or a dependency.
@@ -128,14 +116,13 @@ impl<'a> Reader<'a> {
                 return self.scanner.expected("send, recv or calc");
             };
             let number = self.operation(own, kind, builder)?;
-            if let Some((_, before)) = labels.insert(first, (number, line)) {
+            return labels.insert(first, number, line).map_err(|before| {
                 let message = format!(
                     "label {} is that of line {before} too; labels are unique in a rank",
                     shown(first)
                 );
-                return Err(ProgramError::new(Place::Line(line), message));
-            }
-            return Ok(());
+                ProgramError::new(Place::Line(line), message)
+            });
         }
         let on_start = match self.scanner.identifier()? {
             Some(b"requires") => false,
@@ -163,7 +150,7 @@ impl<'a> Reader<'a> {
 
     fn labelled(&self, labels: &Labels<'a>, label: &[u8]) -> Result<u32> {
         match labels.get(label) {
-            Some(one) => Ok(one.0),
+            Some(one) => Ok(one),
             None => {
                 let message = format!(
                     "label {} is unknown; a dependency names operations that stand above it in its rank",
@@ -232,6 +219,12 @@ impl<'a> Reader<'a> {
         }
         self.scanner.expected(expected)
     }
+}
+
+/// Label and line of an operation; its number if it has no label.
+fn name(labels: &Labels<'_>, operation: u32) -> String {
+    let found = labels.name(operation).map(|(label, line)| format!("{label} (line {line})"));
+    found.unwrap_or_else(|| format!("operation {operation}"))
 }
 
 /// Writes a schedule as text. Operation `i` of a rank has the label `l` and `i + 1`.

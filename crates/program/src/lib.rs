@@ -24,6 +24,7 @@ mod error;
 mod goal_binary;
 mod goal_lines;
 mod goal_text;
+mod labels;
 mod operation;
 mod unmatched;
 

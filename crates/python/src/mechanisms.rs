@@ -25,7 +25,10 @@ pub fn describe() -> String {
         transport::RDMA_RECOVERY_PAGES.iter().map(|&(name, text, keys)| ("loss recovery", name, text, keys));
     let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
     let rdma_ends = transport::RDMA_PAGES.iter().map(|&(name, text, keys)| ("endpoint", name, text, keys));
-    let of_rdma = rdma_controls.chain(rdma_repairs).chain(rdma_ends);
+    let paths = transport::PATH_SELECTION_PAGES
+        .iter()
+        .map(|&(name, text, keys)| ("path selection", name, text, keys));
+    let of_rdma = rdma_controls.chain(rdma_repairs).chain(paths).chain(rdma_ends);
     let transports = endpoints.chain(controllers).chain(repairs).chain(of_rdma).chain(applications);
     let pages: Vec<Page> =
         schedulers.chain(controls).chain(queueing).chain(arrivals).chain(transports).collect();

@@ -101,6 +101,7 @@ macro_rules! queue_managers {
             ("tail_drop", include_str!("tail_drop.rs"), "Buffer"),
             ("dynamic_threshold", include_str!("dynamic_threshold.rs"), "DynamicThreshold"),
             ("pools", include_str!("pools.rs"), "MemoryKeys"),
+            ("trimming", include_str!("trimming.rs"), "TrimmingKeys"),
             ("crossbar", include_str!("crossbar.rs"), "CrossbarKeys"),
             ("congestion_domain", include_str!("congestion_domain.rs"), "DomainKeys"),
             $((stringify!($key), include_str!(concat!(stringify!($key), ".rs")), stringify!($params)),)*

@@ -11,6 +11,7 @@ use crate::{
     RdmaSpec, Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, Transport, Turn,
     WindowReceiver, WindowSender,
 };
+use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use units::{Amount, Time};
 use workload::Due;
@@ -101,6 +102,10 @@ impl ConnectionSpec {
             Application::MpiExchange(spec) => spec.transport.queue_pairs().map(|pairs| &**pairs),
             _ => None,
         }
+    }
+    /// Whether its ends give each frame an entropy value.
+    pub fn gives_entropy(&self) -> bool {
+        self.queue_pairs().is_some_and(|pairs| pairs.paths != crate::PathSelectionKeys::Fixed)
     }
     /// What it is, if it is FCoE.
     pub fn fcoe(&self) -> Option<&FcoeSpec> {
@@ -302,10 +307,12 @@ impl ApplicationSpec for Arc<TcpSpec> {
 
 /// Messages of a flow over RDMA, or scheduled transfers.
 impl ApplicationSpec for Arc<RdmaSpec> {
-    fn ends(&self, Opening { start, stop, due, facts: [facts, _], .. }: Opening<'_>) -> (Endpoint, Endpoint) {
+    fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint) {
+        let Opening { start, stop, due, facts: [facts, _], random: [mut random, _] } = opening;
         let facts = self.facts(facts.rate, facts.base_rtt, facts.hops, facts.overhead);
+        let sender = RdmaSender::new(self, due.clone(), facts, start, stop).seeded(random.next_u64());
         (
-            Endpoint::RdmaSender(Box::new(RdmaSender::new(self, due.clone(), facts, start, stop))),
+            Endpoint::RdmaSender(Box::new(sender)),
             Endpoint::RdmaReceiver(Box::new(
                 RdmaReceiver::reading(self, due, start, stop).on_path(facts.base_rtt),
             )),

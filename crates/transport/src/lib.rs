@@ -40,6 +40,7 @@ mod mpi_exchange;
 mod mpi_exchange_keys;
 mod newreno;
 mod pacer;
+mod path_selection;
 mod prr;
 mod rdma;
 mod rdma_receiver;
@@ -85,6 +86,8 @@ mod properties;
 mod rdma_application_examples;
 #[cfg(test)]
 mod rdma_examples;
+#[cfg(test)]
+mod rdma_paths_examples;
 #[cfg(test)]
 mod rdma_reordering_examples;
 #[cfg(test)]
@@ -132,6 +135,10 @@ pub use messages::{IscsiKeys, Messages, Talk};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
+pub use path_selection::{
+    Draws, MOST_ENTROPIES, PATH_SELECTION_PAGES, PathFeedback, PathSelection, PathSelectionKeys,
+    PathSelector, PathSignal, PathsFacts,
+};
 pub use rdma::RdmaDuplex;
 pub use rdma::{
     CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, MessageTimes,

@@ -54,6 +54,7 @@ fn rounds<A: Protocol, B: Protocol>(
         pipe.run(Time::NEVER, |_, _| Outcome {
             lost: draw(100) < loss,
             marked: false,
+            trimmed: false,
             twice: draw(100) < 10,
             extra: Time::ZERO,
         });

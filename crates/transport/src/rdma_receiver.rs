@@ -53,8 +53,7 @@ pub struct RdmaReceiver {
     pairs: Vec<ReceivePair>,
     /// Whether it notes when messages are delivered, and how many there may be.
     transfers: usize,
-    /// What is to be sent: the queue pair, and a packet out of order that has come.
-    replies: VecDeque<(u32, Option<u32>)>,
+    replies: VecDeque<Reply>,
     /// When a CNP of any queue pair may follow.
     next_cnp: Time,
     /// How losses are told from reordering; `None`: they are not.
@@ -68,6 +67,34 @@ pub struct RdmaReceiver {
     reader: Option<Box<Reader>>,
     /// Messages that others wait for and that were delivered.
     ended: VecDeque<u32>,
+}
+
+/// An acknowledgement or a NAK that is to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Reply {
+    /// The queue pair.
+    pair: u32,
+    /// A packet out of order that has come, or one that is lost.
+    arrived: Option<u32>,
+    /// Of the packet that it answers: what it echoes; `None`: it answers all that have come.
+    echo: Option<Echo>,
+}
+
+/// What an acknowledgement echoes of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Echo {
+    entropy: u16,
+    marked: bool,
+    trim: Trim,
+    /// When it was sent.
+    sent: Time,
+}
+
+impl Echo {
+    fn of(received: &Received) -> Echo {
+        let &Received { entropy, trim, created: sent, congestion_experienced: marked, .. } = received;
+        Echo { entropy, marked, trim, sent }
+    }
 }
 
 /// A packet that came out of order.
@@ -273,11 +300,16 @@ impl RdmaReceiver {
 
     fn reply(&mut self, number: u32, arrived: Option<u32>) {
         if arrived.is_some() {
-            return self.replies.append_one((number, arrived));
+            return self.replies.append_one(Reply { pair: number, arrived, echo: None });
         }
+        let each = self.spec.echoes_paths();
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        // Where the sender chooses paths by what is echoed, each packet has an acknowledgement of its own.
+        if each && !pair.nak && !pair.refuses {
+            return;
+        }
         if !std::mem::replace(&mut pair.in_line, true) {
-            self.replies.append_one((number, None));
+            self.replies.append_one(Reply { pair: number, arrived: None, echo: None });
         }
     }
 }
@@ -328,6 +360,10 @@ impl Protocol for RdmaReceiver {
         }
         if received.trim == Trim::Whole {
             self.take(header.pair, &header, received, now);
+            if self.spec.echoes_paths() && (header.pair as usize) < self.pairs.len() {
+                let echo = Some(Echo::of(received));
+                self.replies.append_one(Reply { pair: header.pair, arrived: None, echo });
+            }
         } else {
             self.take_trimmed(header.pair, &header, received, now);
         }
@@ -357,34 +393,35 @@ impl Protocol for RdmaReceiver {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let Some((number, arrived)) = self.replies.pop_front() else {
+        let Some(Reply { pair: number, arrived, echo }) = self.replies.pop_front() else {
             return self.reader.as_mut()?.poll_transmit(now);
         };
-        let (echoes, times) = (self.spec.control.hears_marks(), self.spec.control.times_each());
+        let (echoes, times) = (self.spec.echoes_marks(), self.spec.control.times_each());
         let pair = self.pairs.get_mut(number as usize)?;
-        let refuses = std::mem::take(&mut pair.refuses) && arrived.is_none();
-        let nak = pair.nak || refuses || arrived.is_some();
+        let own = arrived.is_none() && echo.is_none();
+        let refuses = own && std::mem::take(&mut pair.refuses);
+        let nak = own && std::mem::take(&mut pair.nak) || refuses || arrived.is_some();
         // An acknowledgement names the last packet that arrived in order, a NAK the one behind it.
         let named = if nak { pair.expected } else { pair.expected.wrapping_sub(1) };
-        let kind = if echoes && pair.marked { FrameKind::MarkedAck } else { FrameKind::Ack };
-        let echo = times.then_some(pair.sent);
-        (pair.marked, pair.unanswered, pair.nak) = (false, 0, false);
-        if arrived.is_none() {
-            pair.in_line = false;
-        }
+        let (marked, sent) = echo.map_or((pair.marked, pair.sent), |echo| (echo.marked, echo.sent));
+        let kind = if echoes && marked { FrameKind::MarkedAck } else { FrameKind::Ack };
+        (pair.marked, pair.unanswered) = (false, 0);
+        pair.in_line &= !own;
         let lost = arrived.map_or(0, |arrived| pair.take_named(arrived));
         let word = Word { number: named as u32, flags: [nak, arrived.is_some(), refuses], pair: number };
         let telemetry = pair.telemetry;
         let (word, header) = labelled(RdmaHeader {
             word: word.bits(),
             pair: number,
-            echo: echo.into(),
+            echo: times.then_some(sent).into(),
             arrived,
             lost,
             telemetry,
+            immediate: echo.map_or(0, |echo| RdmaHeader::code_of(echo.trim)),
             ..RdmaHeader::default()
         });
-        Some(Segment { kind, word, header, bytes: self.spec.ack_bytes(), ecn_capable: false, entropy: 0 })
+        let (bytes, entropy) = (self.spec.ack_bytes(), echo.map_or(0, |echo| echo.entropy));
+        Some(Segment { kind, word, header, bytes, ecn_capable: false, entropy })
     }
 
     fn accepts_trimmed(&self) -> bool {
@@ -442,7 +479,7 @@ impl Protocol for RdmaReceiver {
         };
         self.pairs.capacity() * size_of::<ReceivePair>()
             + self.pairs.iter().map(of_pair).sum::<usize>()
-            + self.replies.capacity() * size_of::<(u32, Option<u32>)>()
+            + self.replies.capacity() * size_of::<Reply>()
             + self.reader.as_ref().map_or(0, |reader| size_of::<Reader>() + reader.memory_bytes())
     }
     fn facts(&self, _now: Time) -> TransportFacts {

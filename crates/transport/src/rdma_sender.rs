@@ -16,6 +16,7 @@
 
 use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::members::Members;
+use crate::path_selection::Draws;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{
     MessageTimes, Operation, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord,
@@ -59,6 +60,8 @@ pub struct RdmaSender {
     served: Vec<Vec<Served>>,
     /// What it sends through, if that has limits, and what its queue pairs are called there.
     nic: Option<(SharedNic, u64)>,
+    /// Of the draws of its queue pairs.
+    seed: u64,
 }
 
 /// A READ that is served.
@@ -114,7 +117,14 @@ impl RdmaSender {
             discarded: 0,
             served: Vec::new(),
             nic: None,
+            seed: 0,
         }
+    }
+
+    /// Its queue pairs draw paths from this seed, each from a stream of its own.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> RdmaSender {
+        RdmaSender { seed, ..self }
     }
 
     /// Sends through a NIC with limits, at which it is the endpoint of this number.
@@ -244,7 +254,8 @@ impl RdmaSender {
         if self.is_read() {
             self.served.append_one(Vec::new());
         }
-        self.pairs.add(QueuePair::new(&self.spec, number, &self.facts))
+        let seed = Draws::new(self.seed ^ u64::from(number).wrapping_mul(0xA24B_AED4_963E_E407)).bits();
+        self.pairs.add(QueuePair::new(&self.spec, number, &self.facts).choosing_paths(&self.facts, seed))
     }
 
     /// The queue pair of the next transfer.

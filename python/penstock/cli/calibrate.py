@@ -138,4 +138,9 @@ def _print(about: dict[str, Any], worst: tuple[int, float]) -> None:
         cells += [duration(row[one] * 1e3) for one in ("measured_us", "fitted_us")]
         table.add_row(*cells, f"{row['error']:+.1%}")
     out.print(table)
+    if has_costs:
+        last = about["ranges"][-1]
+        per_byte = f"{last['overhead_ns_per_byte'] * 1e3:.0f} ps"
+        keys = f'overhead = "{last["overhead_us"] * 1e3:.0f} ns", overhead_per_byte = "{per_byte}"'
+        out.print(f"keys of a job, for messages of the last range: {keys}")
     out.print(f"error {about['error_rms']:.1%} (root mean square), {worst[1]:+.1%} at {worst[0]:,} B")

@@ -1,12 +1,15 @@
-"""``penstock check CONFIG_DB``: ports of a switch at risk."""
+"""``penstock check SWITCH``: ports of a switch at risk."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from cyclopts import Parameter
 
 from penstock.interchange.code_points import ranges
 from penstock.units import duration
@@ -19,15 +22,41 @@ if TYPE_CHECKING:
     from penstock.interchange.port_risks import PriorityRow
 
 
-def config_db(name: str) -> Document | None:
-    """The CONFIG_DB in a file; ``None`` if the name is that of something else."""
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Links:
+    """Links of ports of which a configuration of a switch says nothing.
+
+    Parameters
+    ----------
+    rate
+        Rate of ports without a speed, such as "100 Gb/s".
+    length
+        Length of cables of which it says none, such as "30 m". Default: that of Penstock.
+    cell
+        Size of a cell of the memory, where it counts cells, such as "208 B".
+    buffer
+        Size of the memory that ports share, where it has shares of it, such as "64 MiB".
+    """
+
+    rate: str | None = None
+    length: str | None = None
+    cell: str | None = None
+    buffer: str | None = None
+
+
+NO_LINKS = Links()
+
+
+def configuration(name: str, links: Links) -> Document | None:
+    """The configuration of a switch in a file; ``None`` if the name is that of something else."""
     path = Path(name)
     if path.suffix == ".toml" or not path.is_file():
         return None
     from penstock.interchange.files import document
-    from penstock.interchange.sonic_config import recognises
+    from penstock.interchange.port_risks import recognises
 
-    found = document(path)
+    found = document(path, **vars(links))
     return found if recognises(found) else None
 
 

@@ -28,7 +28,7 @@ from .console import (
 )
 from .mechanism import new_mechanism
 from .options import Threads
-from .port_risks import config_db, tell_risks
+from .port_risks import NO_LINKS, Links, configuration, tell_risks
 
 STARTER = Path(library.__file__).with_name("starter.toml")
 SKELETON = library.STUDIES / "skeleton"
@@ -43,6 +43,7 @@ def check(
     thresholds: Annotated[bool, Parameter(negative=())] = False,
     threads: Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
+    links: Links = NO_LINKS,
 ) -> int:
     """Checks a scenario without running it, or the ports of a switch.
 
@@ -51,9 +52,9 @@ def check(
     Parameters
     ----------
     scenario
-        A scenario file, or a name that "penstock list" prints; or the CONFIG_DB of a switch
-        (config_db.json), whose ports are listed by lossless priority, with what is at risk and the command
-        that repairs it.
+        A scenario file, or a name that "penstock list" prints; or the configuration of a switch (CONFIG_DB
+        of SONiC, running configuration of Cisco NX-OS, Arista EOS or Juniper Junos), whose ports are listed
+        by lossless priority, with what is at risk and the command that repairs it.
     effective
         Prints the scenario with all defaults filled in.
     estimate
@@ -65,12 +66,17 @@ def check(
     threads
         The most threads of that run, or "auto": the number of processors.
     json
-        With --estimate, --thresholds or a CONFIG_DB: prints one JSON object instead of sentences or a table.
+        With --estimate, --thresholds or the configuration of a switch: prints one JSON object instead of
+        sentences or a table.
     """
-    if (config := config_db(scenario)) is not None:
+    if (config := configuration(scenario, links)) is not None:
         if effective or estimate or thresholds:
-            raise InputError(f"{scenario}: is a CONFIG_DB; expected a scenario, or no option but --json")
+            expected = "a scenario, or no option but --json and those of links"
+            raise InputError(f"{scenario}: is the configuration of a switch; expected {expected}")
         return tell_risks(config, as_json=json)
+    if links != NO_LINKS:
+        told = "--rate, --length, --cell and --buffer are for configurations of switches"
+        raise InputError(f"{scenario}: is no configuration of a switch; {told}")
     if json and not (estimate or thresholds):
         raise InputError("--json belongs to --estimate and --thresholds; --effective prints TOML")
     if effective + estimate + thresholds > 1:

@@ -26,7 +26,7 @@ from .piece import Document, Piece, brief
 from .sonic_port import CODE_POINTS, LONGEST_MTU, PRIORITIES
 from .statements import MOST_PORTS, Statement, Statements, indented, port_names
 from .switch_classes import Classes
-from .switch_piece import PortSet, SwitchText, lossless_wred, piece_of
+from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
 
 _BLOCKS = ("tx-queue", "uc-tx-queue")
 BELONGS = dict.fromkeys(("random-detect", "bandwidth", "priority"), _BLOCKS)
@@ -46,6 +46,13 @@ _SPEED = re.compile(r"(\d+(?:\.\d+)?)g(?:full|-\d+)?", re.ASCII)
 BY_BITS = (1, 0, 2, 3, 4, 5, 6, 7)
 """The traffic class of each CoS, and of the upper three bits of each code point, without a map."""
 ACTIONS = {"drop": "drop", "errdisable": "drop", "no-drop": "forward", "notify-only": "alert"}
+COMMANDS = Commands(
+    watchdog="priority-flow-control pause watchdog default timeout 0.2",
+    headroom="platform trident mmu queue profile {profile}: ingress headroom bytes {headroom}",
+    marks="uc-tx-queue {queue}: random-detect ecn minimum-threshold {least} bytes maximum-threshold {most} "
+    "bytes max-mark-probability 100 weight 0",
+    pool="platform trident mmu headroom-pool limit bytes {headroom}",
+)
 MEANINGS = {
     "shape": "queues have no highest rate",
     "mc-tx-queue": "queues of multicast are those of unicast",
@@ -67,7 +74,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The settings of the ports as those of a switch.
+    """The settings of the ports as those of a switch; see `switch`."""
+    return described(switch(document)).piece
+
+
+def switch(document: Document) -> SwitchText:
+    """The settings of the ports.
 
     Raises
     ------
@@ -78,7 +90,9 @@ def read(document: Document) -> Piece:
     config = _Config(statements)
     ports = {name: config.port(lines) for name, lines in config.interfaces.items()}
     words = "priority-flow-control, tx-queue and qos"
-    return piece_of(SwitchText(statements, ports, config.hostname, config.down, words, config.meaning))
+    return SwitchText(
+        statements, ports, config.hostname, config.down, words, config.meaning, commands=COMMANDS
+    )
 
 
 class _Config:

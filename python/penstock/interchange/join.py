@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from graphlib import TopologicalSorter
@@ -19,6 +19,8 @@ from penstock.running import run_source
 
 from .fabric_links import fit_links
 from .memory import assume, attach_rest, count_losses, fit
+from .ns3_config import refuse_without_transfers
+from .ns3_switch import fit_switch
 from .piece import PS_PER_S, Document, Piece, Transfer, brief, plainest
 from .toml import scenario
 from .wred import leave_out_colors
@@ -120,6 +122,7 @@ def join(
             key: entries for key, entries in (("flows", found.flows), ("transfers", found.entry)) if entries
         }
         simulation["duration"] = _rounded_up(found.needed_ps)
+    remarks += _simulators(read, keys, {one.priority or 0 for _, one in found.rows})
     if any("queue_managers" in piece.keys.get("switch", {}) for _, piece in read):
         remarks += leave_out_colors(keys)
     sizes = _sizes(read, keys, out)
@@ -127,6 +130,22 @@ def join(
     keys.pop("simulation", None)
     head = _head(read, remarks, is_chosen=bool(found.rows) and duration is None)
     return Joined(head + "\n" + scenario({"simulation": simulation, **keys}), found.listed, remarks, sizes)
+
+
+def _simulators(
+    read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], priorities: Collection[int]
+) -> list[str]:
+    """Applies configurations of simulators to transfers and switches. What was chosen."""
+    told: list[str] = []
+    for document, piece in read:
+        if piece.transfer_keys and not keys.get("transfers"):
+            raise refuse_without_transfers(document)
+        if piece.transfer_keys:
+            keys["transfers"] = [_over(dict(entry), piece.transfer_keys) for entry in keys["transfers"]]
+        if piece.simulated is not None:
+            used = {*priorities} or {entry.get("priority", 0) for entry in keys.get("transfers", ())} or {0}
+            told += [f"{document.file}: {line}" for line in fit_switch(keys, piece.simulated, used)]
+    return told
 
 
 def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Path) -> str:

@@ -37,7 +37,7 @@ from .port_keys import FRAME_BYTES
 from .sonic_port import PRIORITIES
 from .statements import MOST_PORTS, Statement
 from .switch_classes import classes_of
-from .switch_piece import PortSet, SwitchText, lossless_wred, piece_of
+from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
 
 CNP = "congestion-notification-profile"
 _PORT = re.compile(r"(?:et|xe|ge|mge)-\d+/\d+/\d+(?::\d+)?", re.ASCII)
@@ -48,6 +48,7 @@ POLL_MS, DETECTION, RECOVERY_MS = 100, 2, 200
 FCS_BYTES = 4
 """Bytes of a frame that the MTU of an interface does not count."""
 _MEMORY = "a share of the memory, which depends on the chip: --buffer names its size"
+COMMANDS = Commands(watchdog="set class-of-service congestion-notification-profile NAME pfc-watchdog")
 MEANINGS = {
     "shared-buffer": _MEMORY,
     "drop-profiles": "fill levels are per cent of what a queue can hold: --buffer names the memory",
@@ -75,7 +76,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The settings of the ports as those of a switch.
+    """The settings of the ports as those of a switch; see `switch`."""
+    return described(switch(document)).piece
+
+
+def switch(document: Document) -> SwitchText:
+    """The settings of the ports.
 
     Raises
     ------
@@ -88,8 +94,7 @@ def read(document: Document) -> Piece:
     if len(ports) > MOST_PORTS:
         raise document.error(1, f"has {len(ports)} ports; expected at most {MOST_PORTS}")
     pool = paths.deferred(lambda: lossless_pool(paths))
-    text = SwitchText(paths, ports, config.hostname, config.down, COS, config.meaning, pool)
-    return piece_of(text)
+    return SwitchText(paths, ports, config.hostname, config.down, COS, config.meaning, pool, COMMANDS)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: A
         pool = "ingress_lossless_pool"
         memory["pools"][pool] = {"side": "ingress", "size": size(UNLIMITED_BYTES), "mode": "dynamic"}
     mtu = keys["switch"].get("mtu", "1522 B")
-    room = _headroom(keys, mtu)
+    room = link_headroom(keys, mtu)
     alpha = 2.0 ** (assumed.exponent or 0)
     memory["profiles"][COMPUTED] = {
         "pool": pool,
@@ -185,7 +185,7 @@ def _links(topology: Mapping[str, Any]) -> list[tuple[int, int]]:
     return sorted({(round(link["rate_bps"]), round(link["delay_ns"] * 1_000)) for link in links})
 
 
-def _headroom(keys: Mapping[str, Any], mtu: str) -> int:
+def link_headroom(keys: Mapping[str, Any], mtu: str) -> int:
     """The most headroom that a link of the fabric needs, in bytes."""
     kinds = _links(keys["topology"])
     latency = keys["switch"].get("latency", "0 s")

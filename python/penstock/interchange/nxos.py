@@ -26,7 +26,7 @@ from .reading import Deferred
 from .sonic_port import LONGEST_MTU, Assigned
 from .statements import MOST_PORTS, Statement, Statements, indented, port_names
 from .switch_classes import Classes, classes_of
-from .switch_piece import PortSet, SwitchText, lossless_wred, piece_of
+from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
 
 T = TypeVar("T")
 BELONGS = {"class": ("policy-map",), "match": ("class-map",)}
@@ -40,7 +40,14 @@ _SIGNS = (
 )
 _PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
 INTERVAL_MS, SHUTDOWN, RESTORE = 100, 1, 10
+SYSTEM = "default-"
+"""Beginning of the names of policies that a switch has by itself."""
 _ELSE = "no setting of queues, flow control or links"
+COMMANDS = Commands(
+    watchdog="priority-flow-control watch-dog-interval on",
+    marks="class type queuing c-out-8q-q{queue}: random-detect minimum-threshold {least} bytes "
+    "maximum-threshold {most} bytes drop-probability 100 weight 0 ecn",
+)
 MEANINGS = {
     "queue-limit": "limits of queues depend on the chip; set [switch.buffer]",
     "shape": "queues have no highest rate",
@@ -60,7 +67,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The settings of the ports as those of a switch.
+    """The settings of the ports as those of a switch; see `switch`."""
+    return described(switch(document)).piece
+
+
+def switch(document: Document) -> SwitchText:
+    """The settings of the ports.
 
     Raises
     ------
@@ -71,7 +83,9 @@ def read(document: Document) -> Piece:
     config = _Config(statements)
     ports = {name: config.port(lines) for name, lines in config.interfaces.items()}
     words = "class-map and policy-map"
-    return piece_of(SwitchText(statements, ports, config.hostname, config.down, words, config.meaning))
+    return SwitchText(
+        statements, ports, config.hostname, config.down, words, config.meaning, commands=COMMANDS
+    )
 
 
 @dataclass
@@ -222,6 +236,9 @@ class _Config:
         for line in lines:
             if line.begins(*wanted) and len(line.words) > len(wanted):
                 name = self.statements.read(line)[len(wanted)]
+                if name.startswith(SYSTEM) and (kind, name) not in self._policies:
+                    self.statements.tell(f"{line.line}", f"assumed: {brief(name)} has no settings of its own")
+                    return None
                 if (kind, name) not in self._policies:
                     known = ", ".join(one for of, one in self._policies if of == kind) or "none"
                     message = (

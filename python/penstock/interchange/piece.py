@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS, Quantity
 
 from .reading import Ledger
+
+if TYPE_CHECKING:
+    from .ns3_switch import SimulatedSwitch
 
 PS_PER_S = UNITS["time"]["s"]
 MOST_BPS = 1_600 * 10**9
@@ -337,6 +340,10 @@ class Piece:
         Of a distribution of sizes: bytes, and the share up to them as it is written.
     assumed : Assumed, optional
         Parts of a memory in pools that the document leaves open.
+    transfer_keys : dict
+        Keys of all transfers of the scenario.
+    simulated : object, optional
+        Settings of switches that depend on the fabric (`ns3_switch.SimulatedSwitch`).
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
@@ -349,6 +356,8 @@ class Piece:
     alone: dict[str, Any] = field(default_factory=dict)
     points: Sequence[tuple[int, str]] = ()
     assumed: Assumed | None = None
+    transfer_keys: dict[str, Any] = field(default_factory=dict)
+    simulated: SimulatedSwitch | None = None
 
 
 def explicit(

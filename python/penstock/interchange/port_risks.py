@@ -1,4 +1,4 @@
-"""Ports of a switch at risk: whether its CONFIG_DB keeps lossless priorities lossless.
+"""Ports of a switch at risk: whether its configuration keeps lossless priorities lossless.
 
 Thresholds and headroom are those of the switch alone, with a host at each port: cables as configured, the
 slowest PHY of each rate, frames of the MTU.
@@ -18,16 +18,19 @@ from penstock.laboratory.quantity import Quantity
 from penstock.library import toml
 from penstock.running import engine_errors
 
+from . import eos, junos, nxos, sonic_config
 from .code_points import ranges
 from .join import join
-from .piece import Document, LinkClass
-from .sonic_config import Switch, ports_of, read
+from .piece import Document, LinkClass, Piece
+from .port_repairs import Repairs, SonicRepairs, TextRepairs
+from .sonic_links import Chosen
 from .sonic_port import CODE_POINTS, View
+from .switch_piece import described
 from .toml import scenario
 
+TEXTS = (eos, junos, nxos)
+"""Readers of running configurations, in the order in which they are tried."""
 Severity = Literal["red", "yellow"]
-DETECTION_MS, RESTORATION_MS = 200, 400
-"""Times of a watchdog as `config pfcwd start_default` sets them for a few ports."""
 
 
 @dataclass(frozen=True)
@@ -134,26 +137,55 @@ class Risks:
         return {"schema": "penstock-port-risks/1", **asdict(self)}
 
 
+@dataclass(frozen=True)
+class Ports:
+    """A switch: its piece of a scenario, its ports, those that are read for others, and its repairs."""
+
+    piece: Piece
+    views: Mapping[str, View]
+    chosen: Chosen
+    repairs: Repairs
+
+
+def recognises(document: Document) -> bool:
+    """Returns true if a text is a configuration of a switch whose ports can be listed."""
+    return sonic_config.recognises(document) or any(one.recognises(document) for one in TEXTS)
+
+
+def _ports(document: Document) -> Ports:
+    """The switch of a document."""
+    known = next((one for one in TEXTS if one.recognises(document)), None)
+    if known is None or sonic_config.recognises(document):
+        switch = sonic_config.ports_of([document.fresh()])
+        piece = sonic_config.read(document.fresh())
+        return Ports(piece, switch.views, switch.chosen, SonicRepairs(switch))
+    text = known.switch(document.fresh())
+    found = described(text)
+    memory = found.piece.keys["switch"].get("buffer", {}).get("memory", {})
+    repairs = TextRepairs(text.commands, memory.get("pools", {}))
+    return Ports(found.piece, found.views, found.chosen, repairs)
+
+
 def risks(document: Document) -> Risks:
-    """The ports of a CONFIG_DB at risk.
+    """The ports of a switch at risk, by its CONFIG_DB or its running configuration.
 
     Raises
     ------
     InputError
-        If the text is no CONFIG_DB, or its ports have no speed.
+        If the text is neither, or its ports have no speed.
     ScenarioError
         If a switch with these settings cannot be simulated, and no finding says why.
     """
-    switch, piece = ports_of([document.fresh()]), read(document.fresh())
-    own = switch.views[switch.chosen.port]
+    switch = _ports(document)
+    piece, own = switch.piece, switch.views[switch.chosen.port]
     found = [*_maps(switch, own)]
-    if not own.lossless.value and not piece.keys.get("flow_control"):
-        nothing = Finding("yellow", (), "pfc_enable", "no port has a lossless priority: nothing is paused")
+    if not own.lossless.value and piece.keys.get("flow_control", "off") == "off":
+        nothing = Finding("yellow", (), "PFC", "no port has a lossless priority: nothing is paused")
         return Risks([], [*found, nothing], list(piece.remarks))
     if not piece.alone:
-        raise InputError(f"{document.file}: no port has a speed in PORT; expected one, such as 100000")
+        raise InputError(f'{document.file}: no port has a speed; expected one, or --rate, such as "100 Gb/s"')
     joined = join([(document, piece)], Path("switch.toml"))
-    text = _with_traffic(joined.text, own)
+    text = _with_traffic(joined.text, own, piece.alone)
     try:
         with engine_errors():
             told = json.loads(_core.thresholds(text, document.file))
@@ -175,11 +207,10 @@ def risks(document: Document) -> Risks:
     return Risks(classes, sorted(found, key=lambda one: one.severity), joined.remarks)
 
 
-def _with_traffic(text: str, own: View) -> str:
+def _with_traffic(text: str, own: View, alone: Mapping[str, Any]) -> str:
     """The scenario with a flow of frames of the MTU, which decide how much a link has in flight."""
     keys = toml(text, "switch.toml")
-    hosts = keys["topology"]["explicit"]["hosts"]
-    names = hosts if isinstance(hosts, list) else [hosts]
+    names = alone["topology"]["explicit"]["hosts"]
     lossless = keys["flow_control"]["pfc"]["priorities"]
     frame = {"frame": keys["switch"]["mtu"]} if own.mtu.value is not None else {}
     first = {"name": "mtu", "from": names[0], "priority": lossless[0], "source": "greedy", **frame}
@@ -237,18 +268,12 @@ def _bytes(amount: Mapping[str, int] | None) -> int | None:
     return None if amount is None else amount.get("bytes")
 
 
-def _patch(*changes: tuple[str, str]) -> str:
-    """The command that changes fields of CONFIG_DB by their paths."""
-    patch = [{"op": "replace", "path": path, "value": value} for path, value in changes]
-    return f"echo '{json.dumps(patch)}' | sudo config apply-patch /dev/stdin"
-
-
-def _of_row(switch: Switch, ports: Sequence[str], row: PriorityRow, marks: str) -> Iterator[Finding]:
+def _of_row(switch: Ports, ports: Sequence[str], row: PriorityRow, marks: str) -> Iterator[Finding]:
     what = f"priority {row.priority}"
     given, needed = row.headroom_bytes, row.needed_bytes
     if given is not None and needed is not None and given < needed:
         text = f"headroom of {given} B is {needed - given} B short of the {needed} B in flight after XOFF"
-        yield Finding("red", ports, what, text, _larger(switch, row.profile, needed - given))
+        yield Finding("red", ports, what, text, switch.repairs.larger(row.profile, given, needed - given))
     elif not row.profile and row.xoff_bytes is None:
         yield Finding("red", ports, what, "no profile: its senders are never paused")
     if row.marks_from_bytes is None:
@@ -256,43 +281,16 @@ def _of_row(switch: Switch, ports: Sequence[str], row: PriorityRow, marks: str) 
             "yellow", ports, f"queue {row.queue}", "marks nothing: senders slow down for pauses alone"
         )
     elif not marks.startswith("marks before"):
-        name = _wred_of(switch, ports[0], row.queue)
         level = row.xoff_bytes or 0
-        repair = (
-            f"sudo config ecn -profile {name} -gmin {level // 4} -gmax {level // 2}" if name and level else ""
-        )
+        repair = switch.repairs.marks(ports[0], row.queue, level) if level else ""
         severity: Severity = "red" if "never" in marks else "yellow"
         yield Finding(severity, ports, f"queue {row.queue}", marks, repair)
     if not row.watchdog:
-        named = "all" if {*ports} == {*switch.views} else " ".join(ports)
-        times = f"{DETECTION_MS} --restoration-time {RESTORATION_MS}"
-        repair = f"sudo config pfcwd start --action drop {named} {times}"
+        repair = switch.repairs.watchdog(ports, len({*switch.views} - {*ports}))
         yield Finding("yellow", ports, what, "no PFC watchdog: a storm of pauses is never ended", repair)
 
 
-def _larger(switch: Switch, profile: str, more: int) -> str:
-    """The command that gives a profile more headroom."""
-    entry = switch.tables.entry("BUFFER_PROFILE", profile)
-    if entry is None:
-        return ""
-    xoff, size = (entry.whole(key, 0, 2**62) or 0 for key in ("xoff", "size"))
-    path = f"/BUFFER_PROFILE/{profile}"
-    pool = switch.tables.entry("BUFFER_POOL", (entry.text("pool") or "").strip("[]").rpartition("|")[2])
-    changes = [(f"{path}/xoff", str(xoff + more))]
-    if pool is not None and not pool.whole("xoff", 0, 2**62) and size >= xoff:
-        # Without shared headroom the size counts it.
-        changes.append((f"{path}/size", str(size + more)))
-    return _patch(*changes)
-
-
-def _wred_of(switch: Switch, port: str, queue: int) -> str:
-    for number, entry in switch.tables.of_port("QUEUE", port):
-        if number == queue:
-            return (entry.text("wred_profile") or "").strip("[]").rpartition("|")[2]
-    return ""
-
-
-def _pools(switch: Switch, classes: Sequence[ClassRows]) -> Iterator[Finding]:
+def _pools(switch: Ports, classes: Sequence[ClassRows]) -> Iterator[Finding]:
     """Headroom that groups share, against what their links have in flight."""
     pools: dict[str, list[tuple[int, int, int]]] = {}
     for one in classes:
@@ -302,8 +300,7 @@ def _pools(switch: Switch, classes: Sequence[ClassRows]) -> Iterator[Finding]:
                     (len(one.ports), row.headroom_bytes or 0, row.needed_bytes)
                 )
     for name, groups in pools.items():
-        entry = switch.tables.entry("BUFFER_POOL", name)
-        shared = entry.whole("xoff", 0, 2**62) if entry else None
+        shared = switch.repairs.shared_headroom(name)
         if not shared:
             continue
         promised = sum(count * given for count, given, _ in groups)
@@ -315,11 +312,11 @@ def _pools(switch: Switch, classes: Sequence[ClassRows]) -> Iterator[Finding]:
             f"shares {shared} B of headroom, over-subscribed {promised / shared:.1f} times: enough for "
             f"{shared // most} groups that pause at once, of {sum(count for count, _, _ in groups)}"
         )
-        repair = _patch((f"/BUFFER_POOL/{name}/xoff", str(needed)))
+        repair = switch.repairs.pool(name, needed)
         yield Finding("red" if shared < most else "yellow", (), f"pool {name}", text, repair)
 
 
-def _maps(switch: Switch, own: View) -> Iterator[Finding]:
+def _maps(switch: Ports, own: View) -> Iterator[Finding]:
     """Code points whose priority group is lossless and whose queue is not, or the other way round."""
     lossless = own.lossless.value or ()
     groups = {own.pause_group.value[priority]: priority for priority in lossless}
@@ -336,25 +333,14 @@ def _maps(switch: Switch, own: View) -> Iterator[Finding]:
         what = f"DSCP {points}" if points else f"priority {number}"
         if group in groups:
             text = f"fills lossless group {group} and waits in queue {queue}, which no pause stops"
-            right = _map_of(
-                switch, "tc_to_queue_map", "TC_TO_QUEUE_MAP", number, own.stops.value[groups[group]]
+            right = switch.repairs.mapped(
+                "tc_to_queue_map", "TC_TO_QUEUE_MAP", number, own.stops.value[groups[group]]
             )
         else:
             text = f"waits in lossless queue {queue} and fills group {group}, which sends no pauses"
             target = own.pause_group.value[queues[queue]]
-            right = _map_of(switch, "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", number, target)
+            right = switch.repairs.mapped("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", number, target)
         yield Finding("red", (), what, text, right)
     for priority in lossless if own.class_of_dscp.value is not None else ():
         if priority not in of_class:
             yield Finding("yellow", (), f"priority {priority}", "is lossless, and no DSCP is mapped to it")
-
-
-def _map_of(switch: Switch, key: str, table: str, number: int, value: int) -> str:
-    """The command that changes a number of the map of most ports."""
-    port = switch.chosen.port
-    for name in switch.tables.table("PORT_QOS_MAP"):
-        entry = switch.tables.entry("PORT_QOS_MAP", name)
-        if entry is not None and port in (one.strip() for one in name.split(",")):
-            word = (entry.text(key) or "").strip("[]").rpartition("|")[2]
-            return _patch((f"/{table}/{word}/{number}", str(value))) if word else ""
-    return ""

@@ -271,6 +271,8 @@ def indented(document: Document, belongs: Mapping[str, Collection[str]]) -> Stat
     around: list[tuple[int, Statement]] = []
     for number, text in enumerate(document.every_line(), 1):
         words = tuple(text.split())
+        if "!" in words:  # what follows is a comment
+            words = words[: words.index("!")]
         if not words or words[0].startswith(("!", "#")) or words in _NO_STATEMENT:
             continue
         depth = len(text.expandtabs()) - len(text.expandtabs().lstrip())

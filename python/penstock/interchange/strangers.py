@@ -98,10 +98,6 @@ TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
         lambda one: one.has_line("TP:") or one.text.startswith("Size,1 Node"),
         "a table of measured bandwidths of SimAI, which is not imported",
     ),
-    (
-        lambda one: any(one.has_line(key) for key in ("CC_MODE", "ENABLE_QCN", "PACKET_PAYLOAD_SIZE")),
-        "a configuration of a simulator, which is not imported",
-    ),
 )
 """Tests of the beginning of a text, and what it is."""
 

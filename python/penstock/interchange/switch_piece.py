@@ -12,7 +12,7 @@ from .lossless_profile import Profile
 from .piece import Assumed, Document, LinkClass, Piece, size
 from .port_keys import PortKeys
 from .reading import Deferred
-from .sonic_links import choose, count_others_as_read, star
+from .sonic_links import Chosen, choose, count_others_as_read, star
 from .sonic_port import PRIORITIES, Assigned, Pool, Scheduler, View, Wred
 from .statements import Statement, Statements
 from .switch_classes import Classes
@@ -55,6 +55,28 @@ class PortSet:
 
 
 @dataclass(frozen=True)
+class Commands:
+    """Lines that repair a configuration, with places for names and bytes; empty where there is none.
+
+    Attributes
+    ----------
+    watchdog : str
+        Starts the watchdog of PFC.
+    headroom : str
+        Sets the headroom of a ``{profile}`` to ``{headroom}`` bytes.
+    marks : str
+        Sets ECN of a ``{queue}`` to ``{least}`` and ``{most}`` bytes.
+    pool : str
+        Sets the headroom that ports share to ``{headroom}`` bytes.
+    """
+
+    watchdog: str = ""
+    headroom: str = ""
+    marks: str = ""
+    pool: str = ""
+
+
+@dataclass(frozen=True)
 class SwitchText:
     """A configuration of a switch.
 
@@ -75,6 +97,8 @@ class SwitchText:
     pool : Deferred, optional
         The ingress pool of lossless priorities whose profiles the switch computes, and the exponent of two of
         their dynamic threshold.
+    commands : Commands
+        Lines that repair it.
     """
 
     statements: Statements
@@ -84,9 +108,19 @@ class SwitchText:
     words: str
     meaning: Callable[[Statement], str]
     pool: Deferred[tuple[Pool, int] | None] | None = None
+    commands: Commands = Commands()
 
 
-def piece_of(text: SwitchText) -> Piece:
+@dataclass(frozen=True)
+class Described:
+    """A configuration as a piece of a scenario, with the settings of its ports and those that are read."""
+
+    piece: Piece
+    views: Mapping[str, View]
+    chosen: Chosen
+
+
+def described(text: SwitchText) -> Described:
     """The settings of the ports, of which the majority holds where they differ in more than rate and cable.
 
     Raises
@@ -118,7 +152,7 @@ def piece_of(text: SwitchText) -> Piece:
     count_others_as_read(statements, views, chosen)
     for line in chosen.told:
         statements.tell("ports", line)
-    return Piece(
+    piece = Piece(
         keys=keys,
         remarks=statements.remarks(text.meaning),
         notes=statements.notes(),
@@ -126,6 +160,7 @@ def piece_of(text: SwitchText) -> Piece:
         alone=alone,
         assumed=memory.assumed,
     )
+    return Described(piece, views, chosen)
 
 
 def lossless_wred(

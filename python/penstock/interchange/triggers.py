@@ -116,7 +116,10 @@ def _check_count(document: Document, own: Connection, begins: str, trigger: Trig
 def _unheard(own: Connection, other: Connection) -> str:
     """Why a connection cannot wait for another one; empty if it can."""
     if own.sender not in (other.sender, other.receiver):
-        return f"node {own.sender} hears nothing of it; expected connections from or to that node"
+        return (
+            f"node {own.sender} hears nothing of it; expected connections from or to that node, "
+            "or a program of ranks: penstock trace convert"
+        )
     if int(other.said.get("size", "0")) == 0:
         return "it has no end"
     return ""

@@ -58,8 +58,6 @@ _USED = (
     "pg_name",
     "involved_dim",
     "tid",
-    "num_ops",
-    "tensor_size",
 )
 """Attributes of nodes that mean something here. Others, of profilers, are ignored."""
 _LONGEST_GROUPS = 1 << 24

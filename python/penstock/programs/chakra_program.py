@@ -8,6 +8,9 @@ vector.
 
 Members of a process group match their collectives in the order in which each issues them: ready nodes by
 ascending id.
+
+Not modelled: the roofline of ASTRA-sim (`num_ops`, `tensor_size`), its limit of one send or collective of a
+rank at a time, dimensions of its logical topology (`involved_dim` has to name all of them).
 """
 
 from __future__ import annotations
@@ -261,6 +264,13 @@ class _Assembly:
         if node.type in ("COMM_SEND", "COMM_RECV"):
             return self._message(rank, node, place)
         if node.type == "COMM_COLL" and "comm_size" in node.attributes:
+            dimensions = node.attributes.get("involved_dim", [])
+            if isinstance(dimensions, list) and not all(dimensions):
+                raise InputError(
+                    f"{place}: involved_dim leaves out dimensions of a logical topology, which a trace "
+                    "does not "
+                    "describe; expected a process group (pg_name)"
+                )
             placed = _Placed(self.builder.point(rank.number), [])
             name = str(node.attributes.get("pg_name", ""))
             group = self._group(rank, name, place)

@@ -89,6 +89,7 @@ def read(
     InputError
         If it is no measurement, or has no sizes; the message names the line.
     """
+    collective = collective.replace("_", "-")
     if collective and collective not in COLLECTIVES:
         raise InputError(f"--collective {collective}; {suggestion(collective, COLLECTIVES)}")
     lines = [_PREFIX.sub("", line) for line in text.splitlines()]

@@ -11,7 +11,7 @@ use crate::run::state::ahead::MOST;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
 use crate::spec::choice::PathChoice;
-use crate::spec::{NodeSpec, Spec};
+use crate::spec::{NodeSpec, Spec, SwitchSpec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};
 use queueing::{Departures, RateConfiguration};
 use std::collections::BTreeSet;
@@ -65,7 +65,9 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
             || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares its queues looks at all of them for every frame.
-        let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);
+        let compares =
+            |own: &SwitchSpec| matches!(own.path_choice, PathChoice::LeastQueued | PathChoice::Adaptive(_));
+        let switch = node.switch().filter(|own| !compares(own));
         hot.features.set(PortFeatures::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
     }
 }

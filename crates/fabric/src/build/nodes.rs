@@ -241,7 +241,7 @@ fn sharing(part: &Part, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
 }
 
 /// Packet trimming of a port, if its switch trims.
-pub fn trimming(plan: &Plan, port: u32) -> Option<PortTrimming> {
+pub fn trimming(plan: &Plan, port: u32) -> Option<Box<PortTrimming>> {
     let (node, peer) = (plan.node(port), plan.node(plan.wiring.peer[port as usize].0));
     let (switch, wiring) = (node.switch()?, plan.wiring);
     let (spec, own) = (switch.trimming.as_ref()?, plan.classes(port));
@@ -257,7 +257,7 @@ pub fn trimming(plan: &Plan, port: u32) -> Option<PortTrimming> {
     let named = spec.priority_to.iter().find(|(nodes, _)| nodes.contains(&neighbour));
     let priority = Priority(named.map_or(spec.priority, |&(_, priority)| priority));
     let as_trimmed = (priority, own.class(priority));
-    Some(PortTrimming::new(spec, classes, as_trimmed, peer.host().is_some(), coin))
+    Some(Box::new(PortTrimming::new(spec, classes, as_trimmed, peer.host().is_some(), coin)))
 }
 
 /// The profiles of each port of a switch with these pools.

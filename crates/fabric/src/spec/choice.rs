@@ -7,6 +7,8 @@
 //!   switches that all began with their first would send the first frames of all hosts to one core.
 //! - `least_queued`: the port with the fewest bytes waiting; among equals one drawn at random, or the first
 //!   port would carry all of a light load.
+//! - `adaptive`: among ports that are not paused those with the shortest queue, in steps of `quantum`; among equals one drawn at
+//!   random. With `two_choices` two ports drawn at random are compared, in place of all.
 //! - `flowlet`: as `spray`, but a flow draws again only if it has paused for `gap`. If the gap exceeds the
 //!   spread of delays between paths, frames stay in order: the first frame of the new burst leaves at least a
 //!   gap behind the last of the old one.
@@ -28,12 +30,13 @@
 //! data center networks (INFOCOM 2013). `round_robin`: Cao, Xia, Yang, Guo, Lu, Yuan, Xiong, Lin, Xia and
 //! Xu, Per-packet load-balanced, low-latency routing for Clos-based data center networks (CoNEXT 2013, §3),
 //! here in each switch instead of each source. `least_queued`: Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, DRILL
-//! (SIGCOMM 2017, §3), with all ports sampled and no memory. `flowlet`: Sinha, Kandula and Katabi, Harnessing TCP's
+//! (SIGCOMM 2017, §3), with all ports sampled and no memory. `adaptive`: uet-htsim, `fat_tree_switch.cpp` (quantised queues and pauses, two
+//! choices). `flowlet`: Sinha, Kandula and Katabi, Harnessing TCP's
 //! burstiness with flowlet switching (HotNets 2004); uniform draws from Vanini, Pan, Alizadeh, Taheri and
 //! Edsall, Let it flow (NSDI 2017, §3); the untagged table and its 65,536 entries from Alizadeh et al., CONGA
 //! (SIGCOMM 2014, §3.4).
 //!
-//! Not modelled: the age bits of CONGA, by which a gap is known to a factor of two only (here it is exact);
+//! Not modelled: short packets that go by the hash with adaptive routing; utilisation as a further measure; the age bits of CONGA, by which a gap is known to a factor of two only (here it is exact);
 //! congestion of the path behind the next link; queue lengths that are known late; the bits of a turn pool.
 
 use crate::spec::digits::Digits;
@@ -49,7 +52,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::sync::Arc;
-use units::Time;
+use units::{Bytes, Time};
 
 /// Which of several equal paths a frame takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +69,26 @@ pub enum PathChoice {
     LeastQueued,
     /// A random port for each burst of a flow.
     Flowlet(Flowlet),
+    /// A port that is not paused and whose queue is short, in coarse steps.
+    Adaptive(Adaptive),
+}
+
+/// What adaptive routing compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Adaptive {
+    /// Steps in which queues are compared: those within the same step count as equal. A size in bytes, at least "1 B". Default: "8 kB".
+    pub quantum: Bytes,
+    /// Whether a port whose class is paused counts as longer than any that is not. Default: true.
+    pub pause: bool,
+    /// Whether two ports drawn at random are compared, in place of all. Default: false.
+    pub two_choices: bool,
+}
+
+impl Default for Adaptive {
+    fn default() -> Adaptive {
+        Adaptive { quantum: Bytes::new(8_000), pause: true, two_choices: false }
+    }
 }
 
 /// How the bursts of a flow are distinguished.
@@ -88,6 +111,7 @@ impl Serialize for PathChoice {
                 to.serialize_newtype_variant("PathChoice", 0, "hash", own)
             }
             PathChoice::Flowlet(own) => to.serialize_newtype_variant("PathChoice", 1, "flowlet", own),
+            PathChoice::Adaptive(own) => to.serialize_newtype_variant("PathChoice", 2, "adaptive", own),
             plain => {
                 let known = PLAIN.into_iter().find(|(choice, _, _)| choice == plain);
                 to.serialize_str(known.map_or("hash", |(_, name, _)| name))
@@ -109,10 +133,11 @@ const PLAIN: [(PathChoice, &str, &str); 4] = [
 ];
 
 impl Choice for PathChoice {
-    const EXPECTED: &'static str = "the name of a path choice, or a table hash or flowlet with its keys";
+    const EXPECTED: &'static str =
+        "the name of a path choice, or a table hash, flowlet or adaptive with its keys";
     const NAMES: &'static [&'static str] =
-        &["hash", "d_mod_k", "spray", "round_robin", "least_queued", "flowlet"];
-    const WITH_KEYS: &'static [&'static str] = &["hash", "flowlet"];
+        &["hash", "d_mod_k", "spray", "round_robin", "least_queued", "flowlet", "adaptive"];
+    const WITH_KEYS: &'static [&'static str] = &["hash", "flowlet", "adaptive"];
     const TABLE: &'static str = "switch.path_choice";
 
     fn plain(name: &str) -> Option<PathChoice> {
@@ -121,6 +146,7 @@ impl Choice for PathChoice {
     fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<PathChoice, D::Error> {
         match name {
             "hash" => Hashing::deserialize(table).map(PathChoice::Hash),
+            "adaptive" => Adaptive::deserialize(table).map(PathChoice::Adaptive),
             _ => Flowlet::deserialize(table).map(PathChoice::Flowlet),
         }
     }
@@ -138,6 +164,11 @@ impl JsonSchema for PathChoice {
         let keyed = vec![
             Keyed::new::<Hashing>("hash", hash, generator),
             Keyed::new::<Flowlet>("flowlet", "A random port for each burst of a flow.", generator),
+            Keyed::new::<Adaptive>(
+                "adaptive",
+                "A port that is not paused and whose queue is short, in coarse steps.",
+                generator,
+            ),
         ];
         keys::schema("Which of several equal paths a frame takes.", &plain, keyed)
     }
@@ -179,6 +210,10 @@ impl PathChoice {
         let Flowlet { gap, entries } = match self {
             PathChoice::Hash(own) => return own.check().map_err(|why| why.within("hash")),
             PathChoice::Flowlet(own) => *own,
+            PathChoice::Adaptive(own) if own.quantum == Bytes::new(0) => {
+                let help = "expected at least \"1 B\", which compares queues to the byte";
+                return Err(Remark::about("quantum", "a quantum of 0 B", help).within("adaptive"));
+            }
             _ => return Ok(()),
         };
         if gap == Time::ZERO {
@@ -211,6 +246,15 @@ pub struct Chosen {
     pub now: Time,
 }
 
+/// What waits at a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Bytes that wait, and what is left of the frame on the link.
+    pub bytes: u64,
+    /// Something waits there that is paused.
+    pub paused: bool,
+}
+
 /// A [`PathChoice`] at work in one node.
 #[derive(Clone, Debug)]
 pub enum Chooser {
@@ -230,6 +274,8 @@ pub enum Chooser {
     LeastQueued(Stream),
     /// See [`PathChoice::Flowlet`].
     Flowlet(Box<Flowlets>),
+    /// See [`PathChoice::Adaptive`].
+    Adaptive(Box<(Adaptive, Stream)>),
 }
 
 impl Chooser {
@@ -248,6 +294,7 @@ impl Chooser {
             PathChoice::RoundRobin => Chooser::RoundRobin(Turns::new(lists, random)),
             PathChoice::LeastQueued => Chooser::LeastQueued(random),
             PathChoice::Flowlet(spec) => Chooser::Flowlet(Box::new(Flowlets::new(spec, random))),
+            PathChoice::Adaptive(own) => Chooser::Adaptive(Box::new((own, random))),
         }
     }
 
@@ -261,13 +308,13 @@ impl Chooser {
         }
     }
 
-    /// One of the candidates; `None` if there is none. `backlog` tells the bytes that wait at a port.
+    /// One of the candidates; `None` if there is none. `backlog` returns what waits at a port.
     #[inline]
     pub fn pick(
         &mut self,
         from: Candidates,
         frame: Chosen,
-        backlog: impl Fn(PortId) -> u64,
+        backlog: impl Fn(PortId) -> Backlog,
     ) -> Option<PortId> {
         let ports = from.ports;
         if ports.len() < 2 {
@@ -282,8 +329,9 @@ impl Chooser {
             Chooser::Spray(random) => draw(ports, random),
             Chooser::WeightedSpray(own) => own.1.choose(ports, own.0.next_u64()),
             Chooser::RoundRobin(turns) => turns.next(from),
-            Chooser::LeastQueued(random) => least_queued(ports, random, backlog),
+            Chooser::LeastQueued(random) => least(ports, random, |port| backlog(port).bytes),
             Chooser::Flowlet(flowlets) => flowlets.pick(ports, frame),
+            Chooser::Adaptive(own) => own.0.pick(ports, &mut own.1, backlog),
         })
     }
 
@@ -298,6 +346,7 @@ impl Chooser {
             }
             Chooser::WeightedHash(own) => size_of::<Hashing>() + own.1.memory_bytes(),
             Chooser::WeightedSpray(own) => size_of::<Stream>() + own.1.memory_bytes(),
+            Chooser::Adaptive(_) => size_of::<(Adaptive, Stream)>(),
             Chooser::Hash(_) | Chooser::DModK(_) | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
         }
     }
@@ -309,7 +358,25 @@ fn draw(ports: &[PortId], random: &mut Stream) -> PortId {
     ports[scale(random.next_u64(), ports.len())]
 }
 
-fn least_queued(ports: &[PortId], random: &mut Stream, backlog: impl Fn(PortId) -> u64) -> PortId {
+impl Adaptive {
+    fn pick(&self, ports: &[PortId], random: &mut Stream, backlog: impl Fn(PortId) -> Backlog) -> PortId {
+        // A paused port is longer than any other.
+        let length = |port: PortId| {
+            let Backlog { bytes, paused } = backlog(port);
+            bytes / self.quantum.get() | u64::from(self.pause && paused) << 63
+        };
+        if !self.two_choices {
+            return least(ports, random, length);
+        }
+        let first = scale(random.next_u64(), ports.len());
+        let other = (first + 1 + scale(random.next_u64(), ports.len() - 1)) % ports.len();
+        let [first, other] = [ports[first], ports[other]];
+        if length(other) < length(first) { other } else { first }
+    }
+}
+
+/// The port with the least of something; one drawn at random of several.
+fn least(ports: &[PortId], random: &mut Stream, backlog: impl Fn(PortId) -> u64) -> PortId {
     let (mut least, mut equals, mut first) = (u64::MAX, 0, ports[0]);
     for &port in ports {
         let bytes = backlog(port);
@@ -403,8 +470,46 @@ mod tests {
     use proptest::prelude::*;
     use units::BitRate;
 
-    const SPREADING: [PathChoice; 4] =
-        [PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued, flowlet(Time::from_us(1), 64)];
+    const SPREADING: [PathChoice; 6] = [
+        PathChoice::Spray,
+        PathChoice::RoundRobin,
+        PathChoice::LeastQueued,
+        flowlet(Time::from_us(1), 64),
+        adaptive(true, false),
+        adaptive(false, true),
+    ];
+
+    const fn adaptive(pause: bool, two_choices: bool) -> PathChoice {
+        PathChoice::Adaptive(Adaptive { quantum: Bytes::new(1_000), pause, two_choices })
+    }
+
+    /// Ports whose queues lie in the same step are equally likely, and a paused port is the last resort.
+    #[test]
+    fn adaptive_routing_compares_steps_and_pauses() {
+        let list = ports(0, 4);
+        let from = Candidates { ports: &list, list: 0 };
+        let of = |bytes: [u64; 4], paused: [bool; 4]| {
+            move |port: PortId| Backlog { bytes: bytes[port.at()], paused: paused[port.at()] }
+        };
+        let none = [false; 4];
+        let picks = |choice: PathChoice, bytes: [u64; 4], paused: [bool; 4]| -> [u32; 4] {
+            let (mut chooser, mut counts) = (chooser(choice), [0; 4]);
+            (0..4_000)
+                .for_each(|n| counts[chooser.pick(from, at(n, 1), of(bytes, paused)).unwrap().at()] += 1);
+            counts
+        };
+        let all = picks(adaptive(true, false), [999, 0, 1_000, 5_000], none);
+        assert!(all[0] > 1_800 && all[1] > 1_800 && all[2..] == [0, 0], "{all:?}");
+        // The shortest queue is paused.
+        let paused = picks(adaptive(true, false), [9_000, 0, 9_500, 20_000], [false, true, false, false]);
+        assert!(paused[0] > 1_800 && paused[2] > 1_800 && paused[1] == 0, "{paused:?}");
+        let told_nothing =
+            picks(adaptive(false, false), [9_000, 0, 9_500, 20_000], [false, true, false, false]);
+        assert_eq!(told_nothing, [0, 4_000, 0, 0]);
+        // Of two choices the longest queue never wins: it is compared with another one each time.
+        let two = picks(adaptive(true, true), [0, 10_000, 20_000, 30_000], none);
+        assert!(two[0] > two[1] && two[1] > two[2] && two[3] == 0, "{two:?}");
+    }
 
     const fn flowlet(gap: Time, entries: u64) -> PathChoice {
         PathChoice::Flowlet(Flowlet { gap, entries })
@@ -418,9 +523,9 @@ mod tests {
         Chosen {
             node: NodeId(3),
             flow: flow.into(),
+            entropy: 0,
             destination: NodeId(0),
             now: Time::from_us(us),
-            entropy: 0,
         }
     }
 
@@ -443,7 +548,7 @@ mod tests {
         let mut chooser = chooser(PathChoice::HASH);
         for flow in 0..1_000 {
             let from = Candidates { ports: &eight, list: 0 };
-            let port = chooser.pick(from, at(flow, flow), |_| 0).unwrap();
+            let port = chooser.pick(from, at(flow, flow), |_| Backlog::default()).unwrap();
             assert_eq!(port, eight[Hashing::USUAL.choose(8, &flow.into(), NodeId(3))]);
         }
     }
@@ -456,7 +561,7 @@ mod tests {
             // One flow with pauses longer than the gap, on ports that never hold anything.
             for frame in 0..80_000 {
                 let from = Candidates { ports: &eight, list: 1 };
-                let port = chooser.pick(from, at(2 * frame, 5), |_| 0).unwrap();
+                let port = chooser.pick(from, at(2 * frame, 5), |_| Backlog::default()).unwrap();
                 sent[port.at() - 40] += 1;
             }
             assert!(chi_square(&sent) < CHI_SQUARE_7, "{choice:?}: {sent:?}");
@@ -476,14 +581,16 @@ mod tests {
         let (mut bytes, mut lengths) = ([0u64; 8], stream(7, "lengths"));
         for frame in 0..10_000 {
             let from = Candidates { ports: &eight, list: 0 };
-            let port = chooser.pick(from, at(frame, frame), |port| bytes[port.at()]).unwrap();
+            let port = chooser
+                .pick(from, at(frame, frame), |port| Backlog { bytes: bytes[port.at()], paused: false })
+                .unwrap();
             assert_eq!(bytes[port.at()], *bytes.iter().min().unwrap());
             bytes[port.at()] += 64 + lengths.next_u64() % 1459;
         }
         assert!(bytes.iter().max().unwrap() - bytes.iter().min().unwrap() <= 1522, "{bytes:?}");
         // Queues that no frame can make longer are ports like others.
         let from = Candidates { ports: &eight, list: 0 };
-        assert!(chooser.pick(from, at(0, 0), |_| u64::MAX).is_some());
+        assert!(chooser.pick(from, at(0, 0), |_| Backlog { bytes: u64::MAX, paused: false }).is_some());
     }
 
     #[test]
@@ -493,7 +600,8 @@ mod tests {
         let mut sent = [[0u64; 4]; 2];
         for frame in 0..600 {
             for (list, ports) in [&low, &high].into_iter().enumerate() {
-                let port = chooser.pick(Candidates { ports, list }, at(frame, 1), |_| 0).unwrap();
+                let port =
+                    chooser.pick(Candidates { ports, list }, at(frame, 1), |_| Backlog::default()).unwrap();
                 sent[list][port.at()] += 1;
             }
         }
@@ -508,7 +616,7 @@ mod tests {
             let random = stream(1, &format!("node/s{node}/path_choice"));
             let mut chooser = Chooser::new(PathChoice::RoundRobin, 1, random, None);
             let from = Candidates { ports: &eight, list: 0 };
-            first[chooser.pick(from, at(0, 1), |_| 0).unwrap().at()] += 1;
+            first[chooser.pick(from, at(0, 1), |_| Backlog::default()).unwrap().at()] += 1;
         }
         assert!(chi_square(&first) < CHI_SQUARE_7, "{first:?}");
     }
@@ -520,12 +628,18 @@ mod tests {
             let (mut plain, mut disturbed) = (chooser(choice), chooser(choice));
             for frame in 0..100 {
                 let alone = Candidates { ports: &one, list: 0 };
-                assert_eq!(disturbed.pick(alone, at(10 * frame + 5, 1), |_| 0), Some(PortId(9)));
+                assert_eq!(
+                    disturbed.pick(alone, at(10 * frame + 5, 1), |_| Backlog::default()),
+                    Some(PortId(9))
+                );
                 let nothing = Candidates { ports: &[], list: 0 };
-                assert_eq!(disturbed.pick(nothing, at(10 * frame + 5, 1), |_| 0), None);
+                assert_eq!(disturbed.pick(nothing, at(10 * frame + 5, 1), |_| Backlog::default()), None);
                 let from = Candidates { ports: &eight, list: 1 };
                 let (a, b) = (at(10 * frame + 9, 1), at(10 * frame + 9, 1));
-                assert_eq!(plain.pick(from, a, |_| 0), disturbed.pick(from, b, |_| 0));
+                assert_eq!(
+                    plain.pick(from, a, |_| Backlog::default()),
+                    disturbed.pick(from, b, |_| Backlog::default())
+                );
             }
         }
     }
@@ -536,8 +650,8 @@ mod tests {
         let gap = Time::from_us(10);
         let mut chooser = chooser(flowlet(gap, 1 << 10));
         let mut pick = |now: Time| {
-            let frame = Chosen { node: NodeId(3), flow: 99.into(), destination: NodeId(0), now, entropy: 0 };
-            chooser.pick(Candidates { ports: &eight, list: 0 }, frame, |_| 0).unwrap()
+            let frame = Chosen { node: NodeId(3), flow: 99.into(), entropy: 0, destination: NodeId(0), now };
+            chooser.pick(Candidates { ports: &eight, list: 0 }, frame, |_| Backlog::default()).unwrap()
         };
         let mut now = Time::ZERO;
         let first = pick(now);
@@ -606,12 +720,12 @@ mod tests {
                     let chosen = Chosen {
                         node,
                         flow: flow.into(),
+                        entropy: 0,
                         destination,
                         now: Time::from_us(frame),
-                        entropy: 0,
                     };
                     let chooser = &mut choosers[node.at()];
-                    let port = chooser.pick(table.lookup(node, to), chosen, |_| 0).unwrap();
+                    let port = chooser.pick(table.lookup(node, to), chosen, |_| Backlog::default()).unwrap();
                     node = wiring.neighbour(port);
                 }
             }
@@ -635,8 +749,9 @@ mod tests {
         frames.iter().all(|&(since, flow)| {
             now += Time::from_ns(since);
             let frame =
-                Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now, entropy: 0 };
-            let port = chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| 0).unwrap();
+                Chosen { node: NodeId(3), flow: flow.into(), entropy: 0, destination: NodeId(0), now };
+            let port =
+                chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| Backlog::default()).unwrap();
             let arrives = now + Time::from_ns(delays[port.at()]);
             let in_order = arrives >= latest[flow as usize];
             latest[flow as usize] = arrives;
@@ -676,7 +791,10 @@ mod tests {
                 for &(since, flow, list, load) in &frames {
                     now += since;
                     let from = Candidates { ports: &lists[list], list };
-                    let backlog = |port: PortId| u64::from(load >> (port.0 % 32) & 3);
+                    let backlog = |port: PortId| Backlog {
+                        bytes: u64::from(load >> (port.0 % 32) & 3),
+                        paused: load >> (port.0 % 29) & 1 != 0,
+                    };
                     let port = first.pick(from, at(now, flow), backlog);
                     prop_assert_eq!(port, second.pick(from, at(now, flow), backlog));
                     prop_assert_eq!(port.is_none(), lists[list].is_empty());

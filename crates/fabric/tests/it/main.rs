@@ -26,6 +26,7 @@ mod links;
 mod lone_sources;
 mod pairs;
 mod path_rates;
+mod paths;
 mod pause_lengths;
 mod pausing;
 mod probes;

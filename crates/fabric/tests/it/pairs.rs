@@ -5,7 +5,7 @@
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
-use fabric::choice::{Flowlet, PathChoice};
+use fabric::choice::{Adaptive, Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
     CoreChange, FaultSpec, Forwarding, HostSpec, InterruptSpec, LimiterSpec, LinkSpec, NodeSpec,
@@ -423,6 +423,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         PathChoice::RoundRobin,
         PathChoice::LeastQueued,
         PathChoice::Flowlet(Flowlet { gap: us(1), entries: 4 }),
+        PathChoice::Adaptive(Adaptive::default()),
     ];
     SwitchSpec {
         forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },

@@ -28,7 +28,7 @@ fn dcqcn() -> RdmaControlKeys {
     RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys())
 }
 /// Transfers from one host: start, index of the destination, bytes.
-fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &RdmaKeys, rows: &[(Time, u32, u64)]) {
+pub fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &RdmaKeys, rows: &[(Time, u32, u64)]) {
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
     let framing = Framing { frame: PACKET as u16, header: HEADERS as u16 };
     let mut list = TransferList::new(framing, ServiceOrder::RoundRobin);

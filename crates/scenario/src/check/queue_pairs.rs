@@ -163,7 +163,7 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 
 /// Warns of selective repeat where packets overtake each other: the receiver answers each one that is out of order with a NAK.
 fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let Some(switch) = spec.nodes.iter().find(|node| sprays(node)) else { return };
+    let switch = spec.nodes.iter().find(|node| sprays(node));
     let mut told: Vec<&str> = Vec::new();
     let is_selective =
         |flow: &&FlowSpec| pairs_of(flow).is_some_and(|pairs| pairs.recovery == QueuePairRecovery::Selective);
@@ -174,9 +174,14 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         told.push(name);
         let written: Vec<_> =
             tables.iter().map(|table| table.key("recovery")).chain(tables.clone()).collect();
+        let by_sender = pairs_of(flow).is_some_and(|pairs| pairs.paths.sprays());
+        let who = match switch {
+            _ if by_sender => "its sender".to_string(),
+            Some(switch) => format!("\"{}\"", switch.name),
+            None => continue,
+        };
         let message = format!(
-            "\"{name}\" repeats selectively, and \"{}\" chooses a path for each frame: a packet that is overtaken is sent again",
-            switch.name
+            "\"{name}\" repeats selectively, and {who} chooses a path for each frame: a packet that is overtaken is sent again"
         );
         let help = "messages take longer although nothing is lost: expected recovery = \"reordering\", whose receiver tells losses from reordering, path_choice = \"hash\", or \"flowlet\" with a gap that keeps packets in order";
         context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
@@ -201,7 +206,10 @@ fn goes_back(flow: &FlowSpec) -> bool {
 /// Frames of one queue pair may overtake each other; those of a flowlet keep their order if its gap is long enough.
 pub(super) fn sprays(node: &NodeSpec) -> bool {
     let choice = node.switch().map(|switch| &switch.path_choice);
-    matches!(choice, Some(PathChoice::Spray | PathChoice::RoundRobin | PathChoice::LeastQueued))
+    matches!(
+        choice,
+        Some(PathChoice::Spray | PathChoice::RoundRobin | PathChoice::LeastQueued | PathChoice::Adaptive(_))
+    )
 }
 
 /// A switch with a limit that frames of this priority may find full, and without flow control for it.

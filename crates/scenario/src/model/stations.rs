@@ -99,7 +99,7 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "output"))]
     pub queueing: Option<Queueing>,
-    /// Which of several equal paths a frame takes: "hash", or `hash` with fields and a seed, like `{ hash = { fields = ["source", "destination"], seed = 7 } }`; "spray", "round_robin", "least_queued"; or `flowlet` with its gap, like `{ flowlet = { gap = "50 us" } }`. Flows with a route of their own keep it. Default: "hash" (ECMP, RFC 2992).
+    /// Which of several equal paths a frame takes: "hash", or `hash` with fields and a seed, like `{ hash = { fields = ["source", "destination"], seed = 7 } }`; "spray", "round_robin", "least_queued"; `flowlet` with its gap, like `{ flowlet = { gap = "50 us" } }`; or `adaptive` with its keys (quantised queues and pauses). Flows with a route of their own keep it. Default: "hash" (ECMP, RFC 2992).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "hash"))]
     pub path_choice: Option<PathChoice>,

@@ -22,6 +22,10 @@ const NUMBERS: &[&str] = &[
     "alternate_priority",
     "dscp",
     "dscp_to",
+    "entropies",
+    "explore",
+    "rounds",
+    "marked_share",
     "dscp_to_tc",
     "path_weights",
     "pfc_to_queue",
@@ -142,7 +146,8 @@ const NUMBERS: &[&str] = &[
     "groups",
 ];
 /// Numbers with no unit where another key of the same name takes a name: ports of UDP and TCP.
-const NUMBERS_OF: &[&str] = &[".ports/0.from", ".ports/0.to", ".reordering.window", ".reordering.distance"];
+const NUMBERS_OF: &[&str] =
+    &[".ports/0.from", ".ports/0.to", ".reordering.window", ".reordering.distance", ".reps.buffer"];
 
 struct Walk<'s> {
     root: &'s Value,

@@ -37,6 +37,10 @@ const PLACES: &[(&str, &str)] = &[
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { rdma = { recovery = @ } }\n",
     ),
     (
+        "PathSelection",
+        "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { rdma = { recovery = \"reordering\", paths = @ } }\n",
+    ),
+    (
         "Messages",
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { conversation = { messages = @ } }\n",
     ),

@@ -14,6 +14,7 @@ use crate::transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 use crate::{RdmaReceiver, RdmaSender};
 use frame::FrameKind;
 use keys::Remark;
+use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use units::Time;
 
@@ -48,10 +49,10 @@ impl TransportSpec for Arc<RdmaSpec> {
         }
         RdmaSpec::check(self)
     }
-    fn start(&self, _opens: bool, facts: PathFacts, _random: Random) -> RdmaDuplex {
+    fn start(&self, _opens: bool, facts: PathFacts, mut random: Random) -> RdmaDuplex {
         let facts = self.facts(facts.rate, facts.base_rtt, facts.hops, facts.overhead);
         RdmaDuplex {
-            sender: RdmaSender::new(self, [].into(), facts, Time::NEVER, None),
+            sender: RdmaSender::new(self, [].into(), facts, Time::NEVER, None).seeded(random.next_u64()),
             receiver: RdmaReceiver::new(self, 0).on_path(facts.base_rtt),
         }
     }

@@ -5,6 +5,7 @@ use super::operation::Operation;
 use super::reordering_keys::RdmaRecovery;
 use super::spec::{CnpScope, QueuePairs, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow};
 use crate::application::ApplicationKeys;
+use crate::path_selection::PathSelectionKeys;
 use frame::Priority;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -85,6 +86,8 @@ pub struct RdmaKeys {
     /// Priority of congestion notification packets. A whole number, 0 to 7. Default: 6 (DSCP 48, as vendors recommend).
     #[schemars(range(min = 0, max = 7))]
     pub cnp_priority: u64,
+    /// How a queue pair chooses among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
+    pub paths: PathSelectionKeys,
 }
 
 impl Default for RdmaKeys {
@@ -113,6 +116,7 @@ impl Default for RdmaKeys {
             cnp_gap: Time::from_us(50),
             cnp_scope: CnpScope::default(),
             cnp_priority: 6,
+            paths: PathSelectionKeys::default(),
         }
     }
 }
@@ -174,6 +178,7 @@ impl RdmaKeys {
         let mut wrong = self.check();
         let own = self.recovery.reordering().map(|keys| keys.check()).unwrap_or_default();
         wrong.extend(own.into_iter().map(|why| why.within("reordering").within("recovery")));
+        wrong.extend(self.paths.check().into_iter().map(|why| why.within("paths")));
         wrong.extend(mtu.as_ref().err().cloned());
         wrong.extend(control.as_ref().err().into_iter().flatten().cloned());
         let (Ok(mtu), Ok(control), true) = (mtu, control, wrong.is_empty()) else { return Err(wrong) };
@@ -187,7 +192,8 @@ impl RdmaKeys {
             || windowed
             || control.hears_marks()
             || control.times_each()
-            || control.hears_telemetry();
+            || control.hears_telemetry()
+            || self.paths.is_adaptive();
         let priority = |priority: u64| Priority(priority as u8);
         let low = self.low_timeout.filter(|_| selective);
         let spec = RdmaSpec {
@@ -218,6 +224,7 @@ impl RdmaKeys {
             cnp_priority: priority(self.cnp_priority),
             cnp_gap: self.cnp_gap,
             cnp_scope: self.cnp_scope,
+            paths: self.paths.clone(),
         };
         let mut warnings = self.warnings(&spec);
         warnings.extend(self.smaller_mtu(frame, mtu, telemetry + extended));
@@ -364,6 +371,14 @@ impl RdmaKeys {
             let message = "receive_queue beside a recovery that keeps packets that arrive out of order, which nobody is ready for";
             let help = "expected recovery = \"go_back_n\", or no receive_queue";
             wrong.push(Remark::about("receive_queue", message, help));
+        }
+        if self.paths.sprays() && !self.recovery.keeps() {
+            let message = format!(
+                "paths = \"{}\" beside go-back-N, which counts each packet that is overtaken as lost",
+                self.paths.name()
+            );
+            let help = "expected recovery = \"reordering\", or paths = \"plb\" or \"fixed\"";
+            wrong.push(Remark::about("paths", message, help));
         }
         if self.message.value() == Some(Bytes::new(0)) {
             wrong.push(Remark::about("message", "a message of 0 B", "expected at least \"1 B\""));

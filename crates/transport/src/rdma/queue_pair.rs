@@ -20,10 +20,12 @@
 //! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
 
 mod next;
+mod paths;
 mod serving;
 mod spending;
 mod timer;
 
+use self::paths::Paths;
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use super::headers::{header_of, labelled};
@@ -33,6 +35,7 @@ use super::recovery::Recovery;
 use super::spec::{RdmaSpec, RdmaVerb};
 use super::time_spent::{Clocks, MessageClock, MessageTimes, SpentClock};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::path_selection::PathsFacts;
 use crate::room::Append;
 use frame::{FrameKind, RdmaHeader, Stamps};
 use std::collections::VecDeque;
@@ -162,6 +165,8 @@ pub struct QueuePair {
     done: Vec<Done>,
     round_trip: (Time, Time),
     discarded: u64,
+    /// How it chooses among paths; `None`: it does not.
+    paths: Option<Box<Paths>>,
 }
 
 impl QueuePair {
@@ -201,7 +206,16 @@ impl QueuePair {
             done: Vec::new(),
             round_trip: (Time::NEVER, Time::NEVER),
             discarded: 0,
+            paths: None,
         }
+    }
+
+    /// Chooses paths as its keys have it, with draws from this seed.
+    #[must_use]
+    pub fn choosing_paths(mut self, facts: &PathFacts, seed: u64) -> QueuePair {
+        let facts = PathsFacts { base_rtt: facts.base_rtt, seed };
+        self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Paths::new(*selector)));
+        self
     }
 
     /// As if so many packets had gone before.
@@ -299,6 +313,9 @@ impl QueuePair {
         }
         self.unacknowledged = until;
         self.recovery.on_progress(until);
+        if let Some(paths) = &mut self.paths {
+            paths.on_progress(until);
+        }
         (self.retry, self.not_ready) = (0, 0);
         self.complete(now);
         (self.deadline, self.requested.1) = (Time::NEVER, now);
@@ -348,9 +365,12 @@ impl QueuePair {
         }
         let marked = received.kind == FrameKind::MarkedAck;
         self.counts.marks += u64::from(marked);
+        if let Some(paths) = &mut self.paths {
+            paths.on_answer(now, received, nak, &header, self.unacknowledged);
+        }
         if until > self.unacknowledged {
             self.acknowledge(now, until, marked, &header);
-        } else if !nak {
+        } else if !nak && self.paths.is_none() {
             self.discarded += 1;
         }
         if nak && not_ready {
@@ -470,7 +490,8 @@ impl Protocol for QueuePair {
         let header = RdmaHeader { word, pair, telemetry, immediate, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let ecn_capable = self.spec.understands_marks();
-        Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable, entropy: 0 })
+        let entropy = self.paths.as_mut().map_or(0, |paths| paths.send(now, packet));
+        Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable, entropy })
     }
 
     fn poll_record(&mut self) -> Option<Record> {
@@ -489,5 +510,6 @@ impl Protocol for QueuePair {
             + self.done.capacity() * size_of::<Done>()
             + self.recovery.memory_bytes()
             + self.control.memory_bytes()
+            + self.paths.as_ref().map_or(0, |paths| paths.memory_bytes())
     }
 }

@@ -5,6 +5,7 @@ use super::control::{PathFacts, RdmaControl};
 use super::operation::{AETH_BYTES, Operation, RETH_BYTES};
 use super::psn::MOST_OUTSTANDING;
 use super::reordering_keys::RdmaRecovery;
+use crate::path_selection::PathSelectionKeys;
 use frame::Priority;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -170,6 +171,8 @@ pub struct RdmaSpec {
     pub cnp_gap: Time,
     /// What shares it.
     pub cnp_scope: CnpScope,
+    /// How a queue pair chooses among paths.
+    pub paths: PathSelectionKeys,
 }
 
 impl RdmaSpec {
@@ -232,10 +235,11 @@ impl RdmaSpec {
             || self.recovery.keeps()
             || self.window != StaticWindow::Unlimited
             || self.control.needs_base_rtt()
+            || self.echoes_paths()
     }
     /// Whether each data packet is answered, also one that does not request it.
     pub fn acknowledges_each(&self) -> bool {
-        self.ack_every == 1 || self.recovery == RdmaRecovery::Selective
+        self.ack_every == 1 || self.recovery == RdmaRecovery::Selective || self.echoes_paths()
     }
     /// Length of an acknowledgement.
     pub fn ack_bytes(&self) -> u16 {
@@ -253,13 +257,23 @@ impl RdmaSpec {
     pub fn longest_frame(&self) -> u16 {
         self.frame_bytes(self.extended.saturating_add(self.mtu)).max(self.cnp_bytes())
     }
+    /// Whether receivers answer each packet with its entropy value and its mark.
+    #[inline]
+    pub fn echoes_paths(&self) -> bool {
+        self.paths.is_adaptive()
+    }
+    /// Whether receivers echo marks in acknowledgements.
+    #[inline]
+    pub fn echoes_marks(&self) -> bool {
+        self.control.hears_marks() || self.echoes_paths()
+    }
     /// Whether receivers send CNPs.
     pub fn sends_cnps(&self) -> bool {
         self.control.hears_cnps()
     }
     /// Whether switches may mark its packets.
     pub fn understands_marks(&self) -> bool {
-        self.control.hears_cnps() || self.control.hears_marks()
+        self.control.hears_cnps() || self.echoes_marks()
     }
     /// The priorities of what the far end sends, beside that of the data.
     pub fn reply_priorities(&self) -> impl Iterator<Item = Priority> {

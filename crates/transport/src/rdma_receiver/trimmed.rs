@@ -1,9 +1,10 @@
 //! Packets whose payload a switch has trimmed: losses that are known at once.
 
-use super::RdmaReceiver;
+use super::{Echo, RdmaReceiver, Reply};
 use crate::endpoint::Received;
 use crate::rdma::psn::{self, Word};
 use crate::rdma::{RdmaRecovery, RdmaVerb};
+use crate::room::Append;
 use frame::RdmaHeader;
 use units::Time;
 
@@ -33,7 +34,8 @@ impl RdmaReceiver {
                 let repeat = rule.map_or(Time::ZERO, |rule| rule.repeat);
                 pair.disorder().gaps.on_trimmed(packet, expected, now.saturating_add(repeat));
                 pair.naks += 1;
-                self.reply(number, Some(psn::on_wire(packet)));
+                let echo = self.spec.echoes_paths().then(|| Echo::of(received));
+                self.replies.append_one(Reply { pair: number, arrived: Some(psn::on_wire(packet)), echo });
             }
         }
     }

@@ -5,7 +5,7 @@
 //! destination; the other switches choose for them what they would have chosen before the run. A switch knows which
 //! of its own links are down and passes them over; that a path is down further on it does not know.
 //!
-//! The same holds for flows whose paths are not listed (`Way::ByDestination`), in every fabric: the hash of
+//! The same holds for flows whose senders give each frame an entropy value, and for those whose paths are not listed (`Way::ByDestination`), in every fabric: the hash of
 //! flow and destination is then mixed when a switch asks for it.
 
 use crate::run::state::index::NodeIx;
@@ -59,7 +59,8 @@ impl Spreading {
     /// all are listed.
     pub fn new(spec: &Spec, wiring: &Wiring) -> Option<Spreading> {
         let all_static = !chooses_by_frame(spec);
-        if all_static && spec.flows.iter().all(|flow| flow.way != Way::ByDestination) {
+        if all_static && spec.flows.iter().all(|flow| flow.way != Way::ByDestination && !flow.gives_entropy())
+        {
             return None;
         }
         let routes = Routes::new(wiring, |node| spec.nodes[node.at()].host().is_some());
@@ -103,7 +104,7 @@ fn choice(spec: &Spec, node: usize) -> PathChoice {
 pub(in crate::run) fn ends(spec: &Spec, all_static: bool) -> Vec<Option<Ends>> {
     let of_flow = |flow: &FlowSpec| -> Vec<Option<Ends>> {
         let by_destination = match flow.way {
-            Way::Shortest => !all_static,
+            Way::Shortest => !all_static || flow.gives_entropy(),
             Way::Along(_) => false,
             Way::ByDestination => true,
         };

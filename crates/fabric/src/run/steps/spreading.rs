@@ -5,7 +5,7 @@ use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::port::PortFeatures;
 use crate::run::state::spreading::Spreading;
 use crate::run::state::view::NodeView;
-use crate::spec::choice::Chosen;
+use crate::spec::choice::{Backlog, Chosen};
 use crate::spec::tuple::Tuple;
 use frame::{NodeId, PortId, TrafficClass, members};
 use units::Time;
@@ -39,7 +39,9 @@ pub fn choose_egress(
             .map(|class| queues[own.queue(TrafficClass(class as u8))].occupancy.bytes)
             .sum();
         // What is still on its way to the link counts as well: an idle port is better than a busy one.
-        waiting + cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
+        let on_link =
+            cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8);
+        Backlog { bytes: waiting + on_link, paused: own.waiting & own.stopped != 0 }
     };
     let picked =
         choosers[node].pick(candidates, Chosen { node: id, flow, entropy, destination, now }, backlog)?;

@@ -138,6 +138,9 @@ impl QueuePair {
             return;
         }
         self.recovery.on_timeout(self.unacknowledged, self.highest);
+        if let Some(paths) = &mut self.paths {
+            paths.on_timeout(now, self.unacknowledged);
+        }
         self.take_back_requests();
         self.control.on_loss(now, RdmaLoss::Timeout);
         // It runs again when the packet that is sent again has left.

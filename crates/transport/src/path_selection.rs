@@ -1,0 +1,258 @@
+//! Path selection at the sender: which entropy value each packet has.
+//!
+//! Switches hash the entropy value of a packet with its flow (the source port of RoCEv2, the flow label of IPv6), so that packets with
+//! the same value take one path, and a sender chooses among the paths without knowing them. A connection has a set of `entropies`
+//! values. Its receiver echoes the value of each packet in the acknowledgement, with the mark that the packet has met; a NAK echoes that of
+//! a trimmed packet. Selections are state machines: they return a value for each packet, and observe what became of earlier ones. They
+//! know nothing of retransmission or rates, so that any transport can have any of them.
+//!
+//! Source: UEC Specification 1.0.3, section 3.6.16 (entropy values, their echo); each selection names its own.
+//!
+//! Not modelled: entropy in fields of its own for each hop; rules of Ultra Ethernet for sets of which half the values are marked.
+
+mod bitmap;
+mod mixed;
+mod oblivious;
+mod plb;
+mod random_spray;
+mod reps;
+
+pub use bitmap::{Bitmap, BitmapKeys};
+pub use mixed::{Mixed, MixedKeys};
+pub use oblivious::{Oblivious, ObliviousKeys, Round};
+pub use plb::{Plb, PlbKeys};
+pub use random_spray::{RandomSpray, RandomSprayKeys};
+pub use reps::{Reps, RepsKeys};
+
+use ::keys::{Choice, Keyed, Remark, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use units::Time;
+
+/// Entropy values that a connection may have at most: what a frame has room for.
+pub const MOST_ENTROPIES: u64 = frame::Route::ENTROPIES as u64;
+/// Entropy values of a connection by default, as of the simulators of Ultra Ethernet.
+pub(crate) const USUAL_ENTROPIES: u64 = 64;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathSignal {
+    /// It has arrived without a mark.
+    Acknowledged,
+    /// It has arrived with a mark (ECN).
+    Marked,
+    /// A switch within the fabric has trimmed it.
+    Trimmed,
+    /// The last switch has trimmed it: no other path would have avoided that.
+    TrimmedAtLastHop,
+    /// The receiver has reported it as lost.
+    Lost,
+    /// Nothing came for the timeout.
+    TimedOut,
+}
+
+/// What a packet with an entropy value has met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathFeedback {
+    /// Its entropy value.
+    pub entropy: u16,
+    /// What became of it.
+    pub signal: PathSignal,
+}
+
+/// A source of random numbers that takes eight bytes: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draws(u64);
+
+impl Draws {
+    /// Numbers that follow from a seed.
+    pub fn new(seed: u64) -> Draws {
+        Draws(seed)
+    }
+    /// The next number.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ mixed >> 31
+    }
+    /// A number below `count`, which is above 0 and small.
+    #[inline]
+    pub fn below(&mut self, count: u16) -> u16 {
+        ((u128::from(self.bits()) * u128::from(count)) >> 64) as u16
+    }
+}
+
+/// What a selection knows of its connection before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathsFacts {
+    /// The round trip without queues.
+    pub base_rtt: Time,
+    /// Seed of its draws.
+    pub seed: u64,
+}
+
+/// Chooses the entropy value of each packet.
+pub trait PathSelection {
+    /// The entropy value of the packet that leaves now.
+    fn next(&mut self, now: Time) -> u16;
+
+    /// A packet has arrived, was trimmed or is lost. The default ignores it.
+    fn on_feedback(&mut self, _now: Time, _feedback: PathFeedback) {}
+
+    /// Bytes taken beside itself.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// Makes the closed enum of selections, that of their keys, and their dispatch from one list: the name in a scenario and of the file,
+/// keys, machine, whether it goes by feedback, and whether packets of a connection overtake each other by it.
+macro_rules! path_selections {
+    ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty), $adaptive:literal, $sprays:literal;)*) => {
+        /// How a sender chooses paths, as a scenario has it.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub enum PathSelectionKeys {
+            /// One path for the whole connection.
+            #[default]
+            Fixed,
+            $($(#[$doc])+ $name($keys),)*
+        }
+
+        /// A selection at work.
+        #[derive(Clone, Debug)]
+        pub enum PathSelector {
+            $($(#[$doc])+ $name($name),)*
+        }
+
+        /// Each selection's name, the file that is its page, and the definition of its keys.
+        pub const PATH_SELECTION_PAGES: &[(&str, &str, &str)] =
+            &[$(($text, include_str!(concat!("path_selection/", $text, ".rs")), stringify!($keys)),)*];
+
+        impl PathSelectionKeys {
+            /// All selections but the fixed one, with their defaults.
+            pub fn all() -> Vec<PathSelectionKeys> {
+                vec![$(PathSelectionKeys::$name(Default::default()),)*]
+            }
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { PathSelectionKeys::Fixed => "fixed", $(PathSelectionKeys::$name(_) => $text,)* }
+            }
+            /// Returns true if it goes by the feedback of receivers.
+            pub fn is_adaptive(&self) -> bool {
+                match self { PathSelectionKeys::Fixed => false, $(PathSelectionKeys::$name(_) => $adaptive,)* }
+            }
+            /// Returns true if consecutive packets may take different paths.
+            pub fn sprays(&self) -> bool {
+                match self { PathSelectionKeys::Fixed => false, $(PathSelectionKeys::$name(_) => $sprays,)* }
+            }
+            /// Validates the keys; returns one remark per invalid value, whose place begins at the name of the selection.
+            pub fn check(&self) -> Vec<Remark> {
+                let wrong = match self {
+                    PathSelectionKeys::Fixed => Vec::new(),
+                    $(PathSelectionKeys::$name(keys) => keys.check(),)*
+                };
+                wrong.into_iter().map(|why| why.within(self.name())).collect()
+            }
+            /// The selection at work; `None`: packets have the path of their flow.
+            pub fn start(&self, facts: &PathsFacts) -> Option<Box<PathSelector>> {
+                match self {
+                    PathSelectionKeys::Fixed => None,
+                    $(PathSelectionKeys::$name(keys) => {
+                        Some(Box::new(PathSelector::$name($name::new(keys, facts))))
+                    })*
+                }
+            }
+        }
+
+        impl Choice for PathSelectionKeys {
+            const EXPECTED: &'static str = "the name of a path selection, or a table of that name with its keys";
+            const NAMES: &'static [&'static str] = &["fixed", $($text,)*];
+            const WITH_KEYS: &'static [&'static str] = <Self as Choice>::NAMES.split_at(1).1;
+            const TABLE: &'static str = "flows.source.rdma.paths";
+
+            fn plain(name: &str) -> Option<PathSelectionKeys> {
+                (name == "fixed").then_some(PathSelectionKeys::Fixed)
+            }
+            fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<PathSelectionKeys, D::Error> {
+                match name {
+                    $($text => <$keys>::deserialize(table).map(PathSelectionKeys::$name),)*
+                    other => Err(serde::de::Error::unknown_variant(other, Self::NAMES)),
+                }
+            }
+        }
+
+        impl Serialize for PathSelectionKeys {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    PathSelectionKeys::Fixed => serializer.serialize_str("fixed"),
+                    $(PathSelectionKeys::$name(keys) => {
+                        serializer.serialize_newtype_variant("PathSelection", 1, $text, keys)
+                    })*
+                }
+            }
+        }
+
+        impl JsonSchema for PathSelectionKeys {
+            fn schema_name() -> Cow<'static, str> {
+                "PathSelection".into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let fixed = [("fixed", "One path for the whole connection.")];
+                let keyed = vec![$(Keyed::new::<$keys>($text, first_line(&[$(stringify!($doc)),*]), generator),)*];
+                keys::schema("How a sender chooses paths: a name, or a table of that name with its keys.", &fixed, keyed)
+            }
+        }
+
+        impl PathSelection for PathSelector {
+            #[inline]
+            fn next(&mut self, now: Time) -> u16 {
+                match self { $(PathSelector::$name(it) => it.next(now),)* }
+            }
+            #[inline]
+            fn on_feedback(&mut self, now: Time, feedback: PathFeedback) {
+                match self { $(PathSelector::$name(it) => it.on_feedback(now, feedback),)* }
+            }
+            fn memory_bytes(&self) -> usize {
+                size_of::<PathSelector>() + match self { $(PathSelector::$name(it) => it.memory_bytes(),)* }
+            }
+        }
+    };
+}
+
+path_selections! {
+    /// All values in turn, in another order each round.
+    "oblivious": Oblivious(ObliviousKeys), false, true;
+    /// A random value for each packet (OPS).
+    "random_spray": RandomSpray(RandomSprayKeys), false, true;
+    /// All values in turn, but those with a score of marks, trims and timeouts (STrack).
+    "bitmap": Bitmap(BitmapKeys), true, true;
+    /// Values that came back unmarked, else random ones (REPS).
+    "reps": Reps(RepsKeys), true, true;
+    /// Values that came back unmarked, else those of the bitmap.
+    "mixed": Mixed(MixedKeys), true, true;
+    /// One path, which changes after congested round trips (PLB).
+    "plb": Plb(PlbKeys), true, false;
+}
+by_form!(PathSelectionKeys);
+
+/// The first line of a doc comment, as the compiler prints its attribute.
+fn first_line(lines: &[&'static str]) -> &'static str {
+    lines.first().and_then(|line| line.split('"').nth(1)).unwrap_or("").trim()
+}
+
+/// Validates a number of entropy values; a selection in rounds needs a power of two.
+pub(crate) fn check_entropies(entropies: u64, in_rounds: bool) -> Vec<Remark> {
+    if !(1..=MOST_ENTROPIES).contains(&entropies) {
+        let message = format!("{entropies} entropy values");
+        return vec![Remark::about("entropies", message, format!("expected 1 to {MOST_ENTROPIES}"))];
+    }
+    if in_rounds && !entropies.is_power_of_two() {
+        let message = format!("{entropies} entropy values in rounds");
+        let nearest = entropies.next_power_of_two().min(MOST_ENTROPIES);
+        return vec![Remark::about("entropies", message, format!("expected a power of two, like {nearest}"))];
+    }
+    Vec::new()
+}

@@ -1,0 +1,150 @@
+//! Bitmap of entropy values (STrack): all values in turn, but those that have met congestion or loss.
+//!
+//! Each value has a score from 0 to 15. A mark adds 1, a trim 4, a loss without one and a timeout 15. Values have their turns as with
+//! oblivious selection; one with a score above 0 is skipped, and of the values that are skipped for one packet the first has its score
+//! reduced by 1. If all values of a round are skipped, the one whose turn it is then is taken. A packet that was trimmed on its last hop adds
+//! nothing.
+//!
+//! Source: Y. Le et al., "STrack: A reliable multipath transport for AI/ML clusters", 2024; uet-htsim, `uec_mp.cpp`
+//! (`UecMpBitmap`: scores, the first of the skipped, one round at most).
+//!
+//! Not modelled: scores that fall with time.
+
+use super::{
+    Draws, PathFeedback, PathSelection, PathSignal, PathsFacts, Round, USUAL_ENTROPIES, check_entropies,
+};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+/// The highest score.
+const MOST: u8 = 15;
+
+/// Keys of the bitmap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BitmapKeys {
+    /// Entropy values of a connection. A power of two, 1 to 1024. Default: 64.
+    #[schemars(range(min = 1, max = 1024))]
+    pub entropies: u64,
+}
+
+impl Default for BitmapKeys {
+    fn default() -> BitmapKeys {
+        BitmapKeys { entropies: USUAL_ENTROPIES }
+    }
+}
+
+impl BitmapKeys {
+    /// Validates the keys; returns one remark per invalid value.
+    pub fn check(&self) -> Vec<Remark> {
+        check_entropies(self.entropies, true)
+    }
+}
+
+/// Values with scores.
+#[derive(Clone, Debug)]
+pub struct Bitmap {
+    round: Round,
+    draws: Draws,
+    scores: Box<[u8]>,
+}
+
+impl Bitmap {
+    /// The selection of these keys.
+    pub fn new(keys: &BitmapKeys, facts: &PathsFacts) -> Bitmap {
+        let mut draws = Draws::new(facts.seed);
+        let round = Round::new(keys.entropies as u16, &mut draws);
+        Bitmap { round, draws, scores: vec![0; keys.entropies as usize].into() }
+    }
+    /// The score of a value; 0 of one that is none of the set.
+    #[cfg(test)]
+    pub(crate) fn score(&self, entropy: u16) -> u8 {
+        self.scores.get(usize::from(entropy)).copied().unwrap_or(0)
+    }
+}
+
+impl PathSelection for Bitmap {
+    fn next(&mut self, _now: Time) -> u16 {
+        let mut value = self.round.value();
+        for skipped in 0..self.scores.len() {
+            let score = &mut self.scores[usize::from(value)];
+            if *score == 0 {
+                break;
+            }
+            *score -= u8::from(skipped == 0);
+            self.round.advance(&mut self.draws);
+            value = self.round.value();
+        }
+        self.round.advance(&mut self.draws);
+        value
+    }
+
+    fn on_feedback(&mut self, _now: Time, feedback: PathFeedback) {
+        let penalty = match feedback.signal {
+            PathSignal::Acknowledged | PathSignal::TrimmedAtLastHop => return,
+            PathSignal::Marked => 1,
+            PathSignal::Trimmed => 4,
+            PathSignal::Lost | PathSignal::TimedOut => MOST,
+        };
+        if let Some(score) = self.scores.get_mut(usize::from(feedback.entropy)) {
+            *score = (*score + penalty).min(MOST);
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.scores.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bitmap(entropies: u64) -> Bitmap {
+        Bitmap::new(&BitmapKeys { entropies }, &PathsFacts { base_rtt: Time::ZERO, seed: 9 })
+    }
+    fn tell(it: &mut Bitmap, entropy: u16, signal: PathSignal) {
+        it.on_feedback(Time::ZERO, PathFeedback { entropy, signal });
+    }
+
+    #[test]
+    fn scores_are_those_of_the_source() {
+        let mut it = bitmap(4);
+        let signals = [
+            (PathSignal::Acknowledged, 0),
+            (PathSignal::Marked, 1),
+            (PathSignal::Trimmed, 5),
+            (PathSignal::TrimmedAtLastHop, 5),
+            (PathSignal::TimedOut, 15),
+            (PathSignal::Trimmed, 15),
+        ];
+        for (signal, score) in signals {
+            tell(&mut it, 2, signal);
+            assert_eq!(it.score(2), score, "{signal:?}");
+        }
+        tell(&mut it, 1000, PathSignal::TimedOut);
+    }
+
+    #[test]
+    fn a_value_with_a_score_is_skipped_as_often() {
+        let mut it = bitmap(8);
+        tell(&mut it, 3, PathSignal::Trimmed);
+        // Four rounds reduce the score to 0; in the fifth the value has its turn.
+        for round in 0..5 {
+            let values: Vec<u16> = (0..if round < 4 { 7 } else { 8 }).map(|_| it.next(Time::ZERO)).collect();
+            assert_eq!(values.contains(&3), round == 4, "round {round}: {values:?}");
+        }
+    }
+
+    #[test]
+    fn if_all_have_scores_one_is_taken_all_the_same() {
+        let mut it = bitmap(4);
+        (0..4).for_each(|entropy| tell(&mut it, entropy, PathSignal::TimedOut));
+        let before: u32 = (0..4).map(|entropy| u32::from(it.score(entropy))).sum();
+        assert!(it.next(Time::ZERO) < 4);
+        let after: u32 = (0..4).map(|entropy| u32::from(it.score(entropy))).sum();
+        assert_eq!((before, after), (60, 59));
+    }
+}

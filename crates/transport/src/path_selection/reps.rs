@@ -1,0 +1,244 @@
+//! Recycled entropies (REPS): values that came back without a mark are used again.
+//!
+//! A circular buffer of 8 values (`buffer`) holds those of the last acknowledgements without a mark. A packet takes the oldest value of
+//! the buffer that was not used since it came; if there is none, a random one of the set. So values of good paths circulate as
+//! fast as these deliver, and those of bad ones drop out by themselves.
+//!
+//! After a timeout the selection is frozen for 10 ms (`freeze`): the values of the buffer are used in turn, again and again, since
+//! others may lead to a path that has failed. Then the buffer is cleared, and the next 16 packets (`explore`) have random values.
+//!
+//! Source: T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation", EuroSys
+//! 2025; uet-htsim, `buffer_reps.cpp`, `uec_mp.cpp` (`UecMpReps`: 8 values, 10 ms, 16 packets).
+//!
+//! Not modelled: freezing only where switches trim: a timeout freezes wherever it comes from.
+
+use super::{Draws, PathFeedback, PathSelection, PathSignal, PathsFacts, USUAL_ENTROPIES, check_entropies};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+/// Values that a buffer may hold.
+const LARGEST_BUFFER: u64 = 64;
+/// Packets with random values after a freeze, at most.
+const MOST_EXPLORED: u64 = 65_536;
+
+/// Keys of REPS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RepsKeys {
+    /// Entropy values of a connection. A number, 1 to 1024. Default: 64.
+    #[schemars(range(min = 1, max = 1024))]
+    pub entropies: u64,
+    /// Values that are kept for another use. A number, 1 to 64. Default: 8.
+    #[schemars(range(min = 1, max = 64))]
+    pub buffer: u64,
+    /// How long the values of the buffer are used again after a timeout. A time with unit. Default: "10 ms".
+    pub freeze: Time,
+    /// Packets with random values after that. A number, 0 to 65536. Default: 16.
+    #[schemars(range(max = 65536))]
+    pub explore: u64,
+}
+
+impl Default for RepsKeys {
+    fn default() -> RepsKeys {
+        RepsKeys { entropies: USUAL_ENTROPIES, buffer: 8, freeze: Time::from_ms(10), explore: 16 }
+    }
+}
+
+impl RepsKeys {
+    /// Validates the keys; returns one remark per invalid value.
+    pub fn check(&self) -> Vec<Remark> {
+        let mut wrong = check_entropies(self.entropies, false);
+        if !(1..=LARGEST_BUFFER).contains(&self.buffer) {
+            let message = format!("a buffer of {} values", self.buffer);
+            wrong.push(Remark::about("buffer", message, format!("expected 1 to {LARGEST_BUFFER}")));
+        }
+        if self.explore > MOST_EXPLORED {
+            let message = format!("{} packets with random values", self.explore);
+            wrong.push(Remark::about("explore", message, format!("expected at most {MOST_EXPLORED}")));
+        }
+        wrong
+    }
+}
+
+/// Values of the last acknowledgements without a mark.
+#[derive(Clone, Debug)]
+pub struct Reps {
+    entropies: u16,
+    freeze: Time,
+    explore: u16,
+    /// The circular buffer: values, and whether each has not been used since it came.
+    values: Box<[(u16, bool)]>,
+    /// Where the next value is written; how many there are; how many of them have not been used.
+    head: usize,
+    held: usize,
+    fresh: usize,
+    /// Which one is used next while the selection is frozen.
+    turn: usize,
+    frozen_until: Option<Time>,
+    explored: u16,
+    draws: Draws,
+}
+
+impl Reps {
+    /// The selection of these keys.
+    pub fn new(keys: &RepsKeys, facts: &PathsFacts) -> Reps {
+        Reps {
+            entropies: keys.entropies as u16,
+            freeze: keys.freeze,
+            explore: keys.explore.min(u64::from(u16::MAX)) as u16,
+            values: vec![(0, false); keys.buffer as usize].into(),
+            head: 0,
+            held: 0,
+            fresh: 0,
+            turn: 0,
+            frozen_until: None,
+            explored: 0,
+            draws: Draws::new(facts.seed),
+        }
+    }
+
+    /// The oldest value that was not used; `None`: there is none.
+    fn oldest_fresh(&mut self) -> Option<u16> {
+        if self.fresh == 0 {
+            return None;
+        }
+        let size = self.values.len();
+        let at = (self.head + size - self.fresh) % size;
+        self.fresh -= 1;
+        self.values[at].1 = false;
+        Some(self.values[at].0)
+    }
+
+    /// The next value in turn, used or not.
+    fn recycled(&mut self) -> Option<u16> {
+        if self.held == 0 {
+            return None;
+        }
+        let size = self.values.len();
+        let oldest = (self.head + size - self.held) % size;
+        let at = (oldest + self.turn) % size;
+        self.turn = (self.turn + 1) % self.held;
+        Some(self.values[at].0)
+    }
+
+    fn keep(&mut self, entropy: u16) {
+        let size = self.values.len();
+        self.values[self.head] = (entropy, true);
+        self.head = (self.head + 1) % size;
+        self.held = (self.held + 1).min(size);
+        self.fresh = (self.fresh + 1).min(size);
+    }
+
+    /// The freeze may be over.
+    fn thaw(&mut self, now: Time) {
+        if self.frozen_until.is_some_and(|until| until <= now) {
+            self.frozen_until = None;
+            (self.head, self.held, self.fresh, self.turn) = (0, 0, 0, 0);
+            self.explored = self.explore;
+        }
+    }
+}
+
+impl PathSelection for Reps {
+    fn next(&mut self, now: Time) -> u16 {
+        self.thaw(now);
+        if self.explored > 0 {
+            self.explored -= 1;
+            return self.draws.below(self.entropies);
+        }
+        let known = if self.frozen_until.is_some() { self.recycled() } else { self.oldest_fresh() };
+        known.unwrap_or_else(|| self.draws.below(self.entropies))
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: PathFeedback) {
+        self.thaw(now);
+        match feedback.signal {
+            PathSignal::Acknowledged if self.frozen_until.is_none() => self.keep(feedback.entropy),
+            PathSignal::TimedOut if self.frozen_until.is_none() => {
+                (self.frozen_until, self.turn) = (Some(now.saturating_add(self.freeze)), 0);
+            }
+            _ => {}
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    fn reps() -> Reps {
+        Reps::new(&RepsKeys::default(), &PathsFacts { base_rtt: Time::ZERO, seed: 3 })
+    }
+    fn good(it: &mut Reps, entropy: u16) {
+        it.on_feedback(Time::ZERO, PathFeedback { entropy, signal: PathSignal::Acknowledged });
+    }
+
+    #[test]
+    fn unmarked_values_are_used_once_each_oldest_first() {
+        let mut it = reps();
+        [40, 41, 42].into_iter().for_each(|entropy| good(&mut it, entropy));
+        let signals =
+            [PathSignal::Marked, PathSignal::Trimmed, PathSignal::TrimmedAtLastHop, PathSignal::Lost];
+        for signal in signals {
+            it.on_feedback(Time::ZERO, PathFeedback { entropy: 63, signal });
+        }
+        assert_eq!((0..3).map(|_| it.next(Time::ZERO)).collect::<Vec<_>>(), [40, 41, 42]);
+        // Of ten the last eight are kept.
+        (0..10).for_each(|entropy| good(&mut it, entropy));
+        assert_eq!((0..8).map(|_| it.next(Time::ZERO)).collect::<Vec<_>>(), (2..10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_timeout_freezes_for_ten_milliseconds_then_sixteen_packets_explore() {
+        let mut it = reps();
+        [7, 8, 9].into_iter().for_each(|entropy| good(&mut it, entropy));
+        assert_eq!(it.next(Time::ZERO), 7);
+        it.on_feedback(Time::from_ms(1), PathFeedback { entropy: 1, signal: PathSignal::TimedOut });
+        let at = Time::from_us(10_999);
+        assert_eq!((0..7).map(|_| it.next(at)).collect::<Vec<_>>(), [7, 8, 9, 7, 8, 9, 7]);
+        // Nothing is kept while it is frozen, and another timeout does not prolong it.
+        it.on_feedback(at, PathFeedback { entropy: 50, signal: PathSignal::Acknowledged });
+        it.on_feedback(at, PathFeedback { entropy: 1, signal: PathSignal::TimedOut });
+        assert_eq!(it.next(at), 8);
+        let over = Time::from_ms(11);
+        let random: Vec<u16> = (0..16).map(|_| it.next(over)).collect();
+        it.on_feedback(over, PathFeedback { entropy: 33, signal: PathSignal::Acknowledged });
+        assert_eq!(it.next(over), 33);
+        assert!(random.iter().any(|value| ![7, 8, 9].contains(value)), "{random:?}");
+        assert_eq!(it.explored, 0);
+    }
+
+    proptest! {
+        /// Against a list that holds the values of the buffer as such.
+        #[test]
+        fn the_buffer_is_a_list_of_the_last_values(
+            steps in prop::collection::vec((any::<bool>(), 0u16..64), 1..200),
+            buffer in 1u64..12,
+        ) {
+            let keys = RepsKeys { buffer, ..RepsKeys::default() };
+            let facts = PathsFacts { base_rtt: Time::ZERO, seed: 11 };
+            let (mut it, mut draws) = (Reps::new(&keys, &facts), Draws::new(11));
+            let mut fresh: VecDeque<u16> = VecDeque::new();
+            for (sends, entropy) in steps {
+                if sends {
+                    let expected = fresh.pop_front().unwrap_or_else(|| draws.below(64));
+                    prop_assert_eq!(it.next(Time::ZERO), expected);
+                } else {
+                    good(&mut it, entropy);
+                    fresh.push_back(entropy);
+                    if fresh.len() > buffer as usize {
+                        fresh.pop_front();
+                    }
+                }
+            }
+        }
+    }
+}
