@@ -2963,15 +2963,6 @@ class TransfersKeys(TypedDict, total=False):
     """No transfer begins after this time. Default: the duration of the simulation."""
 
 
-class JobCarrierTable(TypedDict, total=False):
-    """Exactly one of these."""
-
-    tcp: TcpKeys
-    """TCP: a message has a connection of its pair of ranks, one that is free or a new one."""
-    rdma: RdmaKeys
-    """RDMA (RoCEv2): one queue pair for each pair of ranks and direction."""
-
-
 class JobKeys(TypedDict, total=False):
     """A job: ranks at hosts that run a workload together, over connections that are made once for each
     pair of ranks and used again.
@@ -2983,8 +2974,10 @@ class JobKeys(TypedDict, total=False):
     """Which rank is where: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
     workload: Required[WorkloadKeys]
     """What the ranks do in an iteration: a table with `collective` or `goal`."""
-    over: JobCarrier | None
-    """What carries messages: a table `rdma` or `tcp`. Default: `rdma` with its defaults."""
+    over: Carrier | None
+    """What carries messages: a table of a transport, as in `over` of transfers. Default: queue pairs
+    with their defaults.
+    """
     start: str | None
     """When the first iteration begins. Default: "0 s"."""
     iterations: int | None
@@ -2996,7 +2989,9 @@ class JobKeys(TypedDict, total=False):
     Default: "0 s".
     """
     overhead_per_byte: str | None
-    """The same for each byte of a message (O of LogGOPS). Default: "0 s"."""
+    """Time that each byte of a message occupies these processors, in addition to `overhead` (O of
+    LogGOPS). Default: "0 s".
+    """
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None
@@ -3403,8 +3398,6 @@ ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
 Placement = Literal["linear", "random"]
 """Where the ranks of a job are."""
-JobCarrier = Literal["tcp", "rdma"] | JobCarrierTable
-"""What carries the messages of a job."""
 Collective = Literal[
     "all_reduce",
     "reduce_scatter",
