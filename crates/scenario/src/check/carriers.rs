@@ -1,15 +1,15 @@
-//! What carries transfers and messages of jobs: connections, queue pairs, packet delivery contexts.
+//! What carries transfers and the messages of jobs.
 
 use super::{Context, files};
-use crate::model::{CarrierText, Transfers};
+use crate::model::{CarrierText, Job, Transfers};
 use crate::place::Place;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay, RdmaKeys, Scheduled, TcpKeys, UetKeys};
+use transport::{Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys};
 use units::Bytes;
 use workload::{Framing, ServiceOrder, frame_length};
 
 /// How bytes lie in frames, and what carries them if somebody acknowledges them.
-pub fn carrier(
+pub fn of_transfers(
     entry: &Transfers,
     at: &Place,
     context: &mut Context<'_>,
@@ -25,11 +25,7 @@ pub fn carrier(
         }
         return Some((Framing { frame, header: fits? }, None));
     }
-    let (name, table) = match entry.over {
-        CarrierText::Rdma(_) => ("RDMA", "rdma"),
-        CarrierText::Uet(_) => ("UET", "uet"),
-        CarrierText::Tcp(_) | CarrierText::Frames => ("TCP", "tcp"),
-    };
+    let (name, table) = names(&entry.over);
     if entry.header.is_some() {
         let help =
             format!("expected `headers` in the table {table}, which counts those of IP and {name} too");
@@ -39,18 +35,67 @@ pub fn carrier(
         let help = "connections have the NIC in turn; expected \"round_robin\"";
         context.error(&at.key("order"), format!("an order beside {name}"), help);
     }
-    let at = at.key("over").key(table);
-    let (framing, application) = match &entry.over {
-        CarrierText::Frames => return None,
-        CarrierText::Tcp(keys) => over_tcp(keys, frame, &at, context)?,
-        CarrierText::Rdma(keys) => over_rdma(keys, frame, &at, context)?,
-        CarrierText::Uet(keys) => over_uet(keys, frame, &at, context)?,
-    };
+    let (framing, application) = application(&entry.over, frame, &at.key("over").key(table), context)?;
     Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
 }
 
+/// How bytes of the messages of a job lie in frames of at most this length, and what carries them.
+pub fn of_job(
+    job: &Job,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Arc<ConnectionSpec>)> {
+    let at = at.key("over");
+    let (_, table) = names(&job.over);
+    match &job.over {
+        CarrierText::Frames => {
+            let help = "nobody would know when a message has come; expected { rdma = {} }, { uet = {} } or { tcp = {} }";
+            context.error(&at, "a job over frames that are not acknowledged", help);
+            return None;
+        }
+        CarrierText::Tcp(_) => {}
+        CarrierText::Rdma(keys) if keys.verb == RdmaVerb::Read => {
+            let help = "messages of a job are sent by the rank that has them; expected \"send\" or \"write\"";
+            context.error(&at.key(table).key("verb"), "a job that reads", help);
+            return None;
+        }
+        CarrierText::Rdma(keys) if keys.queue_pairs != QueuePairs::One => {
+            let help = "a job has one queue pair for each pair of ranks and direction; leave this key out";
+            context.error(&at.key(table).key("queue_pairs"), "queue_pairs of a job", help);
+            return None;
+        }
+        CarrierText::Rdma(_) | CarrierText::Uet(_) => {}
+    }
+    let (framing, application) = application(&job.over, frame, &at.key(table), context)?;
+    Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
+}
+
+/// The name of a transport, and of its table.
+fn names(over: &CarrierText) -> (&'static str, &'static str) {
+    match over {
+        CarrierText::Rdma(_) => ("RDMA", "rdma"),
+        CarrierText::Uet(_) => ("UET", "uet"),
+        CarrierText::Tcp(_) | CarrierText::Frames => ("TCP", "tcp"),
+    }
+}
+
+fn application(
+    over: &CarrierText,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    match over {
+        CarrierText::Frames => None,
+        CarrierText::Tcp(keys) => over_tcp(keys, frame, at, context),
+        CarrierText::Rdma(keys) => over_rdma(keys, frame, at, context),
+        CarrierText::Uet(keys) => over_uet(keys, frame, at, context),
+    }
+}
+
 /// Queue pairs that carry transfers in frames of at most this length.
-pub fn over_rdma(
+fn over_rdma(
     keys: &RdmaKeys,
     frame: u16,
     at: &Place,
@@ -90,7 +135,7 @@ fn over_uet(
 }
 
 /// Connections of TCP that carry transfers in frames of at most this length.
-pub fn over_tcp(
+fn over_tcp(
     keys: &TcpKeys,
     frame: u16,
     at: &Place,

@@ -200,7 +200,7 @@ fn one(
     fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Option<Lists> {
-    let carrier = carriers::carrier(entry, at, context);
+    let carrier = carriers::of_transfers(entry, at, context);
     let stop = times(entry, model.simulation.duration, at, context);
     flows::priority(entry.priority, at, context);
     flows::dscp(entry.dscp, entry.priority, model, at, context);

@@ -80,3 +80,10 @@ pub enum CarrierText {
     /// Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its two hosts. `message` has no meaning here.
     Uet(Box<UetKeys>),
 }
+
+impl CarrierText {
+    /// The default of jobs, which wait for messages: queue pairs.
+    pub fn of_jobs() -> CarrierText {
+        CarrierText::Rdma(Box::default())
+    }
+}

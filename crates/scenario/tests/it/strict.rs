@@ -57,10 +57,6 @@ const PLACES: &[(&str, &str)] = &[
         "[[transfers]]\nname = \"t\"\nfrom = \"h0\"\nto = \"h1\"\narrivals = \"once\"\nsizes = @\n",
     ),
     (
-        "JobCarrier",
-        "[[jobs]]\nname = \"j\"\nranks = \"all\"\nworkload = { collective = \"barrier\" }\nover = @\n",
-    ),
-    (
         "CarrierText",
         "[[transfers]]\nname = \"t\"\nfrom = \"h0\"\nto = \"h1\"\nsizes = \"1 kB\"\narrivals = \"once\"\nover = @\n",
     ),
