@@ -16,6 +16,7 @@ from penstock import _core
 from penstock.errors import InputError
 from penstock.programs import formats
 from penstock.programs.reading import Found, Options
+from penstock.result import Result
 from program_clock import Clock
 
 DATA = Path(__file__).parent / "traces"
@@ -329,6 +330,7 @@ def test_bad_simai_workloads_are_refused_with_a_line() -> None:
             "18 ranks are no multiple of tensor 2 times pipeline 2; expected 20",
         ),
         ("ep: 2", "ep: 3", "expert groups of 3 do not divide data groups of 4 ranks"),
+        ("ga: 3", "ga: 1000000000000000", "16 ranks with 2 layers needs about"),
         ("ep: 2", "epp: 2", "file:1: epp: is no key of a header; did you mean"),
         ("ALLTOALL_EP", "ALLTOAL_EP", r"file:5: collective ALLTOAL_EP; did you mean ALLTOALL"),
         ("\n2\n", "\n3\n", "file:2: says 3 layers; the file has 2"),
@@ -539,3 +541,42 @@ def test_changed_files_are_refused_or_read(seed: tuple[str, bytes], edits: list[
         assert str(error).startswith("file.0.et")
     else:
         assert _core.Program.read_goal(made.goal_binary()).operations == made.operations
+
+
+STAR = """
+[simulation]
+duration = "1 s"
+[topology.star]
+hosts = 8
+rate = "400 Gb/s"
+[flow_control.pfc]
+[[jobs]]
+name = "job"
+ranks = "all"
+workload = { goal = "program.bin" }
+over = { rdma = { control = "none" } }
+frame = "4200 B"
+priority = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "least_ns"),
+    [
+        # A ring of 2 (n - 1) steps of S / n.
+        ("custom_allreduce.msccl.xml", ("--bytes", "16777216"), 14 * (1 << 21) * 8 / 400),
+        # The longest chain of computations, and 6 all-reduces and 2 broadcasts in it or beside it.
+        ("feeder_tests_trace.tar.gz", ("--ranks", "8"), 290e6),
+    ],
+)
+def test_a_converted_trace_runs_over_packets(
+    name: str, options: tuple[str, ...], least_ns: float, penstock: Command, tmp_path: Path
+) -> None:
+    assert penstock("trace", "convert", DATA / name, *options, "-o", "program.bin").returncode == 0
+    (tmp_path / "star.toml").write_text(STAR, "utf-8")
+    done = penstock("run", "star.toml", "--no-report", "--out", "result")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "verdict  complete" in done.stdout
+    (step,) = Result.load(tmp_path / "result").table("jobs")["step_ns"].to_pylist()
+    # Headers take 2.5 % of the wire; the rest is latency.
+    assert least_ns < step < 1.05 * least_ns

@@ -274,11 +274,18 @@ def _operations(workload: Workload, groups: Layout) -> int:
     """About how many operations an iteration has."""
     sizes = {name: len(groups.groups(name)[0]) for name in ("tensor", "data", "expert", "data-expert")}
     total = 4 * len(workload.layers) * groups.ranks
+    if groups.pipeline > 1 and workload.numbers.get("pp_comm"):
+        total += 4 * groups.ranks * _messages(workload)
     for layer in workload.layers:
         for phase in (layer.forward, layer.input_gradient, layer.weight_gradient):
             if phase.kind and phase.size:
                 total += operations(phase.kind, sizes[phase.group], groups.ranks)
     return total
+
+
+def _messages(workload: Workload) -> int:
+    """Messages of a rank to the next stage in each direction."""
+    return workload.numbers.get("ga", 1) * workload.numbers.get("vpp", 1)
 
 
 def _iteration(workload: Workload, streams: Streams, updated: dict[int, Ends]) -> None:
@@ -320,7 +327,7 @@ def _stages(workload: Workload, streams: Streams, *, forward: bool) -> Iterator[
     groups = streams.layout
     width = groups.tensor * groups.data
     order = range(groups.pipeline) if forward else reversed(range(groups.pipeline))
-    count = workload.numbers.get("ga", 1) * workload.numbers.get("vpp", 1)
+    count = _messages(workload)
     for stage in order:
         own = range(stage * width, (stage + 1) * width)
         yield own

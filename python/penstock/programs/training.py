@@ -160,7 +160,7 @@ def sent_bytes(step: Training) -> dict[str, float]:
         "expert": 4 * layers * m * share["expert"] * _exchanged(step) if step.expert_parameters else 0.0,
         "data": reductions * share["data"] * shared,
         "data-expert": reductions * share["data-expert"] * experts,
-        "pipeline": 2 * m * step.activation / step.tensor,
+        "pipeline": 2 * m * step.activation / step.tensor if step.pipeline > 1 else 0.0,
     }
 
 
