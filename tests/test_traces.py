@@ -164,6 +164,23 @@ def test_members_of_a_group_match_by_order_of_issue() -> None:
         chakra(own).program()
 
 
+def test_groups_of_a_file_of_astra(penstock: Command, tmp_path: Path) -> None:
+    parts = (attribute("comm_type", 0), attribute("comm_size", 800), attribute("pg_name", "1"))
+    one = trace(node(1, COLL, *parts))
+    for rank in range(4):
+        (tmp_path / f"t.{rank}.et").write_bytes(one if rank in (1, 3) else trace())
+    names = [f"t.{rank}.et" for rank in range(4)]
+    (tmp_path / "groups.json").write_text('{"0": [0, 2], "1": [1, 3]}', "utf-8")
+    (row,) = json_of(penstock("trace", "check", "--json", *names, "--groups", "groups.json"))["files"]
+    assert row["program"]["bytes"] == 1_600
+    assert row["repairs"] == []
+    (row,) = json_of(penstock("trace", "check", "--json", *names))["files"]
+    assert "rank 1 has 1 collectives and rank 0 has 0" in row["no_program"]
+    (tmp_path / "groups.json").write_text('{"0": [0, -2]}', "utf-8")
+    done = penstock("trace", "check", *names, "--groups", "groups.json")
+    assert "groups.json: group 0 is no list of ranks" in done.stdout
+
+
 def test_bad_traces_are_refused_with_a_place() -> None:
     good = trace(node(1, COMP, micros=5), node(2, COMP, data=(1,)))
     assert program(chakra(good)).totals()[0][5] == 5_000_000 + 1_000

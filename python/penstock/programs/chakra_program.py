@@ -320,9 +320,9 @@ class _Assembly:
     def _group(self, rank: _Rank, name: str, place: str) -> tuple[int, ...]:
         """Ranks of a process group; all of them if the trace does not list it, or lists none."""
         every = range(len(self.ranks))
-        listed = rank.trace.groups.get(name)
+        listed = rank.trace.groups.get(name) or self.options.groups.get(name)
         if not listed:
-            if name and listed is None:
+            if name and name not in rank.trace.groups:
                 self.repairs.count("process groups that no node lists, by rank: all ranks", place)
             return tuple(every)
         if self.options.ranks is not None and sorted(listed) == list(range(len(listed))) != list(every):
