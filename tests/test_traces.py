@@ -288,6 +288,13 @@ def test_bad_msccl_algorithms_are_refused_with_a_line() -> None:
         assert before in MSCCL
         with pytest.raises(InputError, match=message):
             formats.FORMATS[1].reads([("file", MSCCL.replace(before, after).encode())], Options()).program()
+    older = MSCCL.replace(' ngpus="2"', "").replace(' cnt="1"', "")
+    assert sent(program(of_text(older))) == sent(program(of_text(MSCCL)))
+    with pytest.raises(InputError, match="file:6: send 7 and recv 0; the file has gpu 0 to 1"):
+        of_text(older.replace('send="0" recv="0"', 'send="7" recv="0"'))
+    # The buffer of a receive that is not its own is that of the sender.
+    remote = MSCCL.replace('type="r" cnt="1"', 'type="r" srcbuf="i" srcoff="9" dstbuf="i" dstoff="1" cnt="1"')
+    assert sent(program(of_text(remote))) == sent(program(of_text(MSCCL)))
     circular = MSCCL.replace('type="r" cnt="1" depid="-1" deps="-1"', 'type="r" cnt="1" depid="0" deps="0"')
     with pytest.raises(InputError, match="rank 0: operations wait for each other in a cycle"):
         of_text(circular).program()
