@@ -341,6 +341,15 @@ def test_groups_of_simai_are_by_column_and_suffix() -> None:
     assert {rank[5] for rank in made.totals()} == {compute * 1_000}
 
 
+def test_whole_numbers_of_simai_may_have_a_point() -> None:
+    written = of_text(
+        SIMAI.replace("pp_comm 1000", "pp_comm: 1000.0").replace("ALLREDUCE 400", "ALLREDUCE 400.00")
+    )
+    assert sent(program(written)) == sent(program(of_text(SIMAI)))
+    with pytest.raises(InputError, match=r"pp_comm is 1000\.5; expected a whole number"):
+        of_text(SIMAI.replace("pp_comm 1000", "pp_comm: 1000.5"))
+
+
 def test_bad_simai_workloads_are_refused_with_a_line() -> None:
     for before, after, message in (
         (

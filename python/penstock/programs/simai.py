@@ -12,6 +12,7 @@ messages are complete, the time is an upper bound.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -51,6 +52,7 @@ _NUMBERS = {
 }
 _LISTS = ("checkpoints", "checkpoint_initiates")
 _MOST_LAYERS = 10**6
+_WHOLE = re.compile(r"(\d{1,19})(?:\.0{1,9})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -152,11 +154,12 @@ class _Tokens:
         return self._all[self.at][0] if self else 0
 
     def number(self, what: str, most: int = 2**63 - 1) -> int:
-        """A whole number."""
+        """A whole number, which AICB may write as 8388608.0."""
         word = self.word(what)
-        if not (word.isascii() and word.isdigit() and len(word) < 20 and int(word) <= most):
+        found = _WHOLE.fullmatch(word)
+        if found is None or int(found[1]) > most:
             raise self.error(f"{what} is {brief(word)}; expected a whole number from 0 to {most}")
-        return int(word)
+        return int(found[1])
 
     def error(self, message: str) -> InputError:
         """The message with file and line."""
