@@ -161,3 +161,12 @@ def test_the_watchdog_of_a_port_counts_before_that_of_the_switch() -> None:
         "   priority-flow-control on\n   no priority-flow-control pause watchdog\n",
     )
     assert "watchdog" not in read(off).keys
+
+
+@pytest.mark.parametrize(
+    ("speed", "rate"),
+    [("forced 1000full", "1 Gb/s"), ("100g-2", "100 Gb/s"), ("auto 2.5gfull", "2500 Mb/s"), ("auto", None)],
+)
+def test_speeds(speed: str, rate: str | None) -> None:
+    piece = read(EOS.replace("forced 100gfull", speed).replace("400g-8", speed))
+    assert [one.rate for one in piece.links] == [rate]

@@ -184,3 +184,18 @@ def test_traffic_control_profiles_share_their_guaranteed_rates() -> None:
     }
     with pytest.raises(InputError, match="no traffic control profile is named other; there are: storage"):
         read(text + "".join(line for line in sets.splitlines(keepends=True) if "profiles other" not in line))
+
+
+def test_comments_and_quotes() -> None:
+    """A hash within quotes is no comment, and a comment may go over lines."""
+    secret = (
+        "system {\n    root-authentication {\n"
+        '        encrypted-password "$6$a#b/*c"; ## SECRET-DATA\n    }\n    host-name'
+    )
+    text = JUNOS.replace("system {\n    host-name", secret).replace("/* leaf of", "/* first\nline of")
+    assert read(text).keys == read(JUNOS).keys
+    for line in ('a "x # y" z; # end', 'a "x # y" z;'):
+        [one] = statements_of(Document("file", f"b {{\n{line}\n}}\n")).every()
+        assert one.words == ("b", "a", "x # y", "z")
+    [one] = statements_of(Document("file", "a /* x */ b; /* y\n; */\n")).every()
+    assert one.words == ("a", "b")

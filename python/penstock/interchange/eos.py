@@ -42,7 +42,7 @@ _SIGNS = (
     "platform trident mmu",
 )
 _PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
-_SPEED = re.compile(r"(\d+(?:\.\d+)?)g(?:full|-\d+)?", re.ASCII)
+_SPEED = re.compile(r"(\d{1,6}(?:\.\d)?)(g?)(?:full|half|-\d+)?", re.ASCII)
 BY_BITS = (1, 0, 2, 3, 4, 5, 6, 7)
 """The traffic class of each CoS, and of the upper three bits of each code point, without a map."""
 WATCHDOG = ("priority-flow-control", "pause", "watchdog")
@@ -284,15 +284,16 @@ class _Config:
         return sorted(one for one, is_lossless in said.items() if is_lossless)
 
     def _speed(self, own: Iterable[Statement]) -> int | None:
-        """Mb/s of ``speed forced 100gfull`` or ``speed 400g-8``."""
+        """Mb/s of ``speed forced 100gfull``, ``speed 400g-8`` or ``speed forced 1000full``."""
         for line in own:
             if line.begins("speed") and len(line.words) > 1 and line.words[-1] != "auto":
                 found = _SPEED.fullmatch(self.statements.read(line)[-1])
-                if found is None or not 0 < Fraction(found[1]) <= 1_600:
+                mbps = Fraction(found[1]) * (1_000 if found[2] else 1) if found else Fraction(0)
+                if not 1 <= mbps <= 1_600_000:
                     raise self.statements.error(
                         line, f"{brief(line.text)}: expected a speed, such as 100gfull or 400g-8"
                     )
-                return round(Fraction(found[1]) * 1_000)
+                return round(mbps)
         return None
 
     def _mtu(self, own: Iterable[Statement]) -> int | None:
