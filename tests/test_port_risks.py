@@ -204,3 +204,13 @@ def test_other_formats_are_imported_first(penstock: Command, tmp_path: Path) -> 
     assert "penstock import startup.yaml" in done.stderr
     (tmp_path / "small.txt").write_text(SMALL, "utf-8")
     assert penstock("check", "small.txt").returncode == 0, "a scenario by another name"
+
+
+def test_thresholds_that_a_switch_computes_are_no_finding(penstock: Command, tmp_path: Path) -> None:
+    """A policy of Nexus without pause buffers marks at 300 kB, above the least lossless XOFF of 25 Gb/s."""
+    text = re.sub(r"\n    pause buffer-size .*", "", NXOS_NAMED)
+    (tmp_path / "leaf.cfg").write_text(text, "utf-8")
+    done = penstock("check", "leaf.cfg")
+    assert done.returncode == 0, done.stdout
+    assert "marks" not in done.stdout.partition("to consider")[2]
+    assert "assumed: XOFF, XON and headroom are left to the switch" in done.stderr
