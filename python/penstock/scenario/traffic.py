@@ -39,6 +39,7 @@ __all__: list[str] = [
     "mixed",
     "mpi_exchange",
     "multicast",
+    "nscc",
     "oblivious",
     "on_off",
     "pareto",
@@ -48,6 +49,7 @@ __all__: list[str] = [
     "poisson",
     "powertcp",
     "random_spray",
+    "rccc",
     "rdma",
     "reordering",
     "reps",
@@ -58,6 +60,7 @@ __all__: list[str] = [
     "theta_powertcp",
     "threads",
     "timely",
+    "uet",
     "uniform",
     "video",
     "window",
@@ -108,6 +111,7 @@ def conversation(
     service: k.Delay | None = None,
     tcp: k.TcpKeys | None = None,
     rdma: k.RdmaKeys | None = None,
+    uet: k.UetKeys | None = None,
 ) -> k.SourceTable:
     """Exchanges of messages over TCP or RDMA."""
     made: k.SourceTable = table(
@@ -119,6 +123,7 @@ def conversation(
         service=service,
         tcp=tcp,
         rdma=rdma,
+        uet=uet,
     )
     return made
 
@@ -381,6 +386,7 @@ def mpi_exchange(
     copy_rate: str | None = None,
     tcp: k.TcpKeys | None = None,
     rdma: k.RdmaKeys | None = None,
+    uet: k.UetKeys | None = None,
 ) -> k.SourceTable:
     """Steps of the ranks of MPI in a ring, over TCP or RDMA."""
     made: k.SourceTable = table(
@@ -394,6 +400,7 @@ def mpi_exchange(
         copy_rate=copy_rate,
         tcp=tcp,
         rdma=rdma,
+        uet=uet,
     )
     return made
 
@@ -401,6 +408,43 @@ def mpi_exchange(
 def multicast(value: str | Sequence[str], /) -> k.ReceiversTable:
     """Each frame to all of these hosts, never to the sender: switches copy it where their paths part."""
     made: k.ReceiversTable = table("multicast", value)
+    return made
+
+
+def nscc(
+    target: str | None = None,
+    *,
+    alpha: float | None = None,
+    fair_increase: float | None = None,
+    eta: float | None = None,
+    fast_increase: float | None = None,
+    gamma: float | None = None,
+    max_decrease: float | None = None,
+    delay_gain: float | None = None,
+    quick_adapt: bool | None = None,
+    qa_gate: int | None = None,
+    qa_threshold: str | None = None,
+    initial_window: str | None = None,
+    max_window: str | None = None,
+) -> k.UetControlTable:
+    """A window at the sender that follows delay and ECN marks."""
+    made: k.UetControlTable = table(
+        "nscc",
+        None,
+        target=target,
+        alpha=alpha,
+        fair_increase=fair_increase,
+        eta=eta,
+        fast_increase=fast_increase,
+        gamma=gamma,
+        max_decrease=max_decrease,
+        delay_gain=delay_gain,
+        quick_adapt=quick_adapt,
+        qa_gate=qa_gate,
+        qa_threshold=qa_threshold,
+        initial_window=initial_window,
+        max_window=max_window,
+    )
     return made
 
 
@@ -474,6 +518,18 @@ def powertcp(
 def random_spray(entropies: int | None = None) -> k.PathSelectionTable:
     """A random value for each packet (OPS)."""
     made: k.PathSelectionTable = table("random_spray", None, entropies=entropies)
+    return made
+
+
+def rccc(
+    credit: str | None = None,
+    *,
+    pull: str | None = None,
+    share: float | None = None,
+    nscc: k.NsccKeys | None = None,
+) -> k.UetControlTable:
+    """Credits of the receiver, with or without a window at the sender."""
+    made: k.UetControlTable = table("rccc", None, credit=credit, pull=pull, share=share, nscc=nscc)
     return made
 
 
@@ -578,6 +634,7 @@ def request_response(
     ecn: bool | None = None,
     tcp: k.TcpKeys | None = None,
     rdma: k.RdmaKeys | None = None,
+    uet: k.UetKeys | None = None,
 ) -> k.SourceTable:
     """Requests and responses."""
     made: k.SourceTable = table(
@@ -592,6 +649,7 @@ def request_response(
         ecn=ecn,
         tcp=tcp,
         rdma=rdma,
+        uet=uet,
     )
     return made
 
@@ -754,6 +812,53 @@ def timely(
         initial_rate=initial_rate,
         patched=patched,
         patched_beta=patched_beta,
+    )
+    return made
+
+
+def uet(
+    preset: k.UetPreset | None = None,
+    *,
+    mode: k.UetMode | None = None,
+    ses: k.UetSes | None = None,
+    control: k.UetControl | None = None,
+    payload: str | None = None,
+    headers: str | None = None,
+    ack: str | None = None,
+    message: str | None = None,
+    ack_every: str | None = None,
+    paths: k.PathSelection | None = None,
+    psn_range: int | None = None,
+    trimming: bool | None = None,
+    loss_inference: bool | None = None,
+    base_rtt: str | None = None,
+    timeout: str | None = None,
+    retries: int | None = None,
+    ack_priority: int | None = None,
+) -> Any:
+    """Messages over Ultra Ethernet Transport (UET). Or: Ultra Ethernet Transport (UET): a transfer is a
+    message of the packet delivery context between its two hosts.
+    """
+    made: Any = table(
+        "uet",
+        None,
+        preset=preset,
+        mode=mode,
+        ses=ses,
+        control=control,
+        payload=payload,
+        headers=headers,
+        ack=ack,
+        message=message,
+        ack_every=ack_every,
+        paths=paths,
+        psn_range=psn_range,
+        trimming=trimming,
+        loss_inference=loss_inference,
+        base_rtt=base_rtt,
+        timeout=timeout,
+        retries=retries,
+        ack_priority=ack_priority,
     )
     return made
 
