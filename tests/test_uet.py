@@ -119,23 +119,32 @@ def test_credits_of_one_flow() -> None:
 @pytest.mark.parametrize(
     ("control", "tail_us", "fastest", "retransmitted"),
     [
-        (NSCC, 2478.5, (0.4, 0.9), (400, 1600)),
-        (RCCC, 2464.4, (0.9, 1.0), (300, 1600)),
-        (BOTH, 2462.9, (0.9, 1.0), (300, 1600)),
+        (NSCC, 2478.5, (0.46, 0.57), 811),
+        (RCCC, 2464.4, (0.93, 1.0), 762),
+        (BOTH, 2462.9, (0.93, 1.0), 758),
     ],
 )
 def test_incast_ends_as_with_htsim(
-    control: str, tail_us: float, fastest: tuple[float, float], retransmitted: tuple[int, int]
+    control: str, tail_us: float, fastest: tuple[float, float], retransmitted: int
 ) -> None:
-    """15 senders to one: the tail within 3 %; credits are fair, windows are not (0.51 there)."""
+    """15 to one: tail within 3 %, retransmissions 15 %; credits are fair, windows are not (0.51 there)."""
     incast = matrix([(n, 1) for n in range(16) if n != 1], control)
     floor = 15 * 490 * 4150 * 8 / 100e9 * 1e6
     assert incast.tail_us >= floor
     assert incast.tail_us == pytest.approx(tail_us, rel=0.03)
     least, most = fastest
     assert least <= incast.fastest_us / incast.tail_us <= most
-    least, most = retransmitted
-    assert least <= incast.retransmitted <= most
+    assert incast.retransmitted == pytest.approx(retransmitted, rel=0.15)
+
+
+def test_outcasts_beside_an_incast() -> None:
+    """Three to one, two of them busy with nine others each: 1638.1 us, the free one 208.0 us, 2629 ACKs."""
+    pairs = [(1, 0), (2, 0), (3, 0), *((2, 4 + n) for n in range(9)), *((3, 13 + n) for n in range(9))]
+    run = matrix(pairs, k=8)
+    assert run.tail_us == pytest.approx(1638.1, rel=0.001)
+    assert run.fastest_us == pytest.approx(208.0, rel=0.01)
+    assert run.acks == pytest.approx(2629, rel=0.01)
+    assert run.retransmitted == 0
 
 
 def test_permutation_of_sixteen() -> None:
@@ -178,6 +187,8 @@ def test_a_capture_has_headers_of_the_packet_delivery_sublayer(tmp_path: Path) -
     out = tmp_path / "uet.pcapng"
     write_capture(result, out)
     frames = [json.loads(text) for text in _core.Capture(str(out))]
+    # Each frame is logged at either end of its link.
+    frames = [frame for frame in frames if frame["direction"] == "out"]
     assert not [frame for frame in frames if "error" in frame]
     packets = [frame["contents"]["ipv4"] for frame in frames]
     assert {packet["destination_port"] for packet in packets} == {4793}

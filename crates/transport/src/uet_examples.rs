@@ -389,25 +389,31 @@ fn datagrams_are_not_acknowledged() {
 
 #[test]
 fn many_packets_out_of_order_show_a_loss() {
-    let infers = UetKeys { loss_inference: Some(true), ..keys() };
+    // A window of 18,750 B, and as many bytes out of order: 18 packets. Acknowledgements leave for every fourth packet.
+    let control = UetControlKeys::default();
+    let ack_every = Or::Value(Bytes::new(4_000));
+    let infers = UetKeys { loss_inference: Some(true), control, ack_every, ..keys() };
     let mut pipe = transfers(&infers, &[(0, 60_000)]);
     pipe.run(NEVER, losing(&[1]));
-    // 1.5 bandwidth-delay products are 18 packets: the acknowledgement of the 32nd has 30 behind the gap, that of the 17th 15.
     let counts = pipe.near.context().counts;
     assert_eq!((counts.inferred, counts.retransmitted, counts.timeouts, counts.probes), (1, 1, 0, 0));
     let place = packets(&pipe).iter().rposition(|&psn| psn == 2).unwrap();
+    // The packet before it is one that an acknowledgement with at least 18 behind the gap let go.
     let again = pipe.sent_by(0)[place].0;
-    let shown = pipe.wire(1_102) * 32 + pipe.wire(90) + DELAY * 2;
-    assert!(again >= shown && again < shown + pipe.wire(1_102), "{again}, shown at {shown}");
-    // Fewer are reordering.
-    let mut pipe = transfers(&infers, &[(0, 60_000)]);
-    let mut sent = 0;
-    pipe.run(NEVER, |end, _| {
-        sent += usize::from(end == 0);
-        Outcome { extra: if end == 0 && sent == 2 { us(10) } else { Time::ZERO }, ..Outcome::default() }
-    });
-    assert_eq!((pipe.near.context().counts.inferred, pipe.far.counts.duplicates), (0, 0));
-    assert!(pipe.far.counts.out_of_order > 5);
+    let shown = acks(&pipe).iter().find(|ack| ack.1.out_of_order >= 18).unwrap().0;
+    let arrives = shown + pipe.wire(90) + DELAY;
+    assert!(again >= arrives && again < arrives + pipe.wire(1_102), "{again}, shown at {shown}");
+    // Fewer are reordering, and without a window any number is.
+    for (control, late) in [(infers.control.clone(), us(8)), (keys().control, us(45))] {
+        let mut pipe = transfers(&UetKeys { control, ..infers.clone() }, &[(0, 60_000)]);
+        let mut sent = 0;
+        pipe.run(NEVER, |end, _| {
+            sent += usize::from(end == 0);
+            Outcome { extra: if end == 0 && sent == 2 { late } else { Time::ZERO }, ..Outcome::default() }
+        });
+        assert_eq!((pipe.near.context().counts.inferred, pipe.far.counts.duplicates), (0, 0), "{late}");
+        assert!(pipe.far.counts.out_of_order > 5);
+    }
 }
 
 #[test]

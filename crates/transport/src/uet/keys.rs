@@ -82,7 +82,7 @@ pub struct UetKeys {
     pub psn_range: u64,
     /// Whether switches trim packets instead of dropping them: sets the target of `nscc` and the timeout. Default: false.
     pub trimming: bool,
-    /// Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, and from probes; with mode = "rud". Default: true without `trimming`, false with it.
+    /// Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, if a control limits the window, and from probes; with mode = "rud". Default: true without `trimming`, false with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_inference: Option<bool>,
     /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".

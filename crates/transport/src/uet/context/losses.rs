@@ -30,7 +30,8 @@ impl DeliveryContext {
             if probing.answered(round_trip) {
                 self.lose_all(now, self.next, sent);
             }
-        } else if !is_probe {
+        } else if !is_probe && (self.credits.is_some() || self.control.window() < u64::MAX) {
+            // Without a limit on what is in flight, queues and with them reordering may have any length.
             let limit = Probing::out_of_order_limit(self.control.window(), &self.facts);
             if self.oldest >= probing.recovers_until && u64::from(header.out_of_order) >= limit {
                 probing.recovers_until = self.next;
