@@ -191,7 +191,7 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 
 /// Warns of a choice among paths where no switch that hashes has several.
 fn check_paths(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let hashes = |choice| matches!(choice, PathChoice::Hash(_) | PathChoice::Flowlet(_));
+    let hashes = |choice| matches!(choice, PathChoice::Hash(_));
     let mut choosing = spec.flows.iter().filter(|flow| flow.gives_entropy()).peekable();
     if choosing.peek().is_none() || fabric::forwarding::has_equal_paths(spec, hashes) != Some(false) {
         return;
