@@ -18,6 +18,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     check_least_rates(model, spec, context);
     check_targets(model, spec, context);
     check_overtaking(model, spec, context);
+    check_paths(model, spec, context);
     let mut told: Vec<&str> = Vec::new();
     for flow in spec.flows.iter().filter(|flow| goes_back(flow)) {
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
@@ -186,6 +187,20 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let help = "messages take longer although nothing is lost: expected recovery = \"reordering\", whose receiver tells losses from reordering, path_choice = \"hash\", or \"flowlet\" with a gap that keeps packets in order";
         context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
     }
+}
+
+/// Warns of a choice among paths where no switch that hashes has several.
+fn check_paths(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let hashes = |choice| matches!(choice, PathChoice::Hash(_));
+    let mut choosing = spec.flows.iter().filter(|flow| flow.gives_entropy()).peekable();
+    if choosing.peek().is_none() || fabric::forwarding::has_equal_paths(spec, hashes) != Some(false) {
+        return;
+    }
+    let Some((_, tables)) = choosing.next().and_then(|flow| place_of(model, flow)) else { return };
+    let written: Vec<_> = tables.iter().map(|table| table.key("paths")).chain(tables.clone()).collect();
+    let at = context.first_written(&written).unwrap_or_default();
+    let message = "`paths` changes nothing here";
+    context.warn(&at, message, "it needs switches that hash, with several equal paths to a destination");
 }
 
 fn pairs_of(flow: &FlowSpec) -> Option<&QueuePairSpec> {
