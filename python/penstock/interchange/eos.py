@@ -71,7 +71,7 @@ _ELSE = "no setting of queues, flow control or links"
 
 def recognises(document: Document) -> bool:
     """Returns true if a line is one of the QoS of EOS."""
-    return any(line.startswith(_SIGNS) for _, line in document.lines())
+    return document.has_line(*_SIGNS)
 
 
 def read(document: Document) -> Piece:

@@ -63,7 +63,7 @@ MEANINGS = {
 
 def recognises(document: Document) -> bool:
     """Returns true if a line is one of the modular QoS CLI of NX-OS."""
-    return any(line.startswith(_SIGNS) for _, line in document.lines())
+    return document.has_line(*_SIGNS)
 
 
 def read(document: Document) -> Piece:
