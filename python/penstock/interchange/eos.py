@@ -201,7 +201,7 @@ class _Config:
         return []
 
     def _trust(self, own: Iterable[Statement], lines: Iterable[Statement]) -> tuple[str, int]:
-        """What a port trusts, "dscp", "cos" or "", and the CoS of frames without one."""
+        """The trust of a port, "dscp", "cos" or "", and the CoS of frames without one."""
         cos = 0
         for line in lines:
             if line.begins("qos", "cos") and len(line.words) == 3:
