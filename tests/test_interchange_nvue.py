@@ -66,7 +66,7 @@ def test_profiles_of_a_port_are_a_switch() -> None:
     assert (drops["red"]["min"], drops["red"]["max"]) == ("40000 B", "200000 B")
     assert drops["red"]["max_probability"] == 0.05
     assert piece.keys["flow_control"] == {"pfc": {"priorities": [3, 4], "xoff": "40000 B", "xon": "20000 B"}}
-    assert piece.links == [(None, "40 m", ())]
+    assert piece.links == [(None, "40 m", ("swp1", "swp2", "swp4"))]
     assert not piece.remarks
 
 
@@ -83,7 +83,7 @@ def test_roce_is_what_it_stands_for() -> None:
 
 def test_what_is_not_read_is_told_once_with_its_meaning() -> None:
     text = (
-        "nv set system hostname leaf1\nnv set qos traffic-pool roce-lossless memory-percent 50\n"
+        "nv set system timezone Etc/UTC\nnv set qos traffic-pool roce-lossless memory-percent 50\n"
         "nv set qos traffic-pool default-lossy memory-percent 50\nnv set qos roce\n"
         "nv set qos pfc default-global port-buffer 20000\nnv config apply\n"
     )
@@ -273,3 +273,17 @@ def test_an_option_of_the_link_without_use_is_told(penstock: Command, tmp_path: 
     done = penstock("export", path, "--format", "nvue", "--rate", "25 Gb/s", "--length", "7 m")
     assert "note: --rate changes nothing with --format nvue" in done.stderr
     assert "--length" not in done.stderr
+
+
+def test_ports_are_a_star_by_their_speeds() -> None:
+    text = SWITCH + "nv set interface swp1-2 link speed 100G\nnv set system hostname leaf1\n"
+    piece = read(text)
+    assert [(one.rate, one.length, one.ports) for one in piece.links] == [
+        ("100 Gb/s", "40 m", ("swp1", "swp2")),
+        (None, "40 m", ("swp4",)),
+    ]
+    fabric = piece.alone["topology"]["explicit"]
+    assert (fabric["hosts"], fabric["switches"]) == (["swp1", "swp2"], ["leaf1"])
+    assert read(SWITCH, rate="400 Gb/s").alone["topology"]["explicit"]["hosts"] == ["swp1", "swp2", "swp4"]
+    with pytest.raises(InputError, match="speed is fast; expected a speed, such as 100G"):
+        read(SWITCH + "nv set interface swp1 link speed fast\n")

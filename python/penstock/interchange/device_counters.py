@@ -110,7 +110,7 @@ def _facing(ports: dict[str, dict[str, Any]], named: str) -> str | None:
 def _measure(
     result: Measurements, row: dict[str, Any], pauses: Sequence[dict[str, Any]], one: Counter
 ) -> float | None:
-    """What the run has for a counter at a port."""
+    """The measure of the run for a counter at a port."""
     name = row["port"]
     if one.what in ("pause_frames", "pauses", "pause_us"):
         end = "port" if one.received else "sent_by"

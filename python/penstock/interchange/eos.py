@@ -71,7 +71,7 @@ _ELSE = "no setting of queues, flow control or links"
 
 def recognises(document: Document) -> bool:
     """Returns true if a line is one of the QoS of EOS."""
-    return any(line.startswith(_SIGNS) for _, line in document.lines())
+    return document.has_line(*_SIGNS)
 
 
 def read(document: Document) -> Piece:
@@ -201,7 +201,7 @@ class _Config:
         return []
 
     def _trust(self, own: Iterable[Statement], lines: Iterable[Statement]) -> tuple[str, int]:
-        """What a port trusts, "dscp", "cos" or "", and the CoS of frames without one."""
+        """The trust of a port, "dscp", "cos" or "", and the CoS of frames without one."""
         cos = 0
         for line in lines:
             if line.begins("qos", "cos") and len(line.words) == 3:

@@ -71,11 +71,7 @@ _ELSE = "no setting of queues, flow control or links"
 
 def recognises(document: Document) -> bool:
     """Returns true if a line is one of class of service."""
-    return any(
-        line.startswith(("set class-of-service ", "class-of-service {", "forwarding-classes {", f"{CNP} "))
-        or (line.startswith("set groups ") and " class-of-service " in line)
-        for _, line in document.lines()
-    )
+    return document.has_line("set class-of-service ", "class-of-service {", "forwarding-classes {", f"{CNP} ")
 
 
 def read(document: Document) -> Piece:

@@ -37,7 +37,7 @@ _ALGORITHMS = {"cbshaper": "cbs"}
 
 def recognises(document: Document) -> bool:
     """Returns true if a line is the head of a TLV of DCBX."""
-    return any(line.rstrip(":") in TLVS for _, line in document.lines())
+    return document.has_line(*TLVS)
 
 
 def read(document: Document) -> Piece:

@@ -54,7 +54,7 @@ Reader = Callable[[str], Any]
 
 def recognises(document: Document) -> bool:
     """Returns true if a line sets one of the keys that simulators have in common."""
-    return any(line.split()[0] in _SIGNS for _, line in document.lines())
+    return document.has_line(*(f"{key} " for key in _SIGNS), *(f"{key}\t" for key in _SIGNS))
 
 
 @dataclass

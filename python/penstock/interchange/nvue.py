@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from .nvue_pools import TrafficPools
+from .nvue_ports import Said, links_of
 from .nvue_ranges import count, listed, members
-from .piece import Document, Note, Piece, brief, link_classes
+from .piece import Document, Note, Piece, brief
 from .shares import percentages
 
 EIGHT = 8
@@ -51,13 +52,6 @@ _SPELLINGS = {"min-threshold-bytes": "min-threshold", "max-threshold-bytes": "ma
 """Names of keys in releases before Cumulus Linux 5.3."""
 
 
-class Said(NamedTuple):
-    """A value, and its line."""
-
-    value: str
-    line: int
-
-
 Entries = dict[tuple[str, str, str], Said]
 """The values of a profile by the words before them: ("dscp", "26", "switch-priority"), ("trust", "", "")."""
 _ASSUMED = {
@@ -67,6 +61,8 @@ _ASSUMED = {
     "probability": "100 %",
 }
 """Values of a profile that leaves them out."""
+NO_NAME = Said("switch", 0)
+"""The name of a switch that has none."""
 PLAIN = ("trust", "port-default-sp")
 """Keys of mappings that have no number before their value."""
 
@@ -109,6 +105,8 @@ class Commands:
     """All that commands name."""
     mtus: dict[str, Said] = field(default_factory=dict)
     """MTUs by port."""
+    speeds: dict[str, Said] = field(default_factory=dict)
+    hostname: Said = NO_NAME
     told: list[str] = field(default_factory=list)
     pools: TrafficPools = field(default_factory=TrafficPools)
     named: int = 0
@@ -139,6 +137,12 @@ class Commands:
                 if self.document.interface in (None, port):
                     self.mtus[port] = Said(words[4], line)
             self.notes.append(Note(line, brief(f"interface {words[1]} link mtu {words[4]}")))
+        elif words[0] == "interface" and words[2:4] == ["link", "speed"] and len(words) == 5:
+            for port in members(words[1]):
+                self.speeds[port] = Said(words[4], line)
+            self.notes.append(Note(line, brief(f"interface {words[1]} link speed {words[4]}")))
+        elif words[:2] == ["system", "hostname"] and len(words) == 3:
+            self.hostname = Said(self.document.name(line, words[2]), line)
         elif words[0] == "qos" and len(words) > 1:
             self._qos(line, words[1:])
         else:
@@ -300,7 +304,11 @@ class Commands:
                 "nv show qos roce has those of a switch"
             )
         found = {"switch": switch, **keys}
-        return Piece(found, remarks=remarks, notes=self.notes, links=link_classes(links), assumed=assumed)
+        if self.hostname.line:
+            self.notes.append(Note(self.hostname.line, f"system hostname {self.hostname.value}"))
+        length = links.get("length")
+        classes, alone = links_of(self.document, self.ports, self.speeds, length, self.hostname.value)
+        return Piece(found, remarks=remarks, notes=self.notes, links=classes, alone=alone, assumed=assumed)
 
     def _mtu(self) -> int | None:
         """The MTU of most ports."""

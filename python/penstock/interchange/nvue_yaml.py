@@ -23,11 +23,8 @@ _NO_SCALAR = ("&", "*", "|", ">", "[", "!", "%", "@", "`")
 
 def recognises(document: Document) -> bool:
     """Returns true if a text is YAML with settings of NVUE."""
-    found = [line for _, line in document.lines()]
-    first = found[:1] in (["---"], ["set:"]) or any(
-        line in _SIGNS or line.startswith(_SIGNS) for line in found
-    )
-    return first and any(line in _QOS for line in found)
+    is_first = (document.first_lines(1) or [""])[0] in ("---", "set:")
+    return (is_first or document.has_line(*_SIGNS)) and document.has_line(*_QOS)
 
 
 def read(document: Document) -> Piece:

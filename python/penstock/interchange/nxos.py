@@ -63,7 +63,7 @@ MEANINGS = {
 
 def recognises(document: Document) -> bool:
     """Returns true if a line is one of the modular QoS CLI of NX-OS."""
-    return any(line.startswith(_SIGNS) for _, line in document.lines())
+    return document.has_line(*_SIGNS)
 
 
 def read(document: Document) -> Piece:
@@ -222,7 +222,7 @@ class _Config:
         without: T,
         made: Callable[[Statement], T],
     ) -> Deferred[T]:
-        """What the policy of a type and direction says that the interface names, or else the system."""
+        """Reads the policy of a type and direction that the interface names, or else the system."""
         named = self.statements.deferred(lambda: self._applied([*lines, *self._system], kind, way))
         policy = named.value
         if policy is None:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.errors import InputError
@@ -38,6 +38,12 @@ def brief(value: object) -> str:
     text = str(value)
     shown = text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown)
+
+
+@lru_cache(maxsize=32)
+def _beginnings(texts: tuple[str, ...]) -> re.Pattern[str]:
+    """The beginnings of lines, in one pass over the text."""
+    return re.compile(rf"^[ \t]*(?:{'|'.join(map(re.escape, texts))})", re.MULTILINE)
 
 
 Place = int | str
@@ -99,6 +105,10 @@ class Document:
     def first_lines(self, count: int) -> list[str]:
         """The first lines that are neither blank nor comments, at most `count` of them."""
         return [line for _, (_, line) in zip(range(count), self.lines(), strict=False)]
+
+    def has_line(self, *beginnings: str) -> bool:
+        """Returns true if a line begins with one of these texts, behind blanks."""
+        return _beginnings(beginnings).search(self.text) is not None
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """The lines that say something, numbered from 1; those that begin with # do not."""

@@ -100,7 +100,7 @@ class PortKeys:
         return keys
 
     def _maps(self) -> dict[str, Any]:
-        """What DSCPs and pauses stand for, where that is not what it is without maps."""
+        """Maps of DSCPs and pauses, where they differ from the defaults."""
         maps: dict[str, Any] = {}
         port = self._port
         if (classes := port.class_of_dscp.use()) is not None:
@@ -210,7 +210,7 @@ class PortKeys:
 
 
 def _line(wred: Wred) -> dict[str, Any]:
-    """What frames of a color meet between two thresholds."""
+    """Thresholds, probability and action for frames of a color."""
     return {
         "min": size(wred.least),
         "max": size(wred.most),

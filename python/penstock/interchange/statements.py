@@ -138,7 +138,7 @@ class Statements:
             self.told.append(line)
 
     def error(self, statement: Statement, message: str) -> InputError:
-        """What is wrong in a statement."""
+        """Returns the error for a statement, with its line."""
         return self.document.error(statement.line, message)
 
     def whole(self, statement: Statement, what: str, text: str | None, least: int, most: int) -> int:
