@@ -2844,7 +2844,8 @@ class UetKeys(TypedDict, total=False):
     """
     loss_inference: bool | None
     """Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than
-    1.5 windows, and from probes. Default: true without `trimming`, false with it.
+    1.5 windows, if a control limits the window, and from probes. Default: true without `trimming`,
+    false with it.
     """
     base_rtt: str | None
     """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
