@@ -127,8 +127,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     fabric.hosts.lossless = lossless_ports(part);
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
-    let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
-    let mut pacers: BTreeMap<NodeId, PullPacer> = BTreeMap::new();
+    let mut shared = SharedByHost::default();
     let awaited = spec.awaited();
     let (mut path, mut number) = (0, 0);
     for (nth, flow) in (0..).zip(&spec.flows) {
@@ -153,10 +152,8 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             let facts = facts(part.plan, fabric.routes.path(start), connection);
             let due = due.next().unwrap_or_default();
             let (mut near, mut far) = connection.start(&due, facts, [random("near"), random("far")]);
-            attach(&mut near, (spec, flow.from), number, &mut nics);
-            attach(&mut far, (spec, to), number + 1, &mut nics);
-            near.attach_pacer(|| pacers.entry(flow.from).or_default().clone());
-            far.attach_pacer(|| pacers.entry(to).or_default().clone());
+            shared.attach(&mut near, (spec, flow.from), number);
+            shared.attach(&mut far, (spec, to), number + 1);
             withhold(part.plan, fabric.routes.path(start), flow.priority, [&mut near, &mut far]);
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
@@ -186,15 +183,21 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     }
 }
 
-/// Endpoints with queue pairs send through the NIC of their host, if that has limits.
-fn attach(
-    endpoint: &mut Endpoint,
-    (spec, host): (&Spec, NodeId),
-    number: u32,
-    nics: &mut BTreeMap<NodeId, SharedNic>,
-) {
-    if let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.nic_limits) {
-        endpoint.attach(number, || nics.entry(host).or_insert_with(|| limits.start()).clone());
+/// What all endpoints of a host share, by host.
+#[derive(Default)]
+struct SharedByHost {
+    /// Those of hosts whose NIC has limits.
+    nics: BTreeMap<NodeId, SharedNic>,
+    /// The pacers of grants.
+    pacers: BTreeMap<NodeId, PullPacer>,
+}
+
+impl SharedByHost {
+    fn attach(&mut self, endpoint: &mut Endpoint, (spec, host): (&Spec, NodeId), number: u32) {
+        if let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.nic_limits) {
+            endpoint.attach(number, || self.nics.entry(host).or_insert_with(|| limits.start()).clone());
+        }
+        endpoint.attach_pacer(|| self.pacers.entry(host).or_default().clone());
     }
 }
 
