@@ -609,22 +609,8 @@ mod tests {
 
     const CONTEXTS: Contexts = Contexts { source: 0x0102, destination: 0x0304 };
 
-    /// Type, header and the octets of field tables.
-    fn golden() -> Vec<(Uet, &'static str)> {
-        let congestion = Congestion {
-            flags: 0,
-            range: 128,
-            sack_offset: 1,
-            sack: 0x8000_0000_0000_0001,
-            state: State::Nscc {
-                service_time: 5,
-                restore: true,
-                penalty: 64,
-                received: 0x01_0203,
-                out_of_order: 7,
-            },
-            vendor: None,
-        };
+    /// Requests, and the octets of field tables.
+    fn requests() -> Vec<(Uet, &'static str)> {
         let request = Header::Request {
             ordered: false,
             clear_offset: -1,
@@ -632,13 +618,6 @@ mod tests {
             contexts: CONTEXTS,
             congestion: None,
         };
-        let ack = Header::Ack {
-            offset: 2,
-            cumulative: 0x0A0B_0C0D,
-            contexts: CONTEXTS,
-            congestion: Some(congestion),
-        };
-        let credit = State::Credit { credit: 0x0D_0E0F, out_of_order: 0x0809 };
         vec![
             // 00010 0001 0011000: RUD, next header 1, retransmitted and requests an acknowledgement.
             (
@@ -661,6 +640,33 @@ mod tests {
             (Uet::new(Header::Idempotent { response: false, id: 77 }, vec![]), "2000 0000 0000004d"),
             (Uet::new(Header::Idempotent { response: true, id: 77 }, vec![]), "2800 0000 0000004d"),
             (Uet::new(Header::Datagram, vec![1, 2]), "3000 0000 0102"),
+        ]
+    }
+
+    /// Answers and control packets, and the octets of field tables.
+    fn answers() -> Vec<(Uet, &'static str)> {
+        let congestion = Congestion {
+            flags: 0,
+            range: 128,
+            sack_offset: 1,
+            sack: 0x8000_0000_0000_0001,
+            state: State::Nscc {
+                service_time: 5,
+                restore: true,
+                penalty: 64,
+                received: 0x01_0203,
+                out_of_order: 7,
+            },
+            vendor: None,
+        };
+        let ack = Header::Ack {
+            offset: 2,
+            cumulative: 0x0A0B_0C0D,
+            contexts: CONTEXTS,
+            congestion: Some(congestion),
+        };
+        let credit = State::Credit { credit: 0x0D_0E0F, out_of_order: 0x0809 };
+        vec![
             (
                 Uet { flags: MARKED, ..Uet::new(ack, vec![]) },
                 "4020 0002 0a0b0c0d 0102 0304 00 80 0001 8000000000000001 0005 c0 010203 0007",
@@ -705,7 +711,7 @@ mod tests {
 
     #[test]
     fn headers_are_those_of_the_field_tables() {
-        for (packet, text) in golden() {
+        for (packet, text) in requests().into_iter().chain(answers()) {
             let expected = octets(text);
             let mut out = Vec::new();
             packet.encode(&mut out);
