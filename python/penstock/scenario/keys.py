@@ -1461,7 +1461,7 @@ class AdaptiveKeys(TypedDict, total=False):
     """What adaptive routing compares."""
 
     quantum: str | None
-    """Steps in which queues are compared: those within the same step count as equal. Default: "8 kB"."""
+    """Steps in which queues are compared: those within the same step count as equal. Default: "8000 B"."""
     pause: bool | None
     """Whether a port whose class is paused counts as longer than any that is not. Default: true."""
     two_choices: bool | None
