@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import penstock as ps
-from penstock import cli
+from penstock import _core, cli
 from penstock.analysis import jobs
 
 
@@ -151,3 +152,35 @@ def test_a_schedule_that_does_not_fit_is_refused(tmp_path: Path, text: str, says
     (tmp_path / "job.goal").write_text(text, "utf-8")
     with pytest.raises(ps.ScenarioError, match=says):
         ps.check(scenario(tmp_path, 'goal = "job.goal"'))
+
+
+def test_the_estimate_knows_how_much_a_job_sends(tmp_path: Path) -> None:
+    text = 'collective = "all_reduce", bytes = "64 MB"'
+    file = scenario(tmp_path, text, hosts=8, job="iterations = 12")
+    file.write_text(file.read_text("utf-8").replace('"20 ms"', '"10 s"'), "utf-8")
+    guess = json.loads(_core.estimate(file.read_text("utf-8"), str(file), threads=1))
+    found = run(file)
+    assert found.run["simulated_s"] < 1.0
+    assert guess["frame_hops"] == pytest.approx(found.run["frame_hops"], rel=1 / 3)
+
+
+def test_neighbours_share_a_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "both.toml"
+    job = 'workload = {{ collective = "all_reduce", bytes = "2 MB" }}\nranks = ["h{}", "h{}"]\nname = "{}"\n'
+    jobs_of = "".join(
+        "[[jobs]]\n" + job.format(first, first + 2, name) for first, name in enumerate(("one", "two"))
+    )
+    file.write_text(
+        '[simulation]\nduration = "20 ms"\n[topology.leaf_spine]\nleaves = 2\nspines = 1\n'
+        "hosts_per_leaf = 2\n"
+        f'rate = "100 Gb/s"\nuplink_rate = "100 Gb/s"\n[flow_control.pfc]\n{jobs_of}',
+        "utf-8",
+    )
+    assert cli.main(["neighbours", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["jobs"]
+    assert [one["job"] for one in found] == ["one", "two"]
+    for one in found:
+        assert one["slowdown"] == pytest.approx(2.0, rel=0.05)
+        assert one["pauses_alone"] == 0 < one["pauses_together"]
+    assert cli.main(["neighbours", "first-light"]) == 2
+    assert "has no jobs" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-CALLS = {"Simulation": "duration", "Flow": "name", "Transfers": "name", "ProbeText": "what"}
+CALLS = {"Simulation": "duration", "Flow": "name", "Transfers": "name", "Job": "name", "ProbeText": "what"}
 """Tables of which a call of the builder takes one key by position."""
 WIDTH = 98
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}

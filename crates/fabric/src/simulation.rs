@@ -196,10 +196,7 @@ impl Simulation {
         }
         self.settle();
         let at_end = status == RunStatus::Done && limit == end;
-        if limit == self.jobs.next && self.look_at_jobs() && self.warmed_up {
-            self.check_conservation()?;
-            return Ok(State::Finished);
-        }
+        let over = limit == self.jobs.next && self.look_at_jobs();
         if status == RunStatus::Done && self.watch.next != Time::NEVER {
             self.look_for_deadlock();
             if limit == self.watch.next {
@@ -210,7 +207,7 @@ impl Simulation {
                 return Ok(State::Finished);
             }
         }
-        if at_end && self.warmed_up {
+        if (at_end || over) && self.warmed_up {
             self.check_conservation()?;
             if cfg!(debug_assertions) {
                 self.check_sources();

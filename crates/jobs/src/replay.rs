@@ -13,6 +13,9 @@ pub struct Ideal {
     pub latency: Time,
 }
 
+/// A message that is whole at its receiver: when, order, sender, receiver and label.
+type Landing = (Time, u64, u32, u32, u32);
+
 /// End of a run.
 pub struct Outcome {
     pub ranks: Vec<Rank>,
@@ -27,7 +30,7 @@ pub fn run(spec: &CollectiveSpec, n: u32, costs: JobCosts, iterations: u32, fabr
     let mut free = vec![[Time::ZERO; 2]; n as usize];
     // Messages whose first byte reaches the receiver, and those that are whole there.
     let mut coming = BinaryHeap::new();
-    let mut flying: BinaryHeap<Reverse<(Time, u64, u32, u32, u32)>> = BinaryHeap::new();
+    let mut flying: BinaryHeap<Reverse<Landing>> = BinaryHeap::new();
     let (mut order, mut now) = (0u64, Time::ZERO);
     loop {
         for rank in &mut ranks {

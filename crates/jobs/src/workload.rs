@@ -160,23 +160,35 @@ impl WorkloadSpec {
 }
 
 impl Workload {
+    /// Receivers and bytes of the messages that a rank sends in an iteration, those to itself left out.
+    pub fn sends(&self, rank: u32) -> Vec<(u32, u64)> {
+        let mut sends: Vec<(u32, u64)> = match self {
+            Workload::Generated(own) => (0..own.lanes())
+                .flat_map(|lane| (0..).map_while(move |at| own.action(rank, lane, at)))
+                .filter_map(|action| match action {
+                    Action::Send { to, bytes, .. } => Some((to, bytes)),
+                    _ => None,
+                })
+                .collect(),
+            Workload::Program(program, _) => {
+                let operations = program.ranks()[rank as usize].operations();
+                let sent = |work| match work {
+                    Work::Send { to, bytes, .. } => Some((to, bytes)),
+                    _ => None,
+                };
+                operations.iter().filter_map(|own| sent(own.work())).collect()
+            }
+        };
+        sends.retain(|&(to, _)| to != rank);
+        sends
+    }
+
     /// By rank, the other ranks that it sends to, ascending.
     pub fn peers(&self, n: u32) -> Vec<Vec<u32>> {
         let peers_of = |rank: u32| {
-            let mut peers: Vec<u32> = match self {
-                Workload::Generated(own) => (0..own.lanes())
-                    .flat_map(|lane| (0..).map_while(move |at| own.action(rank, lane, at)))
-                    .filter_map(|action| if let Action::Send { to, .. } = action { Some(to) } else { None })
-                    .collect(),
-                Workload::Program(program, _) => {
-                    let operations = program.ranks()[rank as usize].operations();
-                    let to = |work| if let Work::Send { to, .. } = work { Some(to) } else { None };
-                    operations.iter().filter_map(|own| to(own.work())).collect()
-                }
-            };
+            let mut peers: Vec<u32> = self.sends(rank).into_iter().map(|(to, _)| to).collect();
             peers.sort_unstable();
             peers.dedup();
-            peers.retain(|&peer| peer != rank);
             peers
         };
         (0..n).map(peers_of).collect()

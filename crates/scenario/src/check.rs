@@ -3,6 +3,7 @@
 //! The checks collect as many independent errors as they can. A later stage runs only if the stages it
 //! builds on found nothing wrong, so that one mistake is reported once.
 
+mod carriers;
 mod control_frame;
 mod dcbx;
 mod dcqcn;
@@ -43,7 +44,7 @@ use crate::place::{Alias, Place};
 use crate::read::MAX_ERRORS;
 use crate::{Files, Scenario};
 use ::flow_control::FlowControl;
-use fabric::spec::{FaultSpec, NodeSpec, ProbeSpec, Spec};
+use fabric::spec::{FaultSpec, FlowSpec, JobSpec, NodeSpec, ProbeSpec, Spec, TransferWait};
 use std::path::PathBuf;
 use toml::de::DeTable;
 use units::{Bytes, Time};
@@ -181,6 +182,21 @@ pub fn check(mut model: Model, mut context: Context<'_>) -> Result<Scenario, Dia
     Ok(Scenario { name, spec, memory_limit, levels, effective: model, warnings: findings, notes })
 }
 
+/// All flows, those of transfers and jobs last, with the transfers that wait for others and the jobs.
+fn traffic(
+    model: &Model,
+    fabric: &topology::Fabric,
+    context: &mut Context<'_>,
+) -> Option<(Vec<FlowSpec>, Vec<TransferWait>, Vec<JobSpec>)> {
+    let flows = flows::lower(model, fabric, context);
+    let first = flows.as_ref().map_or(0, Vec::len);
+    let transfers = transfers::lower(model, fabric, first, context);
+    let before = first + transfers.as_ref().map_or(0, |(flows, _)| flows.len());
+    let (of_jobs, jobs) = jobs::lower(model, fabric, before, context)?;
+    let (transfers, waits) = transfers?;
+    Some((flows?.into_iter().chain(transfers).chain(of_jobs).collect(), waits, jobs))
+}
+
 fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let probes = simulation(model, context);
     let fabric = topology::lower(&model.topology, context);
@@ -189,17 +205,9 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let stations =
         fabric.as_ref().and_then(|fabric| context.clean(|context| stations::lower(model, fabric, context)));
     let fabric = fabric?;
-    let flows = flows::lower(model, &fabric, context);
-    let first = flows.as_ref().map_or(0, Vec::len);
-    let transfers = transfers::lower(model, &fabric, first, context);
-    let before = first + transfers.as_ref().map_or(0, |(flows, _)| flows.len());
-    let jobs = jobs::lower(model, &fabric, before, context);
+    let traffic = traffic(model, &fabric, context);
     let faults = faults::lower(model, &fabric, context);
-    let (mut nodes, mut flows) = (stations?, flows?);
-    let (transfers, waits) = transfers?;
-    flows.extend(transfers);
-    let (of_jobs, jobs) = jobs?;
-    flows.extend(of_jobs);
+    let (mut nodes, (flows, waits, jobs)) = (stations?, traffic?);
     let links = fabric.links();
     let domains = domains::lower(model, &nodes, &fabric, context);
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);

@@ -134,13 +134,13 @@ impl RdmaSender {
         self.nic = Some((nic.clone(), u64::from(number) << 32));
     }
 
-    /// Posts a message of an application that decides itself when, after all others.
-    pub(crate) fn send(&mut self, operation: Operation, bytes: u64, now: Time) {
+    /// Posts a message of an application that decides itself when, after all others. The end of one with a tag is reported.
+    pub(crate) fn send(&mut self, operation: Operation, tag: Option<u32>, bytes: u64, now: Time) {
         if self.pairs.len() == 0 {
             self.open();
         }
         if let Some(pair) = self.pairs.get_mut(0) {
-            pair.post_as(operation, u32::MAX, now, bytes, false);
+            pair.post_as(operation, tag.unwrap_or(u32::MAX), now, bytes, tag.is_some());
         }
         self.posted[0] += 1;
         self.pairs.update(0);
@@ -450,14 +450,7 @@ impl Protocol for RdmaSender {
                 }
             }
             HostEvent::Post { tag, bytes } => {
-                if self.pairs.len() == 0 {
-                    self.open();
-                }
-                if let Some(pair) = self.pairs.get_mut(0) {
-                    pair.post(tag, now, bytes, true);
-                }
-                self.posted[0] += 1;
-                self.pairs.update(0);
+                self.send(self.spec.verb.operation(), Some(tag), bytes, now);
             }
             HostEvent::Stamps { pair, stamps, .. } => {
                 if let Some(pair) = self.pairs.get_mut(pair) {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.measurements import of_result
-from penstock.units import count, duration, size
+from penstock.units import count, duration, share, size
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -25,6 +25,8 @@ _CAUSES: Mapping[str, str] = {
     "lost": "of which a packet is lost, and nobody sends it again",
     "not posted": "which rank {peer} ({peer_host}) has not sent yet",
 }
+_STRAGGLES = 0.01
+"""Share above the median rank from which a rank is told to be slow."""
 _CHAIN_TOLD = 12
 """Ranks of a chain that are told, from its beginning; the root is always told."""
 
@@ -167,9 +169,9 @@ def told(result: Measurements, name: str) -> list[str]:
             f"{duration(own['compute_ns'])}, and {duration(own['exposed_ns'])} were communication."
         )
     if own["bus_bps"] is not None and own["bus_bps"] > 0:
-        share = own["bus_bps"] / own["bound_bps"]
+        part = own["bus_bps"] / own["bound_bps"]
         lines.append(
-            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share:.1%} of the rate of the slowest link."
+            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share(part)} of the rate of the slowest link."
         )
     lines.extend(_slowest(result, name))
     return lines if chain is None else [*lines, *sentences(chain)]
@@ -177,10 +179,11 @@ def told(result: Measurements, name: str) -> list[str]:
 
 def _slowest(result: Measurements, name: str) -> Iterator[str]:
     """The rank that ended an iteration last most often, and the pair whose messages took longest."""
-    ended = [row["slowest_rank"] for row in result.rows("collectives") if row["job"] == name]
-    if len(ended) > 1:
+    iterations = [row for row in result.rows("collectives") if row["job"] == name]
+    ended = [row["slowest_rank"] for row in iterations if row["straggler"] > _STRAGGLES]
+    if ended:
         often = max(dict.fromkeys(ended), key=ended.count)
-        times = f"{count(ended.count(often))} of {count(len(ended))} iterations"
+        times = f"{count(ended.count(often))} of {count(len(iterations))} iterations"
         yield f"{often} was the slowest rank in {times}."
     pairs = [row for row in result.rows("messages") if row["job"] == name and row["messages"]]
     if pairs:

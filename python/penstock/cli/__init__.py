@@ -45,6 +45,7 @@ COMMANDS = (
     ("sweep", "sweep:sweep", "Run a scenario with many values of its keys."),
     ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
     ("sensitivity", "sensitivity:sensitivity", "Find which keys of a scenario matter."),
+    ("neighbours", "neighbours:neighbours", "Compare each job of a scenario with the same job alone."),
     ("check", "scenarios:check", "Check a scenario without running it."),
     ("new", "scenarios:new", "Write a commented scenario, or a study, to start from."),
     ("import", "import_:import_", "Convert files of other tools into a scenario."),

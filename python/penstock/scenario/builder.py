@@ -22,6 +22,7 @@ from .keys import (
     FaultKeys,
     FlowKeys,
     HostKeys,
+    JobKeys,
     ProbeKeys,
     ProbesKeys,
     SimulationKeys,
@@ -109,6 +110,7 @@ class Scenario:
             "flow control": self._one_of("flow_control"),
             "flows": len(self._model.get("flows", [])),
             "transfers": len(self._model.get("transfers", [])),
+            "jobs": len(self._model.get("jobs", [])),
             "faults": len(self._model.get("faults", [])),
         }
         cells = "".join(
@@ -232,6 +234,20 @@ class Scenario:
         """
         entry = {"name": text_of("transfers.name", name), **known(keys, TransfersKeys, "transfers")}
         return self._appended("transfers", entry)
+
+    @spelled(JobKeys)
+    def job(self, name: str, **keys: Unpack[JobKeys]) -> Scenario:
+        """Adds a job: ranks that run a collective or a schedule together.
+
+        Parameters
+        ----------
+        name : str
+            Unique name.
+        **keys
+            `JobKeys`, such as ``ranks="all", workload={"collective": "all_reduce", "bytes": "1 GB"}``; see
+            ``penstock explain jobs``.
+        """
+        return self._appended("jobs", {"name": text_of("job.name", name), **known(keys, JobKeys, "job")})
 
     @spelled(FaultKeys)
     def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:

@@ -1344,8 +1344,6 @@ class PathChoiceTable(TypedDict, total=False):
     """One path a flow, by a hash of its five-tuple and the switch (ECMP)."""
     flowlet: FlowletKeys
     """A random port for each burst of a flow."""
-    adaptive: AdaptiveKeys
-    """A port that is not paused and whose queue is short, in coarse steps."""
 
 
 class SwitchKeys(TypedDict, total=False):
@@ -2441,23 +2439,6 @@ class RdmaRecoveryTable(TypedDict, total=False):
     """
 
 
-class PathSelectionTable(TypedDict, total=False):
-    """Exactly one of these."""
-
-    oblivious: ObliviousKeys
-    """All values in turn, in another order each round."""
-    random_spray: RandomSprayKeys
-    """A random value for each packet (OPS)."""
-    bitmap: BitmapKeys
-    """All values in turn, but those with a score of marks, trims and timeouts (STrack)."""
-    reps: RepsKeys
-    """Values that came back unmarked, else random ones (REPS)."""
-    mixed: MixedKeys
-    """Values that came back unmarked, else those of the bitmap."""
-    plb: PlbKeys
-    """One path, which changes after congested round trips (PLB)."""
-
-
 class RdmaKeys(TypedDict, total=False):
     """Messages over RDMA (RoCEv2)."""
 
@@ -2529,10 +2510,6 @@ class RdmaKeys(TypedDict, total=False):
     """
     cnp_priority: int | None
     """Priority of congestion notification packets. Default: 6."""
-    paths: PathSelection | None
-    """How a queue pair chooses among equal paths, by an entropy value for each packet that switches hash
-    with the flow: "fixed" (one path). Default: "fixed".
-    """
 
 
 class ThetaPowerTcpKeys(TypedDict, total=False):
@@ -2732,58 +2709,6 @@ class ReorderingKeys(TypedDict, total=False):
     """A missing packet counts as lost only if a later one arrived so long ago. Default: "computed"."""
     nak: bool | None
     """Whether the receiver reports losses. Default: true."""
-
-
-class ObliviousKeys(TypedDict, total=False):
-    """Keys of oblivious."""
-
-    entropies: int | None
-    """Entropy values of a connection. Default: 64."""
-
-
-class RandomSprayKeys(TypedDict, total=False):
-    """Keys of random spraying."""
-
-    entropies: int | None
-    """Entropy values of a connection. Default: 64."""
-
-
-class BitmapKeys(TypedDict, total=False):
-    """Keys of the bitmap."""
-
-    entropies: int | None
-    """Entropy values of a connection. Default: 64."""
-
-
-class RepsKeys(TypedDict, total=False):
-    """Keys of REPS."""
-
-    entropies: int | None
-    """Entropy values of a connection. Default: 64."""
-    buffer: int | None
-    """Values that are kept for another use. Default: 8."""
-    freeze: str | None
-    """How long the values of the buffer are used again after a timeout. Default: "10 ms"."""
-    explore: int | None
-    """Packets with random values after that. Default: 16."""
-
-
-class MixedKeys(TypedDict, total=False):
-    """Keys of mixed."""
-
-    entropies: int | None
-    """Entropy values of a connection. Default: 64."""
-
-
-class PlbKeys(TypedDict, total=False):
-    """Keys of PLB."""
-
-    entropies: int | None
-    """Entropy values that a connection draws from. Default: 64."""
-    rounds: int | None
-    """Congested rounds in a row before the path changes. Default: 3."""
-    marked_share: float | None
-    """Share of marked acknowledgements from which on a round is congested. Default: 0.5."""
 
 
 class MessagesTable(TypedDict, total=False):
@@ -3049,30 +2974,21 @@ class TransfersKeys(TypedDict, total=False):
     """No transfer begins after this time. Default: the duration of the simulation."""
 
 
-class JobCarrierTable(TypedDict, total=False):
-    """Exactly one of these."""
-
-    tcp: TcpKeys
-    """TCP: a message has a connection of its pair of ranks, one that is free or a new one."""
-    rdma: RdmaKeys
-    """RDMA (RoCEv2): one queue pair for each pair of ranks and direction."""
-
-
 class JobKeys(TypedDict, total=False):
     """A job: ranks at hosts that run a workload together, over connections that are made once for each
     pair of ranks and used again.
     """
 
-    name: Required[str]
-    """Unique name."""
     ranks: Required[Nodes]
     """The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these."""
     placement: Placement | None
     """Which rank is where: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
     workload: Required[WorkloadKeys]
     """What the ranks do in an iteration: a table with `collective` or `goal`."""
-    over: JobCarrier | None
-    """What carries messages: a table `rdma` or `tcp`. Default: `rdma` with its defaults."""
+    over: Carrier | None
+    """What carries messages: a table of a transport, as in `over` of transfers. Default: queue pairs
+    with their defaults.
+    """
     start: str | None
     """When the first iteration begins. Default: "0 s"."""
     iterations: int | None
@@ -3084,7 +3000,9 @@ class JobKeys(TypedDict, total=False):
     Default: "0 s".
     """
     overhead_per_byte: str | None
-    """The same for each byte of a message (O of LogGOPS). Default: "0 s"."""
+    """Time that each byte of a message occupies these processors, in addition to `overhead` (O of
+    LogGOPS). Default: "0 s".
+    """
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None
@@ -3361,7 +3279,7 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash", "adaptive"] | PathChoiceTable
+PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""
@@ -3458,10 +3376,6 @@ RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTab
 """How lost packets are repaired: a name, or a table of that name with its keys."""
 CnpScope = Literal["queue_pair", "address", "port"]
 """What shares the least time between two CNPs."""
-PathSelection = (
-    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "plb"] | PathSelectionTable
-)
-"""How a sender chooses paths: a name, or a table of that name with its keys."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
 """Where the keys of DCQCN come from that a scenario does not write."""
 ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
@@ -3495,8 +3409,6 @@ ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
 Placement = Literal["linear", "random"]
 """Where the ranks of a job are."""
-JobCarrier = Literal["tcp", "rdma"] | JobCarrierTable
-"""What carries the messages of a job."""
 Collective = Literal[
     "all_reduce",
     "reduce_scatter",

@@ -9,6 +9,7 @@ use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use frame::TrafficClass;
 use jobs::{Blocked, Unsent};
+use std::collections::BTreeMap;
 use units::Time;
 
 /// Looks at the jobs of a run.
@@ -180,6 +181,26 @@ impl Simulation {
         Some(wait(Some((peer, tag, bytes)), posted, cause))
     }
 
+    /// By flow of a job, the frames of all of its messages to each destination.
+    pub(super) fn frames_of_jobs(&self) -> BTreeMap<u32, Vec<u64>> {
+        let mut frames = BTreeMap::new();
+        for job in &self.spec.jobs {
+            let workload = job.workload.start(job.ranks());
+            for (rank, flow) in (0..).zip(&job.flows) {
+                let Some((flow, peers)) = flow else { continue };
+                let Some(list) = self.spec.flows[*flow as usize].source.transfers() else { continue };
+                let mut own = vec![0; peers.len()];
+                for (to, bytes) in workload.sends(rank) {
+                    if let Ok(nth) = peers.binary_search(&to) {
+                        own[nth] += list.framing().frames(bytes.max(1)) * u64::from(job.iterations);
+                    }
+                }
+                frames.insert(*flow, own);
+            }
+        }
+        frames
+    }
+
     /// What every rank that has not ended waits for, by job and rank.
     pub(crate) fn rank_waits(&self) -> Vec<RankWait> {
         let ranks = self.ranks();
@@ -197,11 +218,11 @@ impl Simulation {
             let failed = sender.queue_pairs().any(|pair| pair.failed().is_some());
             Some((failed, [sender.counts().not_ready > 0, sender.counts().timeouts > 0]))
         };
-        let ends = self.parts().filter_map(|part| {
+        let mut ends = self.parts().filter_map(|part| {
             let near = part.hosts.endpoints_of_path.get(path).and_then(|ends| ends[0])?;
             pairs(part, near)
         });
-        let (failed, [not_ready, timeouts]) = ends.last().unwrap_or_default();
+        let (failed, [not_ready, timeouts]) = ends.next().unwrap_or_default();
         if failed {
             return Held::ConnectionFailed;
         }

@@ -214,10 +214,12 @@ impl Simulation {
             return None;
         }
         let (mut done, mut all) = (0, 0);
+        let mut of_jobs = self.frames_of_jobs();
         for (flow, spec) in self.spec.flows.iter().enumerate() {
             let list = spec.source.transfers()?;
             let first = self.source(flow).first_path as usize;
-            let mut frames = vec![0; spec.source.destinations.count()];
+            let of_job = of_jobs.remove(&(flow as u32));
+            let mut frames = of_job.unwrap_or_else(|| vec![0; spec.source.destinations.count()]);
             for transfer in list.iter() {
                 frames[transfer.destination as usize] += list.framing().frames(transfer.bytes);
             }

@@ -43,7 +43,7 @@ impl Schedule for Bruck {
         }
         let (to, from) = ((rank + (1 << k)) % n, (rank + n - (1 << k)) % n);
         let tag = lane * rounds + k;
-        Some(if at % 2 == 0 {
+        Some(if at.is_multiple_of(2) {
             Action::Send { to, bytes: self.sent(lane, rank, k), tag }
         } else {
             Action::Receive { from, bytes: self.sent(lane, from, k), tag }

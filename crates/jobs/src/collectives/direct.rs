@@ -33,7 +33,7 @@ pub(crate) fn step(n: u32, burst: bool, at: u32) -> Option<Step> {
         return None;
     }
     Some(match (burst, at) {
-        (false, at) if at % 2 == 0 => Step::Send(at / 2 + 1),
+        (false, at) if at.is_multiple_of(2) => Step::Send(at / 2 + 1),
         (false, at) => Step::Receive(at / 2 + 1),
         (true, at) if at < peers => Step::Send(at + 1),
         (true, at) => Step::Receive(at - peers + 1),

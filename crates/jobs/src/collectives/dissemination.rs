@@ -21,7 +21,7 @@ impl Schedule for Dissemination {
         if k >= n.next_power_of_two().ilog2() {
             return None;
         }
-        Some(if at % 2 == 0 {
+        Some(if at.is_multiple_of(2) {
             Action::Send { to: (rank + (1 << k)) % n, bytes: 0, tag: k }
         } else {
             Action::Receive { from: (rank + n - (1 << k)) % n, bytes: 0, tag: k }

@@ -134,7 +134,7 @@ impl Schedule for HalvingDoubling {
         let [sent, received] = if gathers { [number, partner] } else { [partner, number] };
         let bytes = |number: u32| self.shares(lane, fold, number, distance + 1);
         let (peer, tag) = (fold.rank(partner), base + step);
-        Some(if at % 2 == 0 {
+        Some(if at.is_multiple_of(2) {
             Action::Send { to: peer, bytes: bytes(sent), tag }
         } else {
             Action::Receive { from: peer, bytes: bytes(received), tag }

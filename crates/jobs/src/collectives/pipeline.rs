@@ -30,7 +30,7 @@ impl Schedule for Pipeline {
             return None;
         }
         let bytes = part(self.bytes, self.chunks, chunk);
-        Some(if receives && at % each == 0 {
+        Some(if receives && at.is_multiple_of(each) {
             Action::Receive { from: rank - 1, bytes, tag: 0 }
         } else {
             Action::Send { to: rank + 1, bytes, tag: 0 }

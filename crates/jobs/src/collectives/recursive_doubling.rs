@@ -45,7 +45,7 @@ impl Schedule for RecursiveDoubling {
             return is_last.then(|| Action::Send { to: rank - 1, bytes, tag: after });
         }
         let (peer, tag) = (fold.rank(number ^ 1 << (at / 2)), base + at / 2);
-        Some(if at % 2 == 0 {
+        Some(if at.is_multiple_of(2) {
             Action::Send { to: peer, bytes, tag }
         } else {
             Action::Receive { from: peer, bytes, tag }

@@ -80,7 +80,7 @@ impl Schedule for Ring {
             return None;
         }
         let tag = lane * self.count() + s;
-        Some(if at % 2 == 0 {
+        Some(if at.is_multiple_of(2) {
             Action::Send { to: next, bytes: self.bytes_of(lane, rank, s), tag }
         } else {
             Action::Receive { from: before, bytes: self.bytes_of(lane, before, s), tag }

@@ -1,9 +1,8 @@
 //! Jobs: each rank that sends becomes a flow whose messages the rank posts.
 
 use super::topology::Fabric;
-use super::transfers::{over_rdma, over_tcp};
-use super::{Context, files, flows, receivers, schedules};
-use crate::model::{Job, JobCarrier, Model};
+use super::{Context, carriers, files, flows, receivers, schedules};
+use crate::model::{Job, Model};
 use crate::place::Place;
 use ::jobs::{JobCosts, Placement, WorkloadSpec};
 use fabric::spec::{FlowSpec, JobSpec, Way};
@@ -64,7 +63,8 @@ fn one(
     fabric: &Fabric,
     (first, context): (usize, &mut Context<'_>),
 ) -> Option<(JobSpec, Vec<FlowSpec>)> {
-    let carrier = carrier(job, at, context);
+    let frame = files::take(frame_length(job.frame), &at.key("frame"), context)?;
+    let carrier = carriers::of_job(job, frame, at, context);
     check_keys(job, model, at, context);
     let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
     let workload = workload(job, &mut hosts, at, context);
@@ -178,33 +178,6 @@ fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
         let message = format!("a job from {} on, after the end of the simulation", job.start);
         context.warn(&at.key("start"), message, format!("it does not begin; the duration is {end}"));
     }
-}
-
-/// How bytes lie in frames, and what carries them.
-fn carrier(job: &Job, at: &Place, context: &mut Context<'_>) -> Option<(Framing, Arc<ConnectionSpec>)> {
-    let frame = files::take(frame_length(job.frame), &at.key("frame"), context)?;
-    let at = at.key("over");
-    let (framing, application) = match &job.over {
-        JobCarrier::Tcp(keys) => over_tcp(keys, frame, &at.key("tcp"), context)?,
-        JobCarrier::Rdma(keys) => {
-            let at = at.key("rdma");
-            let (framing, application) = over_rdma(keys, frame, &at, context)?;
-            if keys.verb == transport::RdmaVerb::Read {
-                let help =
-                    "messages of a job are sent by the rank that has them; expected \"send\" or \"write\"";
-                context.error(&at.key("verb"), "a job that reads", help);
-                return None;
-            }
-            if keys.queue_pairs != transport::QueuePairs::One {
-                let help =
-                    "a job has one queue pair for each pair of ranks and direction; leave this key out";
-                context.error(&at.key("queue_pairs"), "queue_pairs of a job", help);
-                return None;
-            }
-            (framing, application)
-        }
-    };
-    Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
 }
 
 /// The flow of a rank.

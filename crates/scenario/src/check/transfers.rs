@@ -2,20 +2,20 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, files, flows, ports, transfer_files, unused};
-use crate::model::{CarrierText, Model, Transfers};
+use super::{Context, carriers, files, flows, ports, transfer_files, unused};
+use crate::model::{Model, Transfers};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, TransferRef, TransferWait, Way};
 use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay, RdmaKeys, Scheduled, TcpKeys};
-use units::{Bytes, Time};
+use transport::ConnectionSpec;
+use units::Time;
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
     Receivers, ReceiversTable, ServiceOrder, SizesText, SourceSpec, Transfer, TransferList, TransferSizes,
-    frame_length, read_size_points,
+    read_size_points,
 };
 
 /// More transfers than this are refused.
@@ -200,7 +200,7 @@ fn one(
     fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Option<Lists> {
-    let carrier = carrier(entry, at, context);
+    let carrier = carriers::of_transfers(entry, at, context);
     let stop = times(entry, model.simulation.duration, at, context);
     flows::priority(entry.priority, at, context);
     flows::dscp(entry.dscp, entry.priority, model, at, context);
@@ -385,86 +385,6 @@ impl Draw<'_> {
             lists.push(one.from, self.priority(), transfer);
         });
     }
-}
-
-/// How bytes lie in frames, and what carries them if somebody acknowledges them.
-fn carrier(
-    entry: &Transfers,
-    at: &Place,
-    context: &mut Context<'_>,
-) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
-    let frame = files::take(frame_length(entry.frame), &at.key("frame"), context)?;
-    if entry.over == CarrierText::Frames {
-        let header = entry.header.unwrap_or_default();
-        let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
-        if fits.is_none() {
-            let message = format!("a header of {header} in a frame of {frame} B");
-            let help = "expected less than `frame`: a frame carries bytes of the transfer";
-            context.error(&at.key("header"), message, help);
-        }
-        return Some((Framing { frame, header: fits? }, None));
-    }
-    let (name, table) = if let CarrierText::Rdma(_) = entry.over { ("RDMA", "rdma") } else { ("TCP", "tcp") };
-    if entry.header.is_some() {
-        let help =
-            format!("expected `headers` in the table {table}, which counts those of IP and {name} too");
-        context.error(&at.key("header"), format!("header beside {name}"), help);
-    }
-    if entry.order != ServiceOrder::RoundRobin {
-        let help = "connections have the NIC in turn; expected \"round_robin\"";
-        context.error(&at.key("order"), format!("an order beside {name}"), help);
-    }
-    let at = at.key("over").key(table);
-    let (framing, application) = match &entry.over {
-        CarrierText::Frames => return None,
-        CarrierText::Tcp(keys) => over_tcp(keys, frame, &at, context)?,
-        CarrierText::Rdma(keys) => over_rdma(keys, frame, &at, context)?,
-    };
-    Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
-}
-
-/// Queue pairs that carry transfers in frames of at most this length.
-pub fn over_rdma(
-    keys: &RdmaKeys,
-    frame: u16,
-    at: &Place,
-    context: &mut Context<'_>,
-) -> Option<(Framing, Application)> {
-    if keys.message.value().is_some() {
-        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
-        context.error(&at.key("message"), "message of scheduled transfers", help);
-    }
-    let (spec, warnings) = keys
-        .carrier(Some(Bytes::new(0)), frame)
-        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
-        .ok()?;
-    warnings.into_iter().for_each(|why| context.beware(why, at));
-    let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
-    Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
-}
-
-/// Connections of TCP that carry transfers in frames of at most this length.
-pub fn over_tcp(
-    keys: &TcpKeys,
-    frame: u16,
-    at: &Place,
-    context: &mut Context<'_>,
-) -> Option<(Framing, Application)> {
-    for (key, written) in
-        [("transfer", keys.transfer.value().is_some()), ("idle", keys.idle != Delay::default())]
-    {
-        if written {
-            let help = "`sizes` and `arrivals` say what is sent, and when; leave this key out";
-            context.error(&at.key(key), format!("{key} of scheduled transfers"), help);
-        }
-    }
-    let (spec, warnings) = keys
-        .carrier(Some(Bytes::new(0)), frame)
-        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
-        .ok()?;
-    warnings.into_iter().for_each(|why| context.beware(why, at));
-    let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
-    Some((framing, Application::Transfers(Scheduled::Tcp(spec))))
 }
 
 /// When the last transfer may begin.

@@ -1,9 +1,9 @@
 //! `[[jobs]]`: ranks that run a workload together.
 
+use super::CarrierText;
 use jobs::{Placement, WorkloadKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use transport::{RdmaKeys, TcpKeys};
 use units::{Bytes, Time};
 use workload::Nodes;
 
@@ -30,9 +30,9 @@ pub struct Job {
     pub placement: Placement,
     /// What the ranks do in an iteration: a table with `collective` or `goal`. Required.
     pub workload: WorkloadKeys,
-    /// What carries messages: a table `rdma` or `tcp`. Default: `rdma` with its defaults.
-    #[serde(default)]
-    pub over: JobCarrier,
+    /// What carries messages: a table of a transport, as in `over` of transfers; each pair of ranks has one queue pair in each direction, or as many connections as messages are under way at once. Default: queue pairs with their defaults.
+    #[serde(default = "CarrierText::of_jobs")]
+    pub over: CarrierText,
     /// When the first iteration begins. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub start: Time,
@@ -46,7 +46,7 @@ pub struct Job {
     /// Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS). A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub overhead: Time,
-    /// The same for each byte of a message (O of LogGOPS). A time with unit, a multiple of 1 ps. Default: "0 s".
+    /// Time that each byte of a message occupies these processors, in addition to `overhead` (O of LogGOPS). A time with unit, a multiple of 1 ps. Default: "0 s".
     #[serde(default = "at_start")]
     pub overhead_per_byte: Time,
     /// Priority of all frames (IEEE 802.1Q). A whole number, 0 to 7. Default: 0 (best effort).
@@ -60,20 +60,4 @@ pub struct Job {
     /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
-}
-
-/// What carries the messages of a job.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum JobCarrier {
-    /// TCP: a message has a connection of its pair of ranks, one that is free or a new one. `transfer` and `idle` have no meaning here.
-    Tcp(Box<TcpKeys>),
-    /// RDMA (RoCEv2): one queue pair for each pair of ranks and direction. `message` has no meaning here.
-    Rdma(Box<RdmaKeys>),
-}
-
-impl Default for JobCarrier {
-    fn default() -> JobCarrier {
-        JobCarrier::Rdma(Box::default())
-    }
 }

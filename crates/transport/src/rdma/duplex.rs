@@ -86,7 +86,7 @@ impl DuplexEnd for RdmaDuplex {
     fn post(&mut self, now: Time, posts: &[Post]) {
         for &Post { operation, bytes } in posts {
             debug_assert!(bytes > 0 || operation == Operation::ReadRequest);
-            self.sender.send(operation, bytes, now);
+            self.sender.send(operation, None, bytes, now);
         }
     }
     #[inline]

@@ -1,0 +1,161 @@
+//! What carries transfers and the messages of jobs.
+
+use super::{Context, files};
+use crate::model::{CarrierText, Job, Transfers};
+use crate::place::Place;
+use std::sync::Arc;
+use transport::{
+    Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys,
+};
+use units::Bytes;
+use workload::{Framing, ServiceOrder, frame_length};
+
+/// How bytes lie in frames, and what carries them if somebody acknowledges them.
+pub fn of_transfers(
+    entry: &Transfers,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
+    let frame = files::take(frame_length(entry.frame), &at.key("frame"), context)?;
+    if entry.over == CarrierText::Frames {
+        let header = entry.header.unwrap_or_default();
+        let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
+        if fits.is_none() {
+            let message = format!("a header of {header} in a frame of {frame} B");
+            let help = "expected less than `frame`: a frame carries bytes of the transfer";
+            context.error(&at.key("header"), message, help);
+        }
+        return Some((Framing { frame, header: fits? }, None));
+    }
+    let (name, table) = names(&entry.over);
+    if entry.header.is_some() {
+        let help =
+            format!("expected `headers` in the table {table}, which counts those of IP and {name} too");
+        context.error(&at.key("header"), format!("header beside {name}"), help);
+    }
+    if entry.order != ServiceOrder::RoundRobin {
+        let help = "connections have the NIC in turn; expected \"round_robin\"";
+        context.error(&at.key("order"), format!("an order beside {name}"), help);
+    }
+    let (framing, application) = application(&entry.over, frame, &at.key("over").key(table), context)?;
+    Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
+}
+
+/// How bytes of the messages of a job lie in frames of at most this length, and what carries them.
+pub fn of_job(
+    job: &Job,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Arc<ConnectionSpec>)> {
+    let at = at.key("over");
+    let (_, table) = names(&job.over);
+    match &job.over {
+        CarrierText::Frames => {
+            let help = "nobody would know when a message has come; expected { rdma = {} }, { uet = {} } or { tcp = {} }";
+            context.error(&at, "a job over frames that are not acknowledged", help);
+            return None;
+        }
+        CarrierText::Tcp(_) => {}
+        CarrierText::Rdma(keys) if keys.verb == RdmaVerb::Read => {
+            let help = "messages of a job are sent by the rank that has them; expected \"send\" or \"write\"";
+            context.error(&at.key(table).key("verb"), "a job that reads", help);
+            return None;
+        }
+        CarrierText::Rdma(keys) if keys.queue_pairs != QueuePairs::One => {
+            let help = "a job has one queue pair for each pair of ranks and direction; leave this key out";
+            context.error(&at.key(table).key("queue_pairs"), "queue_pairs of a job", help);
+            return None;
+        }
+        CarrierText::Rdma(_) | CarrierText::Uet(_) => {}
+    }
+    let (framing, application) = application(&job.over, frame, &at.key(table), context)?;
+    Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
+}
+
+/// The name of a transport, and of its table.
+fn names(over: &CarrierText) -> (&'static str, &'static str) {
+    match over {
+        CarrierText::Rdma(_) => ("RDMA", "rdma"),
+        CarrierText::Uet(_) => ("UET", "uet"),
+        CarrierText::Tcp(_) | CarrierText::Frames => ("TCP", "tcp"),
+    }
+}
+
+fn application(
+    over: &CarrierText,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    match over {
+        CarrierText::Frames => None,
+        CarrierText::Tcp(keys) => over_tcp(keys, frame, at, context),
+        CarrierText::Rdma(keys) => over_rdma(keys, frame, at, context),
+        CarrierText::Uet(keys) => over_uet(keys, frame, at, context),
+    }
+}
+
+/// Queue pairs that carry transfers in frames of at most this length.
+fn over_rdma(
+    keys: &RdmaKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    if keys.message.value().is_some() {
+        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        context.error(&at.key("message"), "message of scheduled transfers", help);
+    }
+    let (spec, warnings) = keys
+        .carrier(Some(Bytes::new(0)), frame)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
+        .ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, at));
+    let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
+    Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
+}
+
+/// Packet delivery contexts that carry transfers in frames of at most this length.
+fn over_uet(
+    keys: &UetKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    if keys.message.value().is_some() {
+        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        context.error(&at.key("message"), "message of scheduled transfers", help);
+    }
+    let (spec, warnings) = keys
+        .carrier(Some(Bytes::new(0)), frame)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
+        .ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, at));
+    let framing = Framing { frame: spec.frame_bytes(spec.payload), header: spec.headers };
+    Some((framing, Application::Transfers(Scheduled::Uet(spec))))
+}
+
+/// Connections of TCP that carry transfers in frames of at most this length.
+fn over_tcp(
+    keys: &TcpKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    for (key, written) in
+        [("transfer", keys.transfer.value().is_some()), ("idle", keys.idle != Delay::default())]
+    {
+        if written {
+            let help = "`sizes` and `arrivals` say what is sent, and when; leave this key out";
+            context.error(&at.key(key), format!("{key} of scheduled transfers"), help);
+        }
+    }
+    let (spec, warnings) = keys
+        .carrier(Some(Bytes::new(0)), frame)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
+        .ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, at));
+    let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
+    Some((framing, Application::Transfers(Scheduled::Tcp(spec))))
+}
