@@ -120,7 +120,9 @@ def test_files_are_short(root: Path) -> None:
     assert not long
 
 
-INNER = re.compile(r'include_str!\("\w+/(\w+\.rs)"\)|, "(\w+)", Hears::')
+INNER = re.compile(
+    r'include_str!\("\w+/(\w+\.rs)"\)|, "(\w+)", Hears::|^ +"(\w+)": \w+\(\w+\), (?:true|false)', re.MULTILINE
+)
 """Entries of a registry beside a folder of its own."""
 
 
@@ -130,7 +132,7 @@ def registered(library: Path) -> set[Path]:
     files = {library.with_name(file or f"{name or entry}.rs") for _, file, name, entry in found}
     for inner in (path for path in library.parent.glob("*.rs") if path.with_suffix("").is_dir()):
         entries = INNER.findall(inner.read_text("utf-8"))
-        files |= {inner.with_suffix("") / (file or f"{name}.rs") for file, name in entries}
+        files |= {inner.with_suffix("") / (file or f"{name or other}.rs") for file, name, other in entries}
     return files
 
 

@@ -8,7 +8,7 @@
 //!
 //! Source: UEC Specification 1.0.3, section 3.6.16 (entropy values, their echo); each selection names its own.
 //!
-//! Not modelled: entropy in fields of its own for each hop; rules of Ultra Ethernet for sets of which half the values are marked.
+//! Left out: entropy in fields of its own for each hop; rules of Ultra Ethernet for sets of which half the values are marked.
 
 mod bitmap;
 mod mixed;

@@ -312,8 +312,7 @@ def _show_ports(out: Screen, result: Result) -> None:
 def _show_outages(out: Screen, result: Result) -> None:
     from penstock.analysis.outages import are_of_all, outages
 
-    found = outages(result)
-    if not found:
+    if not (found := outages(result)):
         return
     whose = "all flows" if are_of_all(result) else "flows with a series"
     columns = ("fault", "at", "from", "for", "before", "during", "after")

@@ -97,6 +97,11 @@ fn senders(spec: &Spec) -> Option<BTreeSet<NodeId>> {
     (!answers).then(|| spec.flows.iter().map(|flow| flow.from).collect())
 }
 
+/// Whether a switch trims frames.
+fn trims(spec: &Spec) -> bool {
+    spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| switch.trimming.is_some())
+}
+
 /// Whether a node pauses its neighbours. Hosts do if they have a receive buffer.
 fn sends_pauses(node: &NodeSpec) -> bool {
     node.pauses().is_some() && (node.switch().is_some() || receive_buffer(node).is_some())

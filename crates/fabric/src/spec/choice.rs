@@ -77,7 +77,7 @@ pub enum PathChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
-    /// Steps in which queues are compared: those within the same step count as equal. A size in bytes, at least "1 B". Default: "8 kB".
+    /// Steps in which queues are compared: those within the same step count as equal. A size in bytes, at least "1 B". Default: "8000 B".
     pub quantum: Bytes,
     /// Whether a port whose class is paused counts as longer than any that is not. Default: true.
     pub pause: bool,

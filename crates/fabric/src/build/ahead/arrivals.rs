@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 
 /// Sets the bit of these ports.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
-    if fabric.hosts.overtaking.is_some() {
+    // What is left of a trimmed frame overtakes others, and is not counted.
+    if fabric.hosts.overtaking.is_some() || super::trims(plan.spec) {
         return;
     }
     let answers = ends_of_connections(plan.spec);

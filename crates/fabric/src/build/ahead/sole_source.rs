@@ -15,7 +15,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     let spec = plan.spec;
     let answers = spec.flows.iter().any(|flow| flow.transport.is_some());
     let limits = spec.nodes.iter().any(|node| node.host().is_some_and(|host| host.limiters.is_some()));
-    if answers || limits || !spec.faults.is_empty() || fabric.probes.any_levels() {
+    if answers || limits || super::trims(spec) || !spec.faults.is_empty() || fabric.probes.any_levels() {
         return;
     }
     let senders = flows_of_nodes(spec);

@@ -7,7 +7,7 @@
 use crate::run::state::index::NodeIx;
 use crate::run::state::own::NodeLocal;
 use crate::spec::choice::PathChoice;
-use crate::spec::{Spec, Way};
+use crate::spec::{Spec, SwitchSpec, Way};
 use units::Time;
 
 /// More pairs of sender and destination than this are not kept apart: their times would take more than 128 MiB.
@@ -16,7 +16,10 @@ pub(crate) const MOST_PAIRS: usize = 1 << 24;
 /// Whether frames of flows whose paths are not listed can be overtaken.
 pub(crate) fn can_overtake(spec: &Spec) -> bool {
     let mut switches = spec.nodes.iter().filter_map(|node| node.switch());
-    !spec.faults.is_empty() || switches.any(|switch| !matches!(switch.path_choice, PathChoice::Hash(_)))
+    // A trimmed frame passes those that wait in the queue that it came to.
+    let reorders =
+        |switch: &SwitchSpec| switch.trimming.is_some() || !matches!(switch.path_choice, PathChoice::Hash(_));
+    !spec.faults.is_empty() || switches.any(reorders)
 }
 
 /// The frames of a part's hosts.
