@@ -234,7 +234,7 @@ fn knowledge(spec: &CollectiveSpec, n: u32) -> Vec<u64> {
                         assert_eq!(sent, bytes, "{spec:?}: {from} to {rank} of {n}, tag {tag}");
                         known[own] |= what;
                     }
-                    Action::Compute { .. } => {}
+                    Action::AwaitSends | Action::Compute { .. } => {}
                 }
                 at[own] += 1;
                 moved = true;

@@ -130,6 +130,8 @@ pub struct Rank {
     iterations: u32,
     /// By lane, the number of its next action; by operation of a program, what it still waits for.
     at: Box<[u32]>,
+    /// By lane, its messages that are not acknowledged, and whether it waits for them; empty for programs.
+    in_flight: Box<[(u32, bool)]>,
     /// Lanes or operations of this iteration that have not ended.
     left: u32,
     /// The computation before the lanes is not over.
@@ -155,9 +157,9 @@ const COMPUTATION: u32 = u32::MAX;
 impl Rank {
     /// Rank number `rank` of a job that begins at `start` and repeats its workload `iterations` times.
     pub fn new(workload: &Arc<Workload>, rank: u32, costs: JobCosts, start: Time, iterations: u32) -> Rank {
-        let at = match &**workload {
-            Workload::Generated(own) => own.lanes() as usize,
-            Workload::Program(program, _) => program.ranks()[rank as usize].operations().len(),
+        let (at, lanes) = match &**workload {
+            Workload::Generated(own) => (own.lanes() as usize, own.lanes() as usize),
+            Workload::Program(program, _) => (program.ranks()[rank as usize].operations().len(), 0),
         };
         Rank {
             workload: workload.clone(),
@@ -166,6 +168,7 @@ impl Rank {
             start,
             iterations,
             at: vec![0; at].into(),
+            in_flight: vec![(0, false); lanes].into(),
             left: 0,
             computing: false,
             busy_until: vec![Time::ZERO],
@@ -225,6 +228,11 @@ impl Rank {
         self.unsent -= 1;
         if self.ends_with_acknowledgement(bytes) {
             self.end_operation(lane, now);
+        } else if let Some((left, waits)) = self.in_flight.get_mut(lane as usize) {
+            *left -= 1;
+            if *left == 0 && std::mem::take(waits) {
+                self.go_on(lane, now);
+            }
         }
         self.settle(now);
     }
@@ -284,6 +292,7 @@ impl Rank {
     pub fn memory_bytes(&self) -> usize {
         let peers = self.peers.values().map(|own| own.unsent.capacity() * size_of::<Unsent>());
         self.at.len() * size_of::<u32>()
+            + self.in_flight.len() * size_of::<(u32, bool)>()
             + peers.sum::<usize>()
             + self.peers.len() * size_of::<(u32, Peer)>()
             + self.matching.memory_bytes()
@@ -346,6 +355,11 @@ impl Rank {
                 Action::Receive { from, bytes, tag } => {
                     let (from, tag) = (Some(from), Some(tag));
                     self.receive(0, Blocked { lane, from, tag, bytes, since: now }, now)
+                }
+                Action::AwaitSends => {
+                    let (left, waits) = &mut self.in_flight[lane as usize];
+                    *waits = *left > 0;
+                    !*waits
                 }
                 Action::Compute { time } => self.compute((lane, 0), time, now),
             };
@@ -471,6 +485,9 @@ impl Rank {
             return self.local.push_back(post.tag);
         }
         self.unsent += 1;
+        if let Some((left, _)) = self.in_flight.get_mut(lane as usize) {
+            *left += 1;
+        }
         let unsent = Unsent { tag: post.tag, bytes: post.bytes, posted: now, lane };
         self.peers.entry(post.to).or_default().unsent.push_back(unsent);
         self.posts.push_back(post);

@@ -23,6 +23,8 @@ pub enum Action {
         /// Label of the message.
         tag: u32,
     },
+    /// Waits until all messages that the lane has posted are acknowledged.
+    AwaitSends,
     /// Occupies the processor of the rank.
     Compute {
         /// For this long.

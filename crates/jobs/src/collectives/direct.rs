@@ -1,7 +1,7 @@
 //! Direct all-to-all: each rank sends each peer its part.
 //!
-//! "shifted": in step k rank r sends to rank (r + k) mod n and waits for what comes from rank (r - k) mod n, so that no NIC receives from
-//! two ranks at a time. "burst": all messages are posted at once, the next rank's first; NICs that send in turn make each
+//! "shifted": in step k rank r sends to rank (r + k) mod n, and goes on when that is acknowledged and the message of rank (r - k) mod n has
+//! come (MPI_Sendrecv), so that no NIC sends to two ranks at a time, nor receives from two. "burst": all messages are posted at once, the next rank's first; NICs that send in turn make each
 //! receiver an incast of n - 1.
 //!
 //! Source: Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH (2005), section 4.2; NCCL (grouped
@@ -24,20 +24,20 @@ pub(crate) struct Direct {
 pub(crate) enum Step {
     Send(u32),
     Receive(u32),
+    AwaitSend,
 }
 
 /// What a rank does at a position: its distance to the peer.
 pub(crate) fn step(n: u32, burst: bool, at: u32) -> Option<Step> {
     let peers = n - 1;
-    if at >= 2 * peers {
-        return None;
+    if burst {
+        let receive = || (at < 2 * peers).then(|| Step::Receive(at - peers + 1));
+        return if at < peers { Some(Step::Send(at + 1)) } else { receive() };
     }
-    Some(match (burst, at) {
-        (false, at) if at.is_multiple_of(2) => Step::Send(at / 2 + 1),
-        (false, at) => Step::Receive(at / 2 + 1),
-        (true, at) if at < peers => Step::Send(at + 1),
-        (true, at) => Step::Receive(at - peers + 1),
-    })
+    let distance = at / 3 + 1;
+    let step =
+        [Step::Send(distance), Step::Receive(distance), Step::AwaitSend].into_iter().nth(at as usize % 3);
+    step.filter(|_| distance <= peers)
 }
 
 impl Schedule for Direct {
@@ -55,6 +55,7 @@ impl Schedule for Direct {
             Step::Receive(behind) => {
                 Action::Receive { from: (rank + n - behind) % n, bytes: bytes(rank), tag: lane }
             }
+            Step::AwaitSend => Action::AwaitSends,
         })
     }
 }

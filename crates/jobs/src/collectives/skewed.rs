@@ -51,6 +51,7 @@ impl Schedule for Skewed {
                 let from = (rank + n - behind) % n;
                 Action::Receive { from, bytes: self.bytes(lane, rank), tag: lane }
             }
+            Step::AwaitSend => Action::AwaitSends,
         })
     }
 }
