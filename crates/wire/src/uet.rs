@@ -726,7 +726,8 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_specification() {
-        let sizes: Vec<usize> = golden().iter().map(|(packet, _)| packet.header.kind().1).collect();
+        let sizes: Vec<usize> =
+            requests().iter().chain(&answers()).map(|(packet, _)| packet.header.kind().1).collect();
         assert_eq!(sizes, [12, 16, 8, 8, 4, 32, 40, 16, 16]);
         // Ethernet, IPv4, UDP, FCS: what the transport sends by default.
         assert_eq!(14 + 20 + 8 + 12 + SES_REQUEST_BYTES + 4, 102);
@@ -735,7 +736,8 @@ mod tests {
 
     #[test]
     fn packets_in_words() {
-        let words: Vec<String> = golden().iter().map(|(packet, _)| packet.to_string()).collect();
+        let words: Vec<String> =
+            requests().iter().chain(&answers()).map(|(packet, _)| packet.to_string()).collect();
         assert_eq!(words[0], "UET RUD request to context 772, PSN 168496141, retransmitted, requests an ACK");
         assert_eq!(words[5], "UET ACK to context 772, cumulative PSN 168496141, of PSN 168496143, marked");
         assert_eq!(words[7], "UET NACK to context 772, PSN 8, trimmed");
