@@ -1344,6 +1344,8 @@ class PathChoiceTable(TypedDict, total=False):
     """One path a flow, by a hash of its five-tuple and the switch (ECMP)."""
     flowlet: FlowletKeys
     """A random port for each burst of a flow."""
+    adaptive: AdaptiveKeys
+    """A port that is not paused and whose queue is short, in coarse steps."""
 
 
 class SwitchKeys(TypedDict, total=False):
@@ -2051,6 +2053,8 @@ class SourceTable(TypedDict, total=False):
     """Exchanges of Fibre Channel over Ethernet (FCoE)."""
     rdma: RdmaKeys
     """Messages over RDMA (RoCEv2)."""
+    uet: UetKeys
+    """Messages over Ultra Ethernet Transport (UET)."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -2293,6 +2297,10 @@ class RequestResponseKeys(TypedDict, total=False):
     """
     rdma: RdmaKeys | None
     """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+    uet: UetKeys | None
+    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
+    Default: none.
+    """
 
 
 class TcpControllerTable(TypedDict, total=False):
@@ -2439,6 +2447,23 @@ class RdmaRecoveryTable(TypedDict, total=False):
     """
 
 
+class PathSelectionTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    oblivious: ObliviousKeys
+    """All values in turn, in another order each round."""
+    random_spray: RandomSprayKeys
+    """A random value for each packet (OPS)."""
+    bitmap: BitmapKeys
+    """All values in turn, but those with a score of marks, trims and timeouts (STrack)."""
+    reps: RepsKeys
+    """Values that came back unmarked, else random ones (REPS)."""
+    mixed: MixedKeys
+    """Values that came back unmarked, else those of the bitmap."""
+    plb: PlbKeys
+    """One path, which changes after congested round trips (PLB)."""
+
+
 class RdmaKeys(TypedDict, total=False):
     """Messages over RDMA (RoCEv2)."""
 
@@ -2510,6 +2535,10 @@ class RdmaKeys(TypedDict, total=False):
     """
     cnp_priority: int | None
     """Priority of congestion notification packets. Default: 6."""
+    paths: PathSelection | None
+    """How a queue pair chooses among equal paths, by an entropy value for each packet that switches hash
+    with the flow: "fixed" (one path). Default: "fixed".
+    """
 
 
 class ThetaPowerTcpKeys(TypedDict, total=False):
@@ -2711,6 +2740,175 @@ class ReorderingKeys(TypedDict, total=False):
     """Whether the receiver reports losses. Default: true."""
 
 
+class ObliviousKeys(TypedDict, total=False):
+    """Keys of oblivious."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class RandomSprayKeys(TypedDict, total=False):
+    """Keys of random spraying."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class BitmapKeys(TypedDict, total=False):
+    """Keys of the bitmap."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class RepsKeys(TypedDict, total=False):
+    """Keys of REPS."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+    buffer: int | None
+    """Values that are kept for another use. Default: 8."""
+    freeze: str | None
+    """How long the values of the buffer are used again after a timeout. Default: "10 ms"."""
+    explore: int | None
+    """Packets with random values after that. Default: 16."""
+
+
+class MixedKeys(TypedDict, total=False):
+    """Keys of mixed."""
+
+    entropies: int | None
+    """Entropy values of a connection. Default: 64."""
+
+
+class PlbKeys(TypedDict, total=False):
+    """Keys of PLB."""
+
+    entropies: int | None
+    """Entropy values that a connection draws from. Default: 64."""
+    rounds: int | None
+    """Congested rounds in a row before the path changes. Default: 3."""
+    marked_share: float | None
+    """Share of marked acknowledgements from which on a round is congested. Default: 0.5."""
+
+
+class UetControlTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    nscc: NsccKeys
+    """A window at the sender that follows delay and ECN marks."""
+    rccc: RcccKeys
+    """Credits of the receiver, with or without a window at the sender."""
+
+
+class UetKeys(TypedDict, total=False):
+    """Messages over Ultra Ethernet Transport (UET)."""
+
+    preset: UetPreset | None
+    """Sizes of headers: "uec" (those of the specification, over UDP and IPv4) or "htsim" (those of uet-
+    htsim, for comparisons). Default: "uec".
+    """
+    mode: UetMode | None
+    """Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for
+    idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
+    """
+    ses: UetSes | None
+    """SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B). Default: "standard"."""
+    control: UetControl | None
+    """Congestion control of each packet delivery context: "none", "nscc", "rccc", or a table of that
+    name with its keys. Default: nscc.
+    """
+    payload: str | None
+    """Bytes of payload in a full packet. Default: "computed"."""
+    headers: str | None
+    """Bytes of headers in a data frame, DA to FCS. Default: "102 B"."""
+    ack: str | None
+    """Length of an acknowledgement, DA to FCS. Default: "90 B"."""
+    message: str | None
+    """Bytes of a message of a flow. Default: "unlimited"."""
+    ack_every: str | None
+    """Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause.
+    Default: "computed".
+    """
+    paths: PathSelection | None
+    """How a context chooses among equal paths, by an entropy value for each packet that switches hash
+    with the flow: "fixed" (one path). Default: "fixed".
+    """
+    psn_range: int | None
+    """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
+    Default: 16384.
+    """
+    trimming: bool | None
+    """Whether switches trim packets instead of dropping them: sets the target of `nscc` and the timeout.
+    Default: false.
+    """
+    loss_inference: bool | None
+    """Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than
+    1.5 windows, if a control limits the window, and from probes. Default: true without `trimming`,
+    false with it.
+    """
+    base_rtt: str | None
+    """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
+    Default: "computed".
+    """
+    timeout: str | None
+    """Retransmission timeout of the oldest packet in flight. Default: "computed"."""
+    retries: int | None
+    """Timeouts in a row that a context survives. Default: 5."""
+    ack_priority: int | None
+    """Priority of acknowledgements. Default: that of the data."""
+
+
+class RcccKeys(TypedDict, total=False):
+    """Keys of rccc."""
+
+    credit: str | None
+    """Credit that a context begins with, which is also the most that it can have. Default: "computed"."""
+    pull: str | None
+    """Bytes of a grant. Default: "16 KiB"."""
+    share: float | None
+    """Share of the rate of its link at which a NIC grants. Default: 0.99."""
+    nscc: NsccKeys | None
+    """NSCC beside it, both of which have to allow a packet: a table with its keys. Default: none."""
+
+
+class NsccKeys(TypedDict, total=False):
+    """Keys of nscc."""
+
+    target: str | None
+    """Target of the queueing delay. Default: "computed"."""
+    alpha: float | None
+    """Factor of the proportional increase, in packets of payload a target delay on the reference
+    network. Default: 4.
+    """
+    fair_increase: float | None
+    """Increase of a window at the target delay, in packets of payload per window on the reference
+    network. Default: 5.
+    """
+    eta: float | None
+    """Increase in every round trip, in packets of payload on the reference network. Default: 0.15."""
+    fast_increase: float | None
+    """Increase per byte that arrives, after a window without queueing, on the reference network.
+    Default: 0.25.
+    """
+    gamma: float | None
+    """Weight of the excess delay in a decrease. Default: 0.8."""
+    max_decrease: float | None
+    """Lowest factor of a decrease (`max_md_jump`). Default: 0.5."""
+    delay_gain: float | None
+    """Weight of the newest sample in the average delay. Default: 0.0125."""
+    quick_adapt: bool | None
+    """Whether the window becomes what arrived when little arrives. Default: true."""
+    qa_gate: int | None
+    """Quick adapt needs less than the largest window divided by 2 to this power. Default: 3."""
+    qa_threshold: str | None
+    """Queueing delay above which quick adapt is due. Default: "computed"."""
+    initial_window: str | None
+    """First window. Default: "computed"."""
+    max_window: str | None
+    """Largest window. Default: "computed"."""
+
+
 class MessagesTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -2750,6 +2948,10 @@ class ConversationKeys(TypedDict, total=False):
     """
     rdma: RdmaKeys | None
     """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+    uet: UetKeys | None
+    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
+    Default: none.
+    """
 
 
 class IscsiKeys(TypedDict, total=False):
@@ -2797,6 +2999,10 @@ class MpiExchangeKeys(TypedDict, total=False):
     """
     rdma: RdmaKeys | None
     """The keys of RDMA in both directions, a queue pair each way. Default: none."""
+    uet: UetKeys | None
+    """The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way.
+    Default: none.
+    """
 
 
 class FcoeKeys(TypedDict, total=False):
@@ -2927,6 +3133,10 @@ class CarrierTable(TypedDict, total=False):
     """TCP: a transfer has a connection for itself, one that is free or a new one."""
     rdma: RdmaKeys
     """RDMA (RoCEv2): a transfer is a message of a queue pair."""
+    uet: UetKeys
+    """Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its
+    two hosts.
+    """
 
 
 class TransfersKeys(TypedDict, total=False):
@@ -2959,7 +3169,7 @@ class TransfersKeys(TypedDict, total=False):
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     over: Carrier | None
-    """What carries them: "frames", sent once and never acknowledged, or a table `tcp` or `rdma`.
+    """What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`.
     Default: "frames".
     """
     header: str | None
@@ -3279,7 +3489,7 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash"] | PathChoiceTable
+PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash", "adaptive"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""
@@ -3345,7 +3555,7 @@ FrameWord = Literal["imix"]
 """Named distributions of frame lengths."""
 Frame = str | FrameWord | FrameTable
 """Length of frames."""
-Source = Literal["greedy", "window", "tcp", "rdma"] | SourceTable
+Source = Literal["greedy", "window", "tcp", "rdma", "uet"] | SourceTable
 """When frames are due."""
 RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
@@ -3376,10 +3586,22 @@ RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTab
 """How lost packets are repaired: a name, or a table of that name with its keys."""
 CnpScope = Literal["queue_pair", "address", "port"]
 """What shares the least time between two CNPs."""
+PathSelection = (
+    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "plb"] | PathSelectionTable
+)
+"""How a sender chooses paths: a name, or a table of that name with its keys."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
 """Where the keys of DCQCN come from that a scenario does not write."""
 ReorderingPreset = Literal["roce", "cx-ar", "falcon"]
 """Where the keys of reordering-tolerant recovery come from that a scenario does not write."""
+UetPreset = Literal["uec", "htsim"]
+"""Sizes of headers."""
+UetMode = Literal["rud", "rod", "rudi", "uud"]
+"""Delivery mode of a packet delivery context."""
+UetSes = Literal["standard", "medium", "small"]
+"""Header of the semantic sublayer (SES) of requests."""
+UetControl = Literal["none", "nscc", "rccc"] | UetControlTable
+"""Congestion control of packet delivery contexts: a name, or a table of that name with its keys."""
 Messages = (
     Literal[
         "database_entry",
@@ -3403,7 +3625,7 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
-Carrier = Literal["frames", "tcp", "rdma"] | CarrierTable
+Carrier = Literal["frames", "tcp", "rdma", "uet"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
