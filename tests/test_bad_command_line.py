@@ -89,6 +89,8 @@ COMMANDS = [
     "reproduce",
     "compare",
     "counters",
+    "trace",
+    "calibrate",
     "frob",
 ]
 
@@ -166,6 +168,23 @@ KINDS: dict[str, tuple[list[str], list[str]]] = {
     "decode": ([], ["result/flows.parquet", "small.toml"]),
     "dissector": (["--out"], []),
     "conform": (["--against", "--case", "--out"], ["agent", "DX-03", "DX-3", "PF-01", "result"]),
+    "trace": (
+        [
+            "--ranks",
+            "--bytes",
+            "--algorithm",
+            "--iterations",
+            "--time-unit",
+            "--format",
+            "--json",
+            "--ctrl-deps",
+        ],
+        ["small.toml", "ring", "0", "us", "chakra", "result", "8"],
+    ),
+    "calibrate": (
+        ["--collective", "--ranks", "--rate", "--latency", "--in-place", "--json"],
+        ["all_reduce", "all-reduce", "2", "400 Gb/s", "2 us", "0"],
+    ),
     "export": (
         ["--format", "--role", "--interface"],
         ["dcb", "mlnx_qos", "sonic", "hosts", "switches", "eth0", "; rm"],
@@ -186,6 +205,7 @@ def test_any_options_end_in_a_message(command: str, work: Path, capsys: pytest.C
         "compare": "result",
         "why": "steady",
         "headroom": "--json",
+        "trace": "check",
     }
     for _ in range(40):
         words = (
@@ -225,6 +245,14 @@ def test_no_arguments_end_in_a_traceback(
 
 
 WRONG = [
+    (["trace", "convert", "small.toml"], "--out"),
+    (["trace", "convert", "small.toml", "-o", "x.txt"], "x.txt: expected a name that ends in .goal"),
+    (["trace", "convert", "small.toml", "-o", "x.bin"], "small.toml: is a scenario of Penstock"),
+    (["trace", "convert", "smal.toml", "-o", "x.bin"], "smal.toml: is no file; did you mean small.toml?"),
+    (["trace", "check", "small.toml", "--ranks", "0"], "1 of 1 file was refused"),
+    (["trace", "train", "--layers", "x", "-o", "x.bin"], "--parameters requires an argument"),
+    (["calibrate", "small.toml"], "has no rows of nccl-tests or perftest"),
+    (["calibrate", "small.toml", "--ranks", "1"], "--ranks is 1; expected at least 2"),
     (["chek", "x"], 'Did you mean "check"?'),
     (["run", "small.toml", "--seed", "1.5"], "--seed is 1.5; expected a whole number"),
     (["run", "small.toml", "--seed", ""], "--seed is empty; expected a whole number"),

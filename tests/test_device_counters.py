@@ -92,6 +92,24 @@ def test_names_of_other_drivers() -> None:
     assert found.unknown == 1
 
 
+def test_the_table_of_nxos_has_both_directions(run: ps.Result) -> None:
+    text = (
+        "Port               Mode  Oper(VL)  RxPPP  TxPPP\n"
+        "Ethernet1/2        On    On (8)    1234   5678\nEthernet1/3        Off   Off       0      0\n"
+    )
+    found = read(Document("file", text)).known
+    assert [(one.port, one.name, one.value, one.received) for one in found] == [
+        ("Ethernet1/2", "RxPPP", 1234, True),
+        ("Ethernet1/2", "TxPPP", 5678, False),
+        ("Ethernet1/3", "RxPPP", 0, True),
+        ("Ethernet1/3", "TxPPP", 0, False),
+    ]
+    # --port names the port of the run for a file of one port.
+    rows, _ = beside(run, found[:2], "sw.0->h0")
+    port = next(row for row in run.rows("ports") if row["port"] == "sw.0->h0")
+    assert [row.run for row in rows] == [port["pauses_received"], port["pauses_sent"]]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

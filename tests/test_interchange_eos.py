@@ -144,3 +144,29 @@ def test_errors_name_the_line(before: str, after: str, message: str) -> None:
 def test_sizes_of_the_command_line_are_checked() -> None:
     with pytest.raises(InputError, match='--buffer is wide; expected a size, such as "208 B"'):
         read(EOS, buffer="wide")
+
+
+def test_the_watchdog_of_a_port_counts_before_that_of_the_switch() -> None:
+    own = (
+        "   priority-flow-control pause watchdog\n"
+        "   priority-flow-control pause watchdog port action no-drop\n"
+        "   priority-flow-control pause watchdog port timer timeout 0.05 polling-interval auto "
+        "recovery-time 1.1 forced\n"
+    )
+    text = EOS.replace("   priority-flow-control on\n", "   priority-flow-control on\n" + own)
+    times = read(text).keys["watchdog"]
+    assert times == {"detection_time": "50 ms", "restoration_time": "1100 ms", "action": "forward"}
+    off = EOS.replace(
+        "   priority-flow-control on\n",
+        "   priority-flow-control on\n   no priority-flow-control pause watchdog\n",
+    )
+    assert "watchdog" not in read(off).keys
+
+
+@pytest.mark.parametrize(
+    ("speed", "rate"),
+    [("forced 1000full", "1 Gb/s"), ("100g-2", "100 Gb/s"), ("auto 2.5gfull", "2500 Mb/s"), ("auto", None)],
+)
+def test_speeds(speed: str, rate: str | None) -> None:
+    piece = read(EOS.replace("forced 100gfull", speed).replace("400g-8", speed))
+    assert [one.rate for one in piece.links] == [rate]

@@ -155,3 +155,47 @@ def test_a_block_without_an_end_is_refused() -> None:
         read(JUNOS.rstrip().removesuffix("}"))
     with pytest.raises(InputError, match="no block here"):
         read("class-of-service {\n" + "a {\n" * 100)
+
+
+def test_traffic_control_profiles_share_their_guaranteed_rates() -> None:
+    """Hierarchical scheduling of older QFX: 60 % for storage, 40 % for the rest, half of it each."""
+    sets = (
+        "set class-of-service traffic-control-profiles storage scheduler-map one\n"
+        "set class-of-service traffic-control-profiles storage guaranteed-rate percent 60\n"
+        "set class-of-service traffic-control-profiles other scheduler-map two\n"
+        "set class-of-service traffic-control-profiles other guaranteed-rate percent 40\n"
+        "set class-of-service scheduler-maps one forwarding-class fcoe scheduler half\n"
+        "set class-of-service scheduler-maps two forwarding-class best-effort scheduler half\n"
+        "set class-of-service scheduler-maps two forwarding-class network-control scheduler half\n"
+        "set class-of-service forwarding-class-sets lossless class fcoe\n"
+    )
+    text = JUNOS_SET.replace(
+        " scheduler-map sm\n", " forwarding-class-set lossless output-traffic-control-profile storage\n"
+    )
+    for port in ("xe-0/0/1", "xe-0/0/2"):
+        start = f"set class-of-service interfaces {port}"
+        text += f"{start} forwarding-class-set lossy output-traffic-control-profile other\n"
+    piece = read(text + sets)
+    classes = piece.keys["switch"]["scheduler"]["ets"]["classes"]
+    assert {one["queues"][0]: one.get("percent") for one in classes if "percent" in one} == {
+        0: 20,
+        3: 60,
+        7: 20,
+    }
+    with pytest.raises(InputError, match="no traffic control profile is named other; there are: storage"):
+        read(text + "".join(line for line in sets.splitlines(keepends=True) if "profiles other" not in line))
+
+
+def test_comments_and_quotes() -> None:
+    """A hash within quotes is no comment, and a comment may go over lines."""
+    secret = (
+        "system {\n    root-authentication {\n"
+        '        encrypted-password "$6$a#b/*c"; ## SECRET-DATA\n    }\n    host-name'
+    )
+    text = JUNOS.replace("system {\n    host-name", secret).replace("/* leaf of", "/* first\nline of")
+    assert read(text).keys == read(JUNOS).keys
+    for line in ('a "x # y" z; # end', 'a "x # y" z;'):
+        [one] = statements_of(Document("file", f"b {{\n{line}\n}}\n")).every()
+        assert one.words == ("b", "a", "x # y", "z")
+    [one] = statements_of(Document("file", "a /* x */ b; /* y\n; */\n")).every()
+    assert one.words == ("a", "b")

@@ -30,6 +30,7 @@ from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
 from test_interchange_htsim_groups import DRAGONFLY
+from test_interchange_infragraph import SMALL as INFRAGRAPH
 from test_interchange_nvue import SWITCH
 from test_interchange_ports import APP, ETS, INI, PFC
 from test_interchange_sonic import REAL
@@ -78,6 +79,7 @@ SEEDS = {
     "htsim-topology": THREE_TIERS,
     "htsim-groups": DRAGONFLY,
     "astra-network": RING,
+    "infragraph": INFRAGRAPH,
     "sonic": json.dumps(_known(), indent=1),
     "dcb": re.sub(
         r'"(ets_cap|cbs|pg_bw|pfc_cap|macsec_bypass|delay)":[^,\[]*(\[[^]]*\])?,', "", ETS + PFC + APP

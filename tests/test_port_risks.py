@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from conftest import Command
-from switch_configs import EOS, JUNOS, NXOS, NXOS_NAMED
+from conftest import SMALL, Command
+from switch_configs import EOS, JUNOS, NVUE_YAML, NXOS, NXOS_NAMED
 from test_export_changes import applied, leaf
 from test_interchange_links import switch
 
@@ -194,3 +194,23 @@ def test_ports_without_a_speed_need_the_rate(penstock: Command, tmp_path: Path) 
     assert [one["link"] for one in found["classes"]] == ["100 Gb/s"]
     done = penstock("check", "first-light", "--rate", "100 Gb/s")
     assert (done.returncode, "first-light: is no configuration of a switch" in done.stderr) == (2, True)
+
+
+def test_other_formats_are_imported_first(penstock: Command, tmp_path: Path) -> None:
+    (tmp_path / "startup.yaml").write_text(NVUE_YAML, "utf-8")
+    done = penstock("check", "startup.yaml")
+    assert done.returncode == 2
+    assert "startup.yaml: is of the format nvue-yaml" in done.stderr
+    assert "penstock import startup.yaml" in done.stderr
+    (tmp_path / "small.txt").write_text(SMALL, "utf-8")
+    assert penstock("check", "small.txt").returncode == 0, "a scenario by another name"
+
+
+def test_thresholds_that_a_switch_computes_are_no_finding(penstock: Command, tmp_path: Path) -> None:
+    """A policy of Nexus without pause buffers marks at 300 kB, above the least lossless XOFF of 25 Gb/s."""
+    text = re.sub(r"\n    pause buffer-size .*", "", NXOS_NAMED)
+    (tmp_path / "leaf.cfg").write_text(text, "utf-8")
+    done = penstock("check", "leaf.cfg")
+    assert done.returncode == 0, done.stdout
+    assert "marks" not in done.stdout.partition("to consider")[2]
+    assert "assumed: XOFF, XON and headroom are left to the switch" in done.stderr

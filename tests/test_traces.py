@@ -16,6 +16,7 @@ from penstock import _core
 from penstock.errors import InputError
 from penstock.programs import formats
 from penstock.programs.reading import Found, Options
+from penstock.result import Result
 from program_clock import Clock
 
 DATA = Path(__file__).parent / "traces"
@@ -163,6 +164,23 @@ def test_members_of_a_group_match_by_order_of_issue() -> None:
         chakra(own).program()
 
 
+def test_groups_of_a_file_of_astra(penstock: Command, tmp_path: Path) -> None:
+    parts = (attribute("comm_type", 0), attribute("comm_size", 800), attribute("pg_name", "1"))
+    one = trace(node(1, COLL, *parts))
+    for rank in range(4):
+        (tmp_path / f"t.{rank}.et").write_bytes(one if rank in (1, 3) else trace())
+    names = [f"t.{rank}.et" for rank in range(4)]
+    (tmp_path / "groups.json").write_text('{"0": [0, 2], "1": [1, 3]}', "utf-8")
+    (row,) = json_of(penstock("trace", "check", "--json", *names, "--groups", "groups.json"))["files"]
+    assert row["program"]["bytes"] == 1_600
+    assert row["repairs"] == []
+    (row,) = json_of(penstock("trace", "check", "--json", *names))["files"]
+    assert "rank 1 has 1 collectives and rank 0 has 0" in row["no_program"]
+    (tmp_path / "groups.json").write_text('{"0": [0, -2]}', "utf-8")
+    done = penstock("trace", "check", *names, "--groups", "groups.json")
+    assert "groups.json: group 0 is no list of ranks" in done.stdout
+
+
 def test_bad_traces_are_refused_with_a_place() -> None:
     good = trace(node(1, COMP, micros=5), node(2, COMP, data=(1,)))
     assert program(chakra(good)).totals()[0][5] == 5_000_000 + 1_000
@@ -270,6 +288,13 @@ def test_bad_msccl_algorithms_are_refused_with_a_line() -> None:
         assert before in MSCCL
         with pytest.raises(InputError, match=message):
             formats.FORMATS[1].reads([("file", MSCCL.replace(before, after).encode())], Options()).program()
+    older = MSCCL.replace(' ngpus="2"', "").replace(' cnt="1"', "")
+    assert sent(program(of_text(older))) == sent(program(of_text(MSCCL)))
+    with pytest.raises(InputError, match="file:6: send 7 and recv 0; the file has gpu 0 to 1"):
+        of_text(older.replace('send="0" recv="0"', 'send="7" recv="0"'))
+    # The buffer of a receive that is not its own is that of the sender.
+    remote = MSCCL.replace('type="r" cnt="1"', 'type="r" srcbuf="i" srcoff="9" dstbuf="i" dstoff="1" cnt="1"')
+    assert sent(program(of_text(remote))) == sent(program(of_text(MSCCL)))
     circular = MSCCL.replace('type="r" cnt="1" depid="-1" deps="-1"', 'type="r" cnt="1" depid="0" deps="0"')
     with pytest.raises(InputError, match="rank 0: operations wait for each other in a cycle"):
         of_text(circular).program()
@@ -316,6 +341,15 @@ def test_groups_of_simai_are_by_column_and_suffix() -> None:
     assert {rank[5] for rank in made.totals()} == {compute * 1_000}
 
 
+def test_whole_numbers_of_simai_may_have_a_point() -> None:
+    written = of_text(
+        SIMAI.replace("pp_comm 1000", "pp_comm: 1000.0").replace("ALLREDUCE 400", "ALLREDUCE 400.00")
+    )
+    assert sent(program(written)) == sent(program(of_text(SIMAI)))
+    with pytest.raises(InputError, match=r"pp_comm is 1000\.5; expected a whole number"):
+        of_text(SIMAI.replace("pp_comm 1000", "pp_comm: 1000.5"))
+
+
 def test_bad_simai_workloads_are_refused_with_a_line() -> None:
     for before, after, message in (
         (
@@ -329,6 +363,7 @@ def test_bad_simai_workloads_are_refused_with_a_line() -> None:
             "18 ranks are no multiple of tensor 2 times pipeline 2; expected 20",
         ),
         ("ep: 2", "ep: 3", "expert groups of 3 do not divide data groups of 4 ranks"),
+        ("ga: 3", "ga: 1000000000000000", "16 ranks with 2 layers needs about"),
         ("ep: 2", "epp: 2", "file:1: epp: is no key of a header; did you mean"),
         ("ALLTOALL_EP", "ALLTOAL_EP", r"file:5: collective ALLTOAL_EP; did you mean ALLTOALL"),
         ("\n2\n", "\n3\n", "file:2: says 3 layers; the file has 2"),
@@ -539,3 +574,42 @@ def test_changed_files_are_refused_or_read(seed: tuple[str, bytes], edits: list[
         assert str(error).startswith("file.0.et")
     else:
         assert _core.Program.read_goal(made.goal_binary()).operations == made.operations
+
+
+STAR = """
+[simulation]
+duration = "1 s"
+[topology.star]
+hosts = 8
+rate = "400 Gb/s"
+[flow_control.pfc]
+[[jobs]]
+name = "job"
+ranks = "all"
+workload = { goal = "program.bin" }
+over = { rdma = { control = "none" } }
+frame = "4200 B"
+priority = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "least_ns"),
+    [
+        # A ring of 2 (n - 1) steps of S / n.
+        ("custom_allreduce.msccl.xml", ("--bytes", "16777216"), 14 * (1 << 21) * 8 / 400),
+        # The longest chain of computations, and 6 all-reduces and 2 broadcasts in it or beside it.
+        ("feeder_tests_trace.tar.gz", ("--ranks", "8"), 290e6),
+    ],
+)
+def test_a_converted_trace_runs_over_packets(
+    name: str, options: tuple[str, ...], least_ns: float, penstock: Command, tmp_path: Path
+) -> None:
+    assert penstock("trace", "convert", DATA / name, *options, "-o", "program.bin").returncode == 0
+    (tmp_path / "star.toml").write_text(STAR, "utf-8")
+    done = penstock("run", "star.toml", "--no-report", "--out", "result")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "verdict  complete" in done.stdout
+    (step,) = Result.load(tmp_path / "result").table("jobs")["step_ns"].to_pylist()
+    # Headers take 2.5 % of the wire; the rest is latency.
+    assert least_ns < step < 1.05 * least_ns

@@ -61,6 +61,7 @@ pub fn iwarp(bytes: &[u8]) -> Result<(), String> {
         service: Delay::Exponential(Time::from_us(1)),
         tcp: Some(Box::new(TcpKeys { handshake: first & 4 != 0, ..TcpKeys::default() })),
         rdma: None,
+        uet: None,
     };
     let (spec, _) = Box::new(keys).spec(None, 1_522).map_err(|wrong| format!("{wrong:?}"))?;
     let mut near = Conversation::opener(&spec, (Time::ZERO, None), FACTS, rng(first));

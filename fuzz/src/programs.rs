@@ -7,8 +7,8 @@ use crate::edits::{Random, byte, change};
 use program::{Read, read_binary, read_text, write_binary, write_text};
 use rand::RngExt;
 
-const TEXT: &str = "num_ranks 3\nrank 0 {\na: calc 1000 cpu 1\nb: send 64b to 1 tag 3 cpu 0 nic 1\nb requires a\n\
-    c: recv 8b from 2\nc irequires b\nd: send 0b to 9999\nd requires c\n}\nrank 1 {\n// any\nrecv 64b from -1 tag -1\n}\n\
+const TEXT: &str = "num_ranks 3\nrank 0 {\nl1: calc 1000 cpu 1\nl2: send 64b to 1 tag 3 cpu 0 nic 1\nl2 requires l1\n\
+    c: recv 8b from 2\nc irequires l2\nl77: send 0b to 9999\nl77 requires c\n}\nrank 1 {\n// any\nrecv 64b from -1 tag -1\n}\n\
     rank 2 {\nsend 8b to 0 /* answered */\n}\n";
 
 /// A changed schedule.

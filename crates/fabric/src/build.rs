@@ -422,10 +422,9 @@ pub(crate) fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
 fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let plan = part.plan;
     let (node, link) = (plan.node(port), plan.link(port));
-    let peer = plan.wiring.peer[port as usize].0;
+    let (peer, own) = (plan.wiring.peer[port as usize].0, plan.wiring.node_of[port as usize]);
     let peer_node = plan.node(peer);
     let first_queue = fabric.buffers.queues.next_key(WHOLE);
-    let own = plan.wiring.node_of[port as usize];
     let voqs = nodes::voqs(node, plan.wiring.ports(own).len() as u64) as u32;
     let bypass = bypass_classes(plan.spec, node);
     for class in 0..node.classes().classes() {

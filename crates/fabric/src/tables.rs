@@ -8,6 +8,7 @@ mod crossbars;
 mod dcbx;
 mod deadlocks;
 mod delay_variation;
+mod delivery_contexts;
 mod demands;
 mod domains;
 mod durations;
@@ -52,12 +53,13 @@ use std::{iter, ptr, thread};
 use units::Time;
 
 /// All tables of a result, in the order of documentation.
-pub static TABLES: [&TableSpec; 38] = [
+pub static TABLES: [&TableSpec; 39] = [
     &flows::FLOWS,
     &demands::DEMANDS,
     &demands::PATHS,
     &connections::CONNECTIONS,
     &queue_pairs::QUEUE_PAIRS,
+    &delivery_contexts::DELIVERY_CONTEXTS,
     &limiters::RATE_LIMITERS,
     &limiters::SLOWDOWNS,
     &transfers::TRANSFERS,
@@ -145,7 +147,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 37] = [
+const BEGUN: [Make; 38] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -157,6 +159,7 @@ const BEGUN: [Make; 37] = [
     |view| vec![view.paths()],
     |view| vec![view.connections()],
     |view| vec![view.queue_pairs()],
+    |view| vec![view.delivery_contexts()],
     |view| vec![view.rate_limiters()],
     |view| vec![view.slowdowns()],
     |view| view.transfers(),

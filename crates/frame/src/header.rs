@@ -15,6 +15,53 @@ pub enum Header {
     Tcp(TcpHeader),
     /// Of a packet of RDMA.
     Rdma(RdmaHeader),
+    /// Of a packet of UET.
+    Uet(UetHeader),
+}
+
+/// Kind of a UET packet that has a header (packet delivery sublayer, UEC 1.0 section 3.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UetPacket {
+    /// Request: data of a message.
+    #[default]
+    Request,
+    /// ACK with congestion control state (ACK_CC).
+    Ack,
+    /// ACK that answers a probe.
+    ProbeAck,
+    /// NACK with this code.
+    Nack(u8),
+    /// Control packet of this type.
+    Control(u8),
+}
+
+/// Fields of a UET packet that do not fit into the word of its frame. Packet sequence numbers (PSN) are the low 24 bits of 32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UetHeader {
+    /// Word of the packet. Of a request: its PSN and flags. Of an ACK: the cumulative PSN. Of a NACK: the PSN that it names.
+    pub word: u32,
+    /// Packet delivery context, numbered by its hosts.
+    pub context: u32,
+    /// Kind of the packet.
+    pub packet: UetPacket,
+    /// Of a request: it was sent before. Of an ACK: the packet that it answers was.
+    pub retransmitted: bool,
+    /// Of an ACK: PSN of the packet that it answers.
+    pub answers: u32,
+    /// Of an ACK: PSN of bit 0 of `sack`.
+    pub sack_base: u32,
+    /// Of an ACK: PSNs that have arrived.
+    pub sack: u64,
+    /// Of an ACK: bytes received so far in units of 256 B, modulo 2^24.
+    pub received: u32,
+    /// Of an ACK: packets held at the receiver while one before them is missing.
+    pub out_of_order: u16,
+    /// Of an ACK: time between the arrival of the packet that it answers and its own departure.
+    pub service: Time,
+    /// Of a request: credit target. Of an ACK or a control packet: credit. In units of 256 B, modulo 2^24.
+    pub credit: u32,
+    /// Of the last request of a message that other transfers depend on: the transfer, counted from 1. Otherwise 0.
+    pub message: u32,
 }
 
 /// The fields of a RoCEv2 packet that do not fit into the word of its frame.
@@ -99,6 +146,7 @@ impl Header {
         match self {
             Header::Tcp(tcp) => tcp.digest(),
             Header::Rdma(rdma) => rdma.digest(),
+            Header::Uet(uet) => uet.digest(),
         }
     }
 
@@ -108,6 +156,7 @@ impl Header {
         match self {
             Header::Tcp(tcp) => (tcp.number, tcp.connection),
             Header::Rdma(rdma) => (rdma.word, rdma.pair),
+            Header::Uet(uet) => (uet.word, uet.context),
         }
     }
     /// The connection of a packet that has stamps of switches, or asks for some; `None`: it has none.
@@ -120,7 +169,7 @@ impl Header {
     pub fn telemetry_mut(&mut self) -> Option<&mut Telemetry> {
         match self {
             Header::Rdma(rdma) => Some(&mut rdma.telemetry),
-            Header::Tcp(_) => None,
+            Header::Tcp(_) | Header::Uet(_) => None,
         }
     }
     /// Bytes that a request asks the peer for; 0: it is none.
@@ -137,7 +186,16 @@ impl Header {
     pub fn rdma(&self) -> Option<&RdmaHeader> {
         match self {
             Header::Rdma(rdma) => Some(rdma),
-            Header::Tcp(_) => None,
+            Header::Tcp(_) | Header::Uet(_) => None,
+        }
+    }
+
+    /// The header of a UET packet, if it is one.
+    #[inline(always)]
+    pub fn uet(&self) -> Option<&UetHeader> {
+        match self {
+            Header::Uet(uet) => Some(uet),
+            Header::Tcp(_) | Header::Rdma(_) => None,
         }
     }
 
@@ -146,7 +204,7 @@ impl Header {
     pub fn tcp(&self) -> Option<&TcpHeader> {
         match self {
             Header::Tcp(tcp) => Some(tcp),
-            Header::Rdma(_) => None,
+            Header::Rdma(_) | Header::Uet(_) => None,
         }
     }
 }
@@ -207,6 +265,29 @@ impl RdmaHeader {
     }
 }
 
+impl UetHeader {
+    fn digest(&self) -> u64 {
+        let packet = match self.packet {
+            UetPacket::Request => 0,
+            UetPacket::Ack => 1 << 8,
+            UetPacket::Nack(code) => 2 << 8 | u64::from(code),
+            UetPacket::ProbeAck => 4 << 8,
+            UetPacket::Control(kind) => 3 << 8 | u64::from(kind),
+        };
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let label = packet << 17 | u64::from(self.retransmitted) << 16 | u64::from(self.out_of_order);
+        let words = [
+            pair(self.word, self.context),
+            pair(self.answers, self.sack_base),
+            self.sack,
+            pair(self.received, self.credit),
+            self.service.ps(),
+            self.message.into(),
+        ];
+        words.into_iter().fold(label, mixed)
+    }
+}
+
 impl TcpHeader {
     fn digest(&self) -> u64 {
         let tcp = self;
@@ -253,6 +334,35 @@ mod tests {
         assert!((0..others.len()).all(|n| !digests[..n].contains(&digests[n])));
         assert_eq!((Header::Rdma(plain).tcp(), Header::Rdma(plain).rdma()), (None, Some(&plain)));
         assert_eq!(Header::Tcp(TcpHeader::default()).rdma(), None);
+    }
+
+    #[test]
+    fn every_field_of_uet_is_part_of_the_digest() {
+        let plain = UetHeader::default();
+        let others = [
+            plain,
+            UetHeader { word: 1, ..plain },
+            UetHeader { context: 1, ..plain },
+            UetHeader { packet: UetPacket::Ack, ..plain },
+            UetHeader { packet: UetPacket::ProbeAck, ..plain },
+            UetHeader { packet: UetPacket::Nack(0), ..plain },
+            UetHeader { packet: UetPacket::Nack(1), ..plain },
+            UetHeader { packet: UetPacket::Control(0), ..plain },
+            UetHeader { packet: UetPacket::Control(6), ..plain },
+            UetHeader { retransmitted: true, ..plain },
+            UetHeader { answers: 1, ..plain },
+            UetHeader { sack_base: 1, ..plain },
+            UetHeader { sack: 1, ..plain },
+            UetHeader { sack: 1 << 63, ..plain },
+            UetHeader { received: 1, ..plain },
+            UetHeader { out_of_order: 1, ..plain },
+            UetHeader { service: Time::from_ps(1), ..plain },
+            UetHeader { credit: 1, ..plain },
+            UetHeader { message: 1, ..plain },
+        ];
+        let digests = others.map(|uet| Header::Uet(uet).digest());
+        assert!((0..others.len()).all(|n| !digests[..n].contains(&digests[n])));
+        assert_eq!((Header::Uet(plain).uet(), Header::Uet(plain).rdma()), (Some(&plain), None));
     }
 
     #[test]

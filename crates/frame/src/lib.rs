@@ -14,7 +14,7 @@ mod tag;
 mod telemetry;
 
 pub use flags::{Ecn, Flags, FrameKind, Trim};
-pub use header::{Header, MaybeTime, RdmaHeader, TcpHeader};
+pub use header::{Header, MaybeTime, RdmaHeader, TcpHeader, UetHeader, UetPacket};
 pub use occupancy::Occupancy;
 pub use ports::Ports;
 pub use route::{Heading, Route};

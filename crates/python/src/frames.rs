@@ -138,8 +138,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Column {
     }
 }
 
-/// Of the column `protocol`, Fibre Channel over Ethernet.
+/// Of the column `protocol`, Fibre Channel over Ethernet, and Ultra Ethernet Transport.
 const FCOE: u64 = 3;
+const UET: u64 = 4;
 
 /// Columns of the table `frames`. Names are places in lists.
 #[derive(FromPyObject)]
@@ -244,6 +245,7 @@ fn payload(log: &Log, row: usize) -> Payload {
     let bytes = u32::try_from(log.message_bytes.0[row]).ok().filter(|&bytes| bytes > 0);
     match (log.protocol.0[row], log.verb.0[row]) {
         (FCOE, _) => Payload::FibreChannel,
+        (UET, _) => Payload::Uet,
         (_, 1) => Payload::Message(Verb::Send, bytes),
         (_, 2) => Payload::Message(Verb::Write, bytes),
         (_, 3) => Payload::Message(Verb::Read, bytes),

@@ -21,6 +21,9 @@ pub fn describe() -> String {
     let rdma_controls = transport::RDMA_CONTROL_PAGES
         .iter()
         .map(|&(name, text, keys)| ("congestion control of RDMA", name, text, keys));
+    let uet_controls = transport::UET_CONTROL_PAGES
+        .iter()
+        .map(|&(name, text, keys)| ("congestion control of UET", name, text, keys));
     let rdma_repairs =
         transport::RDMA_RECOVERY_PAGES.iter().map(|&(name, text, keys)| ("loss recovery", name, text, keys));
     let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
@@ -28,7 +31,7 @@ pub fn describe() -> String {
     let paths = transport::PATH_SELECTION_PAGES
         .iter()
         .map(|&(name, text, keys)| ("path selection", name, text, keys));
-    let of_rdma = rdma_controls.chain(rdma_repairs).chain(paths).chain(rdma_ends);
+    let of_rdma = rdma_controls.chain(rdma_repairs).chain(paths).chain(rdma_ends).chain(uet_controls);
     let transports = endpoints.chain(controllers).chain(repairs).chain(of_rdma).chain(applications);
     let pages: Vec<Page> =
         schedulers.chain(controls).chain(queueing).chain(arrivals).chain(transports).collect();

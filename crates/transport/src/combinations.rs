@@ -44,7 +44,7 @@ const PUSHED: Fit = Fit::Refused {
 };
 const NO_ENDPOINTS: Fit = Fit::Refused {
     why: "the transport carries messages of applications alone",
-    instead: "expected tcp or rdma",
+    instead: "expected tcp, rdma or uet",
 };
 
 /// All of them.
@@ -62,6 +62,7 @@ pub static COMBINATIONS: &[Combination] = &[
             (FRAMES, Fit::Runs("source = { window = { ... } }")),
             ("tcp", Fit::Runs("source = { tcp = { ... } }")),
             ("rdma", Fit::Runs("source = { rdma = { ... } }")),
+            ("uet", Fit::Runs("source = { uet = { ... } }")),
         ],
         others: NO_ENDPOINTS,
     },
@@ -72,6 +73,7 @@ pub static COMBINATIONS: &[Combination] = &[
             (FRAMES, Fit::Runs("over = \"frames\"")),
             ("tcp", Fit::Runs("over = { tcp = { ... } }")),
             ("rdma", Fit::Runs("over = { rdma = { ... } }")),
+            ("uet", Fit::Runs("over = { uet = { ... } }")),
         ],
         others: NO_ENDPOINTS,
     },
@@ -195,7 +197,7 @@ mod tests {
     fn each_application_of_scenarios_is_in_the_table() {
         let names: Vec<&str> = COMBINATIONS.iter().map(|row| row.application).collect();
         // Of a flow that is one transfer the source is named after what carries it.
-        let bulk = ["window", "tcp", "rdma"];
+        let bulk = ["window", "tcp", "rdma", "uet"];
         for name in crate::Applications::NAMES.iter().filter(|name| !bulk.contains(name)) {
             assert!(names.contains(name), "{name} is missing");
         }

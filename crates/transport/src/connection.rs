@@ -8,8 +8,8 @@ use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::transport::TransportSpec;
 use crate::{
     Application, ControllerSpec, Conversation, Endpoint, Fcoe, FcoeSpec, PathFacts, RdmaReceiver, RdmaSender,
-    RdmaSpec, Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, Transport, Turn,
-    WindowReceiver, WindowSender,
+    RdmaSpec, Requester, Responder, Scheduled, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train,
+    Transport, Turn, UetSpec, WindowReceiver, WindowSender,
 };
 use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
@@ -87,6 +87,7 @@ impl ConnectionSpec {
         match &self.application {
             Application::Tcp(spec) => Some(Transport::Tcp(spec.clone())),
             Application::Rdma(spec) => Some(Transport::Rdma(spec.clone())),
+            Application::Uet(spec) => Some(Transport::Uet(spec.clone())),
             Application::Transfers(scheduled) => Some(scheduled.transport()),
             Application::Conversation(spec) => Some(spec.transport.clone()),
             Application::MpiExchange(spec) => Some(spec.transport.clone()),
@@ -105,7 +106,17 @@ impl ConnectionSpec {
     }
     /// Whether its ends give each frame an entropy value.
     pub fn gives_entropy(&self) -> bool {
-        self.queue_pairs().is_some_and(|pairs| pairs.paths != crate::PathSelectionKeys::Fixed)
+        let paths = self.queue_pairs().map(|pairs| &pairs.paths).or(self.uet().map(|uet| &uet.paths));
+        paths.is_some_and(|paths| *paths != crate::PathSelectionKeys::Fixed)
+    }
+    /// Its packet delivery contexts; `None`: it is not UET.
+    pub fn uet(&self) -> Option<&UetSpec> {
+        match &self.application {
+            Application::Uet(spec) | Application::Transfers(Scheduled::Uet(spec)) => Some(spec),
+            Application::Conversation(spec) => spec.transport.uet(),
+            Application::MpiExchange(spec) => spec.transport.uet(),
+            _ => None,
+        }
     }
     /// What it is, if it is FCoE.
     pub fn fcoe(&self) -> Option<&FcoeSpec> {

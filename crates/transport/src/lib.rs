@@ -70,6 +70,9 @@ mod transfer_sender;
 mod transfers;
 mod transport;
 mod transport_facts;
+mod uet;
+mod uet_receiver;
+mod uet_sender;
 mod unlimited;
 mod window_receiver;
 mod window_sender;
@@ -106,6 +109,8 @@ mod tcp_properties;
 mod testbed;
 #[cfg(test)]
 mod transfer_pool;
+#[cfg(test)]
+mod uet_examples;
 
 pub use aimd::{Aimd, AimdParams, Growth};
 pub use application::{ApplicationKeys, ApplicationSpec, Opening, Random};
@@ -172,6 +177,12 @@ pub use transfer_sender::{TransferOutcome, TransferSender};
 pub use transfers::TransferSpec;
 pub use transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
+pub use uet::{
+    ContextCounts, DeliveryContext, NsccKeys, PullPacer, RcccKeys, UET_CONTROL_PAGES, UetControlKeys,
+    UetDuplex, UetKeys, UetMode, UetPreset, UetSes, UetSpec,
+};
+pub use uet_receiver::{UetReceived, UetReceiver};
+pub use uet_sender::UetSender;
 pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;
 pub use window_sender::WindowSender;
@@ -375,6 +386,10 @@ type BoxedRdmaSender = Box<RdmaSender>;
 type BoxedTransferReceiver = Box<TransferReceiver>;
 /// Boxed: it is larger than what takes in one connection.
 type BoxedRdmaReceiver = Box<RdmaReceiver>;
+/// Boxed, as all that send.
+type BoxedUetSender = Box<UetSender>;
+/// Boxed: it is larger than what takes in one connection.
+type BoxedUetReceiver = Box<UetReceiver>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
@@ -403,6 +418,10 @@ endpoints! {
     RdmaSender(BoxedRdmaSender) = "rdma_sender",
     /// Takes in messages over RDMA.
     RdmaReceiver(BoxedRdmaReceiver) = "rdma_receiver",
+    /// Sends messages over Ultra Ethernet Transport.
+    UetSender(BoxedUetSender) = "uet_sender",
+    /// Takes in messages over Ultra Ethernet Transport.
+    UetReceiver(BoxedUetReceiver) = "uet_receiver",
 }
 
 controllers! {
@@ -453,6 +472,8 @@ applications! {
     fcoe: Fcoe(FcoeKeys => Arc<FcoeSpec>),
     /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
     rdma: Rdma(Box<RdmaKeys> => Arc<RdmaSpec>),
+    /// Messages over Ultra Ethernet Transport (UET); full packets are at most as long as `frame`.
+    uet: Uet(Box<UetKeys> => Arc<UetSpec>),
 }
 
 transports! {
@@ -460,6 +481,8 @@ transports! {
     tcp: Tcp(crate::TcpKeys => Arc<TcpSpec>, TcpDuplex),
     /// The keys of RDMA in both directions, a queue pair each way; without `message`, `queue_pairs` and `ack_priority`. A message is a SEND, with verb = "write" a WRITE with immediate data. At most one transport. Default: none.
     rdma: Rdma(crate::RdmaKeys => Arc<RdmaSpec>, Box<RdmaDuplex>),
+    /// The keys of Ultra Ethernet Transport in both directions, a packet delivery context each way; without `message` and `ack_priority`. At most one transport. Default: none.
+    uet: Uet(crate::UetKeys => Arc<UetSpec>, Box<UetDuplex>),
 }
 
 impl Transport {
@@ -470,9 +493,16 @@ impl Transport {
             _ => None,
         }
     }
+    /// Its packet delivery contexts; `None`: it is not UET.
+    pub fn uet(&self) -> Option<&UetSpec> {
+        match self {
+            Transport::Uet(uet) => Some(uet),
+            _ => None,
+        }
+    }
 }
 
 impl Application {
     /// How a source is told to understand marks.
-    pub const MARKED: &str = "ecn = true in the source of a connection (window, request_response), ecn = \"rfc3168\" (tcp), or control = \"dcqcn\" (rdma)";
+    pub const MARKED: &str = "ecn = true in the source of a connection (window, request_response), ecn = \"rfc3168\" (tcp), control = \"dcqcn\" (rdma), or control = \"nscc\" (uet)";
 }

@@ -4,7 +4,7 @@
 //! [`RdmaReceiver`](crate::RdmaReceiver) answers them and is the notification point; an [`RdmaController`] says how fast a
 //! queue pair sends and how much may be in flight, and knows nothing of retransmission.
 
-mod checks;
+pub(crate) mod checks;
 mod control;
 mod dcqcn;
 mod dcqcn_keys;
@@ -350,7 +350,7 @@ pub(crate) fn any_control() -> impl proptest::strategy::Strategy<Value = RdmaCon
 }
 
 /// The text of the first line of a doc comment, from its attributes as text.
-fn first_line(attributes: &[&'static str]) -> &'static str {
+pub(crate) fn first_line(attributes: &[&'static str]) -> &'static str {
     let first = attributes.first().copied().unwrap_or_default();
     first.split('"').nth(1).unwrap_or(first).trim()
 }

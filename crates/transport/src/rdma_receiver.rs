@@ -25,10 +25,12 @@
 
 mod out_of_order;
 mod received;
+mod replies;
 mod trimmed;
 
 use self::out_of_order::Disorder;
 pub use self::received::PairReceived;
+use self::replies::{Echo, Reply};
 use crate::endpoint::{HostEvent, Protocol, Received, Record, Segment, TransportFacts, Undelivered};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
@@ -67,34 +69,6 @@ pub struct RdmaReceiver {
     reader: Option<Box<Reader>>,
     /// Messages that others wait for and that were delivered.
     ended: VecDeque<u32>,
-}
-
-/// An acknowledgement or a NAK that is to be sent.
-#[derive(Clone, Copy, Debug)]
-struct Reply {
-    /// The queue pair.
-    pair: u32,
-    /// A packet out of order that has come, or one that is lost.
-    arrived: Option<u32>,
-    /// Of the packet that it answers: what it echoes; `None`: it answers all that have come.
-    echo: Option<Echo>,
-}
-
-/// What an acknowledgement echoes of a packet.
-#[derive(Clone, Copy, Debug)]
-struct Echo {
-    entropy: u16,
-    marked: bool,
-    trim: Trim,
-    /// When it was sent.
-    sent: Time,
-}
-
-impl Echo {
-    fn of(received: &Received) -> Echo {
-        let &Received { entropy, trim, created: sent, congestion_experienced: marked, .. } = received;
-        Echo { entropy, marked, trim, sent }
-    }
 }
 
 /// A packet that came out of order.
@@ -296,21 +270,6 @@ impl RdmaReceiver {
     fn discard(&mut self, bytes: u16) {
         self.discarded += 1;
         self.undelivered.add(bytes);
-    }
-
-    fn reply(&mut self, number: u32, arrived: Option<u32>) {
-        if arrived.is_some() {
-            return self.replies.append_one(Reply { pair: number, arrived, echo: None });
-        }
-        let each = self.spec.echoes_paths();
-        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
-        // Where the sender chooses paths by what is echoed, each packet has an acknowledgement of its own.
-        if each && !pair.nak && !pair.refuses {
-            return;
-        }
-        if !std::mem::replace(&mut pair.in_line, true) {
-            self.replies.append_one(Reply { pair: number, arrived: None, echo: None });
-        }
     }
 }
 

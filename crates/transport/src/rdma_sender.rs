@@ -14,6 +14,8 @@
 //!
 //! Not modelled: the 4 bytes of immediate data, by which a receiver knows an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 
+mod reads;
+
 use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::members::Members;
 use crate::path_selection::Draws;
@@ -24,7 +26,7 @@ use crate::rdma::{
 };
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
-use frame::{FrameKind, RdmaHeader};
+use frame::FrameKind;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{BitRate, Time};
@@ -152,32 +154,6 @@ impl RdmaSender {
     pub fn is_read(&self) -> bool {
         self.spec.verb == RdmaVerb::Read
     }
-    /// Packets of so many READs of a queue pair that were sent again.
-    pub fn served_again(&self, pair: u32, first: u32, many: u32) -> u32 {
-        let all = self.served.get(pair as usize).map_or(&[][..], Vec::as_slice);
-        let left = self.pairs.iter().nth(pair as usize).into_iter().flat_map(QueuePair::left);
-        let is_its = |nth: u32| (first..first + many).contains(&nth);
-        let done: u32 = (0..).zip(all).filter(|(nth, _)| is_its(*nth)).map(|(_, served)| served.again).sum();
-        done + left.filter(|one| is_its(one.0)).map(|one| one.2).sum::<u32>()
-    }
-
-    /// Of a message that was `whole` then, by so many READs of a queue pair: when the first request came, and what the time
-    /// since was spent on.
-    pub fn times_of_read(
-        &self,
-        (pair, first, many): (u32, u32, u32),
-        whole: Time,
-    ) -> Option<(Time, MessageTimes)> {
-        let left = self.pairs.iter().nth(pair as usize)?.times_of_left(whole);
-        let left: Vec<_> = left.filter(|one| (first..first + many).contains(&one.0)).collect();
-        let all = self.served.get(pair as usize)?.get(first as usize..(first + many) as usize)?;
-        let times = (first..).zip(all).map(|(nth, served)| {
-            served.times.or_else(|| left.iter().find(|one| one.0 == nth).map(|one| one.1))
-        });
-        let came = all.first()?.came;
-        Some((came, MessageTimes::of_read(&times.collect::<Option<Vec<_>>>()?, came, whole)?))
-    }
-
     /// Of each transfer that has begun, by their numbers; those between that wait are as if nothing of them had been sent.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
@@ -275,24 +251,6 @@ impl RdmaSender {
         }
         self.posted[number as usize] += 1;
         self.pairs.update(number);
-    }
-
-    /// The request of a READ.
-    fn on_request(&mut self, now: Time, header: &RdmaHeader) {
-        let most = if self.spec.queue_pairs == QueuePairs::One { 1 } else { self.due.len().max(1) };
-        if header.pair as usize >= most || header.asked == 0 {
-            self.discarded += 1;
-            return;
-        }
-        while self.pairs.len() <= header.pair as usize {
-            self.open();
-        }
-        let nth = self.posted[header.pair as usize];
-        let Some(pair) = self.pairs.get_mut(header.pair) else { return };
-        if pair.on_request(now, header, nth) {
-            self.posted[header.pair as usize] += 1;
-            self.served[header.pair as usize].append_one(Served { came: now, again: 0, times: None });
-        }
     }
 
     /// Posts what is due.

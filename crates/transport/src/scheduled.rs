@@ -2,7 +2,7 @@
 
 use crate::application::{ApplicationSpec, Opening};
 use crate::transport::TransportSpec;
-use crate::{Endpoint, RdmaSpec, TcpSpec, TransferReceiver, TransferSender, Transport, Turn};
+use crate::{Endpoint, RdmaSpec, TcpSpec, TransferReceiver, TransferSender, Transport, Turn, UetSpec};
 use std::sync::Arc;
 
 /// What carries scheduled transfers, checked.
@@ -12,6 +12,8 @@ pub enum Scheduled {
     Tcp(Arc<TcpSpec>),
     /// Queue pairs.
     Rdma(Arc<RdmaSpec>),
+    /// Packet delivery contexts of UET.
+    Uet(Arc<UetSpec>),
 }
 
 impl Scheduled {
@@ -20,12 +22,13 @@ impl Scheduled {
         match self {
             Scheduled::Tcp(spec) => Transport::Tcp(spec.clone()),
             Scheduled::Rdma(spec) => Transport::Rdma(spec.clone()),
+            Scheduled::Uet(spec) => Transport::Uet(spec.clone()),
         }
     }
     /// Its queue pairs, if it is RDMA.
     pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
         match self {
-            Scheduled::Tcp(_) => None,
+            Scheduled::Tcp(_) | Scheduled::Uet(_) => None,
             Scheduled::Rdma(spec) => Some(spec),
         }
     }
@@ -42,6 +45,7 @@ impl ApplicationSpec for Scheduled {
                 )
             }
             Scheduled::Rdma(spec) => spec.ends(opening),
+            Scheduled::Uet(spec) => spec.ends(opening),
         }
     }
     fn frames(&self) -> (u16, u16) {
@@ -51,18 +55,21 @@ impl ApplicationSpec for Scheduled {
         match self {
             Scheduled::Tcp(spec) => spec.turn(),
             Scheduled::Rdma(spec) => spec.turn(),
+            Scheduled::Uet(spec) => spec.turn(),
         }
     }
     fn most_bps(&self, turn_secs: f64) -> f64 {
         match self {
             Scheduled::Tcp(spec) => spec.most_bps(turn_secs),
             Scheduled::Rdma(spec) => spec.most_bps(turn_secs),
+            Scheduled::Uet(spec) => spec.most_bps(turn_secs),
         }
     }
     fn check(&self) -> Result<(), String> {
         match self {
             Scheduled::Tcp(spec) => ApplicationSpec::check(spec),
             Scheduled::Rdma(spec) => ApplicationSpec::check(spec),
+            Scheduled::Uet(spec) => ApplicationSpec::check(spec),
         }
     }
     fn understands_marks(&self) -> bool {

@@ -8,7 +8,7 @@ use crate::application::Random;
 use crate::endpoint::{HostEvent, Received, Record, Segment, TransportFacts};
 use crate::load::Train;
 use crate::rdma::{Operation, PathFacts, Post};
-use crate::{RdmaReceiver, RdmaSender};
+use crate::{PullPacer, RdmaReceiver, RdmaSender, UetReceiver, UetSender};
 use keys::Remark;
 use units::Time;
 
@@ -109,6 +109,14 @@ pub trait DuplexEnd {
     }
     /// Its queue pairs, if it has some.
     fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
+        None
+    }
+    /// Shares the pacer of grants of its host, if its receiver grants credit.
+    fn attach_pacer(&mut self, pacer: &PullPacer) {
+        let _ = pacer;
+    }
+    /// Its packet delivery contexts; `None`: it is not UET.
+    fn uet(&self) -> Option<(&UetSender, &UetReceiver)> {
         None
     }
     /// Its queue pairs that send, if it has some.
@@ -248,6 +256,12 @@ macro_rules! transports {
             }
             fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
                 match self { $(Duplex::$name(it) => it.queue_pairs(),)* }
+            }
+            fn attach_pacer(&mut self, pacer: &PullPacer) {
+                match self { $(Duplex::$name(it) => it.attach_pacer(pacer),)* }
+            }
+            fn uet(&self) -> Option<(&UetSender, &UetReceiver)> {
+                match self { $(Duplex::$name(it) => it.uet(),)* }
             }
             fn queue_pair_sender(&mut self) -> Option<&mut RdmaSender> {
                 match self { $(Duplex::$name(it) => it.queue_pair_sender(),)* }

@@ -2,8 +2,9 @@
 
 use crate::transport::DuplexEnd;
 use crate::{
-    Application, ConnectionSpec, Conversation, Endpoint, MessageTimes, MpiExchange, RdmaReceiver, RdmaSender,
-    RdmaVerb, RdmaWord, SharedNic, TransferOutcome, TransferReceiver, TransferSender, Transport,
+    Application, ConnectionSpec, Conversation, Endpoint, MessageTimes, MpiExchange, PullPacer, RdmaReceiver,
+    RdmaSender, RdmaVerb, RdmaWord, SharedNic, TransferOutcome, TransferReceiver, TransferSender, Transport,
+    UetReceiver, UetSender,
 };
 use units::Time;
 
@@ -23,32 +24,37 @@ pub fn is_packet((word, in_header): (u32, u32), kind: FrameKind, pair: u32, numb
 }
 
 /// Protocols that frames of connections are of, as captures name them; the first is of frames of no connection.
-pub const PROTOCOLS: [&str; 4] = ["", "tcp", "rdma", "fcoe"];
+pub const PROTOCOLS: [&str; 5] = ["", "tcp", "rdma", "fcoe", "uet"];
 
 /// Meaning of a column of captures: which of [`PROTOCOLS`].
-pub const PROTOCOL_COLUMN: &str = "Protocol of its connection: tcp, rdma or fcoe; empty for all others.";
+pub const PROTOCOL_COLUMN: &str = "Protocol of its connection: tcp, rdma, fcoe or uet; empty for all others.";
 
 /// Meaning of a column of captures: which of [`Operation::NAMES`](crate::Operation::NAMES).
 pub const VERB_COLUMN: &str = "Operation over RDMA that it is part of: send, write, read (the response to a READ), write_with_immediate (its last packet; those before are of write) or read_request; empty for all others.";
 
 /// Meaning of a column of captures: the word of a frame.
-pub const WORD_COLUMN: &str = "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.";
+pub const WORD_COLUMN: &str = "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA and UET the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of UET bit 24 of an acknowledgement is a NACK, bit 26 the answer to a probe, bit 25 a control packet: a probe, with bit 24 a request for credit, with bit 26 a grant. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.";
 
 /// UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
+
+/// UDP port of UET.
+const UET_PORT: u16 = 4793;
 
 impl ConnectionSpec {
     /// Which of [`PROTOCOLS`] its frames are of.
     pub fn protocol(&self) -> u32 {
         match (self.transport(), self.fcoe()) {
             (Some(Transport::Rdma(_)), _) => 2,
+            (Some(Transport::Uet(_)), _) => 4,
             (_, Some(_)) => 3,
             _ => 1,
         }
     }
     /// The port at its far end that its protocol has; `None`: any.
     pub fn known_port(&self) -> Option<u16> {
-        self.queue_pairs().map(|_| ROCE_PORT)
+        let roce = self.queue_pairs().map(|_| ROCE_PORT);
+        roce.or(self.uet().map(|_| UET_PORT))
     }
     /// Whether the receiver asks for its data, and knows first that all have come.
     pub fn is_read(&self) -> bool {
@@ -56,11 +62,13 @@ impl ConnectionSpec {
     }
     /// The priorities of what its ends send beside data, where it is not that of the data: acknowledgements, notifications.
     pub fn reply_priorities(&self) -> impl Iterator<Item = Priority> {
-        self.queue_pairs().into_iter().flat_map(|rdma| rdma.reply_priorities())
+        let pairs = self.queue_pairs().into_iter().flat_map(|rdma| rdma.reply_priorities());
+        pairs.chain(self.uet().and_then(|uet| uet.ack_priority))
     }
     /// The priority of what the far end sends; `None`: that of the data.
     pub fn answer_priority(&self) -> Option<Priority> {
-        self.queue_pairs()?.ack_priority
+        self.queue_pairs()
+            .map_or_else(|| self.uet().and_then(|uet| uet.ack_priority), |pairs| pairs.ack_priority)
     }
     /// The priority of what a NIC sends at once for a marked frame; `None`: it sends nothing.
     pub fn notification_priority(&self) -> Option<Priority> {
@@ -95,6 +103,36 @@ impl Endpoint {
             _ => None,
         }
     }
+    /// Its packet delivery context that sends; `None`: it is not UET.
+    pub fn sending_context(&self) -> Option<&UetSender> {
+        match self {
+            Endpoint::UetSender(sender) => Some(sender),
+            Endpoint::Conversation(own) => own.duplex().uet().map(|(sender, _)| sender),
+            Endpoint::MpiExchange(own) => own.duplex().uet().map(|(sender, _)| sender),
+            _ => None,
+        }
+    }
+    /// Its packet delivery context that receives; `None`: it is not UET.
+    pub fn receiving_context(&self) -> Option<&UetReceiver> {
+        match self {
+            Endpoint::UetReceiver(receiver) => Some(receiver),
+            Endpoint::Conversation(own) => own.duplex().uet().map(|(_, receiver)| receiver),
+            Endpoint::MpiExchange(own) => own.duplex().uet().map(|(_, receiver)| receiver),
+            _ => None,
+        }
+    }
+    /// Shares the pacer of grants of its host, if its receiver grants credit.
+    pub fn attach_pacer(&mut self, pacer: impl FnOnce() -> PullPacer) {
+        if !self.receiving_context().is_some_and(UetReceiver::grants) {
+            return;
+        }
+        match self {
+            Endpoint::UetReceiver(receiver) => receiver.attach(&pacer()),
+            Endpoint::Conversation(own) => Conversation::duplex_mut(own).attach_pacer(&pacer()),
+            Endpoint::MpiExchange(own) => MpiExchange::duplex_mut(own).attach_pacer(&pacer()),
+            _ => {}
+        }
+    }
     /// Whether its transfers count as exchanges: one connection may have many.
     pub fn counts_transfers(&self) -> bool {
         matches!(
@@ -103,6 +141,7 @@ impl Endpoint {
                 | Endpoint::TransferSender(_)
                 | Endpoint::RdmaSender(_)
                 | Endpoint::RdmaReceiver(_)
+                | Endpoint::UetSender(_)
         )
     }
     /// Sends through a NIC with limits, at which it is the endpoint of this number, if it has queue pairs.
@@ -126,6 +165,8 @@ pub enum TransferEnds<'a> {
     Tcp(&'a TransferSender, &'a TransferReceiver),
     /// Queue pairs.
     Rdma(&'a RdmaSender, &'a RdmaReceiver),
+    /// Packet delivery contexts.
+    Uet(&'a UetSender, &'a UetReceiver),
 }
 
 impl<'a> TransferEnds<'a> {
@@ -136,6 +177,7 @@ impl<'a> TransferEnds<'a> {
                 Some(TransferEnds::Tcp(near, far))
             }
             (Endpoint::RdmaSender(near), Endpoint::RdmaReceiver(far)) => Some(TransferEnds::Rdma(near, far)),
+            (Endpoint::UetSender(near), Endpoint::UetReceiver(far)) => Some(TransferEnds::Uet(near, far)),
             _ => None,
         }
     }
@@ -144,8 +186,20 @@ impl<'a> TransferEnds<'a> {
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         match self {
             TransferEnds::Tcp(near, _) => near.outcomes(),
+            TransferEnds::Uet(near, far) => {
+                let mut outcomes = near.outcomes();
+                for (nth, outcome) in outcomes.iter_mut().enumerate().filter(|_| near.is_unreliable()) {
+                    let last = near.last_psn(nth);
+                    let missing =
+                        |last| near.missing_of(last, outcome.missing, |packets| far.arrived(packets));
+                    outcome.missing = last.map_or(outcome.missing, missing);
+                }
+                outcomes
+            }
             TransferEnds::Rdma(near, far) => {
-                let Some(mut read) = far.outcomes() else { return near.outcomes() };
+                let Some(mut read) = far.outcomes() else {
+                    return near.outcomes();
+                };
                 for (nth, outcome) in read.iter_mut().enumerate() {
                     let place = far.place_of(nth);
                     outcome.sent_again =
@@ -158,7 +212,9 @@ impl<'a> TransferEnds<'a> {
     /// Of the n-th, which was acknowledged or, if it is a READ, whole at `end`: when the request of a READ came, and what the time
     /// since then, or since its start, was spent on; `None`: it goes over TCP, or that is still to come.
     pub fn times_of(&self, nth: usize, end: Time) -> Option<(Option<Time>, MessageTimes)> {
-        let TransferEnds::Rdma(near, far) = self else { return None };
+        let TransferEnds::Rdma(near, far) = self else {
+            return None;
+        };
         match far.place_of(nth) {
             Some(place) if end < Time::NEVER => {
                 near.times_of_read(place, end).map(|(came, times)| (Some(came), times))
@@ -171,6 +227,7 @@ impl<'a> TransferEnds<'a> {
     pub fn delivered(&self, nth: usize) -> Option<Time> {
         match self {
             TransferEnds::Tcp(_, far) => far.delivered(nth),
+            TransferEnds::Uet(near, far) => far.delivered(near.last_psn(nth)?),
             TransferEnds::Rdma(near, far) => {
                 if let Some((pair, first, many)) = far.place_of(nth) {
                     return far.delivered(pair, first + many - 1);

@@ -5,6 +5,7 @@
 
 use crate::Error;
 use crate::roce::{self, Roce};
+use crate::uet::{self, Uet};
 use etherparse::{IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -24,6 +25,8 @@ pub enum Transport {
     Udp(UdpHeader, Vec<u8>),
     /// RoCEv2 over UDP.
     Roce(UdpHeader, Roce),
+    /// UET over UDP.
+    Uet(UdpHeader, Uet),
     /// TCP.
     Tcp(Box<TcpHeader>, Vec<u8>),
     /// Another protocol, or a fragment.
@@ -87,6 +90,19 @@ impl Way {
         Ok(Datagram { header, transport: Transport::Roce(udp, packet) })
     }
 
+    /// A UET packet; the destination port is that of UET. Its UDP checksum is 0, none.
+    pub fn uet(&self, packet: Uet) -> Result<Datagram, Error> {
+        let len = UdpHeader::LEN + packet.bytes();
+        let header = self.header(IpNumber::UDP, len)?;
+        let udp = UdpHeader {
+            source_port: self.source_port,
+            destination_port: uet::UDP_PORT,
+            length: len as u16,
+            checksum: 0,
+        };
+        Ok(Datagram { header, transport: Transport::Uet(udp, packet) })
+    }
+
     /// A TCP segment. Its ports and checksum are written into the header.
     pub fn tcp(&self, mut tcp: TcpHeader, payload: Vec<u8>) -> Result<Datagram, Error> {
         let header = self.header(IpNumber::TCP, tcp.header_len() + payload.len())?;
@@ -144,6 +160,10 @@ impl Datagram {
                 out.extend_from_slice(&udp.to_bytes());
                 packet.encode(&self.header, udp, out);
             }
+            Transport::Uet(udp, packet) => {
+                out.extend_from_slice(&udp.to_bytes());
+                packet.encode(out);
+            }
             Transport::Tcp(tcp, payload) => {
                 out.extend_from_slice(&tcp.to_bytes());
                 out.extend_from_slice(payload);
@@ -165,6 +185,12 @@ impl Transport {
                 }
                 Ok(match udp.destination_port {
                     roce::UDP_PORT => Transport::Roce(udp.clone(), Roce::decode(ip, &udp, payload)?),
+                    uet::UDP_PORT => Transport::Uet(udp, Uet::decode(payload)?),
+                    uet::EARLY_UDP_PORT => match Uet::decode(payload) {
+                        Ok(packet) => Transport::Uet(udp, packet),
+                        // A dynamic port, which others use too.
+                        Err(_) => Transport::Udp(udp, payload.to_vec()),
+                    },
                     _ => Transport::Udp(udp, payload.to_vec()),
                 })
             }
@@ -185,9 +211,11 @@ impl Transport {
         {
             let roce =
                 (udp.destination_port == roce::UDP_PORT).then(|| Roce::decode_cut(payload).ok()).flatten();
-            return match roce {
-                Some(packet) => Transport::Roce(udp, packet),
-                None => Transport::Udp(udp, payload.to_vec()),
+            let uet = (udp.destination_port == uet::UDP_PORT).then(|| Uet::decode(payload).ok()).flatten();
+            return match (roce, uet) {
+                (Some(packet), _) => Transport::Roce(udp, packet),
+                (None, Some(packet)) => Transport::Uet(udp, packet),
+                (None, None) => Transport::Udp(udp, payload.to_vec()),
             };
         }
         match TcpHeader::from_slice(bytes) {
@@ -201,7 +229,9 @@ impl Transport {
     /// Ports of source and destination, if it has any.
     pub fn ports(&self) -> Option<(u16, u16)> {
         match self {
-            Transport::Udp(udp, _) | Transport::Roce(udp, _) => Some((udp.source_port, udp.destination_port)),
+            Transport::Udp(udp, _) | Transport::Roce(udp, _) | Transport::Uet(udp, _) => {
+                Some((udp.source_port, udp.destination_port))
+            }
             Transport::Tcp(tcp, _) => Some((tcp.source_port, tcp.destination_port)),
             Transport::Other(_) => None,
         }
@@ -222,6 +252,7 @@ impl Serialize for Datagram {
         }
         match &self.transport {
             Transport::Roce(_, packet) => map.serialize_entry("roce", packet)?,
+            Transport::Uet(_, packet) => map.serialize_entry("uet", packet)?,
             Transport::Tcp(tcp, payload) => {
                 map.serialize_entry("sequence", &tcp.sequence_number)?;
                 map.serialize_entry("acknowledged", &tcp.acknowledgment_number)?;
@@ -245,6 +276,7 @@ impl fmt::Display for Datagram {
                 write!(f, "{} B", payload.len())
             }
             Transport::Roce(_, packet) => write!(f, "{packet}, {source} to {destination}"),
+            Transport::Uet(_, packet) => write!(f, "{packet}, {source} to {destination}"),
             Transport::Tcp(tcp, payload) => {
                 write!(f, "TCP {source}:{} to {destination}:{}, ", tcp.source_port, tcp.destination_port)?;
                 write!(f, "sequence {}, {} B", tcp.sequence_number, payload.len())

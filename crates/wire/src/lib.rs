@@ -26,6 +26,7 @@ mod priority;
 pub mod roce;
 pub mod synthesis;
 pub mod tlv;
+pub mod uet;
 mod view;
 
 pub use address::{Mac, ParseMacError};

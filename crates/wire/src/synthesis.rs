@@ -4,7 +4,8 @@
 //! priority. What a source pushes is UDP, and with port 4791 a SEND of RoCEv2 to the queue pair of its flow; what a connection
 //! sends is TCP, with the number of the byte or segment as sequence number, or with port 4791 RoCEv2: packets of SENDs, WRITEs and
 //! READs by their place in the message, with their extended headers, requests, acknowledgements and NAKs; payloads are zeros, and so are addresses
-//! and keys in extended headers, and lengths that are not known. What FCoE sends has its encapsulation and CRC (FC-BB-5); of the header of Fibre Channel only exchange and
+//! and keys in extended headers, and lengths that are not known. Packets of UET have the headers of its packet delivery sublayer; bitmap,
+//! counters and retransmissions are not known here, and 0. What FCoE sends has its encapsulation and CRC (FC-BB-5); of the header of Fibre Channel only exchange and
 //! sequence count are there. Ports are those that switches
 //! hash. A frame that is shorter than its headers (a small
 //! message with the headers of RoCEv2, say) becomes as long as they are.
@@ -15,6 +16,7 @@ use crate::fecn::Fecn;
 use crate::ip::Way;
 use crate::mac_control::{MacControl, Pfc};
 use crate::roce::{self, Roce};
+use crate::uet::{self, Congestion, Contexts, State, Uet};
 use crate::{Contents, Error, Frame, Mac, Pcp, PrioritySet};
 use etherparse::{TcpHeader, UdpHeader};
 use frame::Ports;
@@ -43,7 +45,12 @@ const EOF_N: [u8; 4] = [0x41, 0, 0, 0];
 const FC_HEADER: usize = 24;
 const SEQ_CNT: std::ops::Range<usize> = 14..16;
 const OX_ID: std::ops::Range<usize> = 16..18;
-/// Flags of a word of RDMA above the packet sequence number: of data, that it is the last of a message; of an acknowledgement, that
+/// Of UET, the control types of a probe, of a grant and of a request for credit, and the code of a NACK.
+const UET_PROBE: u8 = 6;
+const UET_CREDIT: u8 = 7;
+const UET_CREDIT_REQUEST: u8 = 8;
+const UET_TRIMMED: u8 = 1;
+/// Flags of a word of RDMA, or UET, above the packet sequence number: of data, that it is the last of a message; of an acknowledgement, that
 /// it is a NAK. Of data, that an acknowledgement is asked for; of an acknowledgement that is none, the request of a READ. And of data, that
 /// it is the first of a message; of a NAK, that the receiver is not ready.
 const LAST_OR_NAK: u32 = 1 << 24;
@@ -76,6 +83,8 @@ pub enum Payload {
     Message(Verb, Option<u32>),
     /// A frame of Fibre Channel.
     FibreChannel,
+    /// A message of UET.
+    Uet,
 }
 
 impl Verb {
@@ -247,6 +256,7 @@ impl Simulated {
                 Contents::Ipv4(self.way()?.udp(payload)?)
             }
             Kind::Data if self.payload == Payload::FibreChannel => self.fibre_channel(),
+            Kind::Data | Kind::Ack | Kind::MarkedAck if self.payload == Payload::Uet => self.uet()?,
             Kind::Data if self.ports.destination == roce::UDP_PORT => {
                 Contents::Ipv4(self.way()?.roce(self.packet()?)?)
             }
@@ -327,8 +337,52 @@ impl Simulated {
     fn message_of(&self) -> (Verb, Option<u32>) {
         match self.payload {
             Payload::Message(verb, bytes) => (verb, bytes),
-            Payload::Stream | Payload::FibreChannel => (Verb::Send, None),
+            Payload::Stream | Payload::FibreChannel | Payload::Uet => (Verb::Send, None),
         }
+    }
+
+    /// A packet of UET. Its context is its flow; of an acknowledgement only the cumulative PSN and the mark are known.
+    fn uet(&self) -> Result<Contents, Error> {
+        let id = self.flow as u16;
+        let contexts = Contexts { source: id, destination: id };
+        let (psn, flag) = (self.word & 0xFF_FFFF, |bit: u32| self.word & bit != 0);
+        let (header, flags) = match self.kind {
+            Kind::Data => {
+                let flags = if flag(ASKS) { uet::ACK_REQUEST } else { 0 };
+                let header =
+                    uet::Header::Request { ordered: false, clear_offset: 0, psn, contexts, congestion: None };
+                (header, flags)
+            }
+            _ if flag(ASKS) => (uet::Header::Control { opaque: 0, psn, contexts, value: 0 }, 0),
+            _ if flag(LAST_OR_NAK) => {
+                let (code, vendor, value, state) = (UET_TRIMMED, 0, 0, None);
+                (uet::Header::Nack { code, vendor, psn, contexts, value, state }, 0)
+            }
+            kind => {
+                let mark = if kind == Kind::MarkedAck { uet::MARKED } else { 0 };
+                let flags = mark | if flag(FIRST_OR_RNR) { uet::PROBE } else { 0 };
+                let state =
+                    State::Nscc { service_time: 0, restore: false, penalty: 0, received: 0, out_of_order: 0 };
+                let congestion =
+                    Congestion { flags: 0, range: 0, sack_offset: 1, sack: 0, state, vendor: None };
+                let header =
+                    uet::Header::Ack { offset: 0, cumulative: psn, contexts, congestion: Some(congestion) };
+                (header, flags)
+            }
+        };
+        let next = match (header, flag(LAST_OR_NAK), flag(FIRST_OR_RNR)) {
+            (uet::Header::Control { .. }, true, _) => UET_CREDIT_REQUEST,
+            (uet::Header::Control { .. }, _, true) => UET_CREDIT,
+            (uet::Header::Control { .. }, ..) => UET_PROBE,
+            _ => 0,
+        };
+        let empty = Uet { next, flags, ..Uet::new(header, Vec::new()) };
+        let payload = self.zeros(BEFORE_TRANSPORT + UdpHeader::LEN + empty.bytes());
+        // All packets go to the port of UET; the other one is the entropy.
+        let entropy =
+            if self.ports.destination == uet::UDP_PORT { self.ports.source } else { self.ports.destination };
+        let way = Way { source_port: entropy, ..self.way()? };
+        Ok(Contents::Ipv4(way.uet(Uet { payload, ..empty })?))
     }
 
     /// As many zeros as the frame has room for behind so many octets of headers.

@@ -34,7 +34,8 @@ def counters(
 ) -> int:
     """Shows the counters of a device beside those of a run.
 
-    Reads what `ethtool -S` prints for a NIC, and `show pfc counters` of SONiC. Ports of a switch are those of
+    Reads what `ethtool -S` prints for a NIC, `show pfc counters` of SONiC and `show interface
+    priority-flow-control` of Cisco NX-OS. Ports of a switch are those of
     the run to the nodes that have their names, as in an imported configuration. Pause frames count XOFF;
     NICs may count XON as well.
 

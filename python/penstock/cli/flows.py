@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock import arrow
 from penstock.analysis.asking import asked_rates, evenness, stems
-from penstock.measurements import numpy_of
+from penstock.measurements import numpy_of, rows
 from penstock.units import count, duration, rate, share
 
 from .console import Screen, Table
@@ -73,6 +73,16 @@ def show_evenness(out: Screen, result: Result) -> None:
     if found:
         told = ", ".join(f"{one.jain:.4f} of {one.name} ({count(one.flows)} flows)" for one in found)
         out.print(f"fairness (Jain) among flows that ask for the same: {told}")
+
+
+def show_losses(out: Screen, result: Result) -> None:
+    """Frames lost by cause, and frames trimmed, if there are any."""
+    lost = rows(arrow.sums_by(result.table("drops"), ["cause"], "frames"))
+    if lost:
+        causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
+        out.print("frames lost: " + ", ".join(causes))
+    if trims := sum(row.get("trims", 0) for row in result.rows("queues")):
+        out.print(f"frames trimmed: {count(trims)}")
 
 
 def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:

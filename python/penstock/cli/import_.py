@@ -14,6 +14,9 @@ from penstock.errors import InputError
 from . import EXIT_DONE
 from .console import console, say
 
+TRAFFIC = ("[[flows]]", "[[transfers]]", "[[jobs]]")
+"""Tables of a scenario that send something."""
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -93,7 +96,12 @@ def import_(
     for remark in joined.remarks:
         say(f"note: {remark}")
     _write(out, joined.text, {path: text for kind, path in beside.items() if (text := getattr(joined, kind))})
-    console().print(f"{out} written; run it with: penstock run {out}")
+    has_traffic = any(line.startswith(TRAFFIC) for line in joined.text.splitlines())
+    console().print(
+        f"{out} written; run it with: penstock run {out}"
+        if has_traffic
+        else f"{out} written, without traffic; add [[flows]] or [[transfers]], or name a scenario by --like"
+    )
     return EXIT_DONE
 
 

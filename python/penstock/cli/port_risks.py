@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
+from penstock.errors import InputError
 from penstock.interchange.code_points import ranges
 from penstock.units import duration
 
@@ -49,7 +50,13 @@ NO_LINKS = Links()
 
 
 def configuration(name: str, links: Links) -> Document | None:
-    """The configuration of a switch in a file; ``None`` if the name is that of something else."""
+    """The configuration of a switch in a file; ``None`` if the name is that of something else.
+
+    Raises
+    ------
+    InputError
+        If it is a file of another format that can be imported.
+    """
     path = Path(name)
     if path.suffix == ".toml" or not path.is_file():
         return None
@@ -57,7 +64,17 @@ def configuration(name: str, links: Links) -> Document | None:
     from penstock.interchange.port_risks import recognises
 
     found = document(path, **vars(links))
-    return found if recognises(found) else None
+    if recognises(found):
+        return found
+    from penstock.interchange.formats import FORMATS
+    from penstock.interchange.strangers import of_text
+
+    head = found.head()
+    other = None if of_text(found) else next((one for one in FORMATS if one.recognises(head)), None)
+    if other is not None:
+        expected = f"a scenario, which penstock import {name} writes"
+        raise InputError(f"{name}: is of the format {other.name} ({other.about}); expected {expected}")
+    return None
 
 
 def tell_risks(config: Document, *, as_json: bool) -> int:

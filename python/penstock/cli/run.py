@@ -327,19 +327,12 @@ def _show_outages(out: Screen, result: Result) -> None:
 
 
 def _show_totals(out: Screen, result: Result) -> None:
-    from penstock import arrow
     from penstock.analysis import failures
-    from penstock.measurements import rows
     from penstock.result.summary import against_max_min
 
-    from .flows import show_evenness
+    from .flows import show_evenness, show_losses
 
-    lost = rows(arrow.sums_by(result.table("drops"), ["cause"], "frames"))
-    if lost:
-        causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
-        out.print("frames lost: " + ", ".join(causes))
-    if trims := sum(row.get("trims", 0) for row in result.rows("queues")):
-        out.print(f"frames trimmed: {count(trims)}")
+    show_losses(out, result)
     if failed := failures.of_run(result):
         out.print(failed)
     run = result.run

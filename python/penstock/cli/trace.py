@@ -15,7 +15,7 @@ from penstock.programs.inference import Inference
 from penstock.programs.training import Training
 
 from . import EXIT_BAD_INPUT, EXIT_DONE
-from .console import console, print_json, say
+from .console import complain, console, print_json, say
 from .options import Whole
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Choices:
         Runs GPU kernels of one stream of Chakra in the order of the file.
     time_unit
         Unit of the starts of a connection matrix. Default: "us".
+    groups
+        A file with the process groups of Chakra that traces do not list, as ASTRA-sim has it: {"0": [0, 1]}.
     """
 
     format: str | None = None
@@ -58,6 +60,7 @@ class Choices:
     ctrl_deps: Annotated[bool, Parameter(negative=())] = False
     chain_streams: Annotated[bool, Parameter(negative=())] = False
     time_unit: Literal["us", "ps"] | None = None
+    groups: Path | None = None
 
 
 def check(
@@ -89,6 +92,8 @@ def check(
     refused = [row for row in rows if "refused" in row]
     if not json and len(rows) > 1:
         out.print(f"{len(rows) - len(refused)} read, {len(refused)} refused")
+    if refused:
+        complain(f"{len(refused)} of {len(rows)} {'file was' if len(rows) == 1 else 'files were'} refused")
     return EXIT_BAD_INPUT if refused else EXIT_DONE
 
 
@@ -110,10 +115,10 @@ def convert(
     """
     _check_out(out)
     found = _read(files, told)
-    program = found.program()
+    _write(out, found.program())
     for line in (*found.repairs, *found.notes):
         say(f"note: {line}")
-    return _write(out, program)
+    return EXIT_DONE
 
 
 def train(
@@ -139,12 +144,12 @@ def train(
     _check_out(out)
     if iterations < 1:
         raise InputError(f"--iterations is {iterations}; expected at least 1")
-    made = training.program(step, algorithm, iterations)
+    _write(out, training.program(step, algorithm, iterations))
     say(f"note: computation {step.compute_ns / 1e6:,.3f} ms a step, bubble {step.bubble:.1%} of it idle")
     for group, size in training.sent_bytes(step).items():
         if size:
             say(f"note: a rank sends {size:,.0f} B a step, group {group}")
-    return _write(out, made)
+    return EXIT_DONE
 
 
 def infer(
@@ -165,12 +170,12 @@ def infer(
     from penstock.programs import inference
 
     _check_out(out)
-    made = inference.program(job, algorithm)
+    _write(out, inference.program(job, algorithm))
     say(f"note: prefill {job.prefill_ns / 1e6:,.3f} ms, a token {job.token_ns / 1e6:,.3f} ms of computation")
     for part, size in inference.sent_bytes(job).items():
         if size:
             say(f"note: a rank sends {size:,.0f} B, {part}")
-    return _write(out, made)
+    return EXIT_DONE
 
 
 def _check_out(out: Path) -> None:
@@ -180,7 +185,7 @@ def _check_out(out: Path) -> None:
         raise InputError(f"{out}: exists; choose another name")
 
 
-def _write(out: Path, program: _core.Program) -> int:
+def _write(out: Path, program: _core.Program) -> None:
     """Writes a schedule, in the form that its name says."""
     try:
         data = program.goal_binary() if out.suffix == ".bin" else program.goal_text().encode()
@@ -190,7 +195,6 @@ def _write(out: Path, program: _core.Program) -> int:
     console().print(
         f"{out} written: {program.ranks:,} ranks, {program.operations:,} operations, {len(data):,} B"
     )
-    return EXIT_DONE
 
 
 def _read(names: Sequence[Path], told: Choices) -> Found:
@@ -200,7 +204,11 @@ def _read(names: Sequence[Path], told: Choices) -> Found:
     for name, value in (("ranks", told.ranks), ("bytes", told.bytes), ("iterations", told.iterations)):
         if value is not None and value < 1:
             raise InputError(f"--{name} is {value}; expected at least 1")
-    options = {name: value for name, value in vars(told).items() if name != "format"}
+    options = {name: value for name, value in vars(told).items() if name not in ("format", "groups")}
+    if told.groups is not None:
+        from penstock.programs.chakra import communicator_groups
+
+        options["groups"] = communicator_groups(str(told.groups), formats.contents(told.groups))
     loaded = [(str(name), formats.contents(name)) for name in names]
     return formats.read(loaded, Options(**options), told.format)
 

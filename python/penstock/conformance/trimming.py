@@ -203,7 +203,7 @@ def _works() -> tuple[Step, ...]:
 def _of_links() -> list[Trial]:
     hosts = ["h0", "h1", "h2", "h3", "end"]
     cable = {"rate": "10 Gb/s", "length": "10 m"}
-    links = [{"between": [name, "s0"], **cable} for name in hosts[:4]]
+    links: list[Table] = [{"between": [name, "s0"], **cable} for name in hosts[:4]]
     links += [{"between": ["s0", "s1"], "count": 2, **cable}, {"between": ["s1", "end"], **cable}]
     one = device()["scenario"]["switch"]
     flows = [
@@ -312,7 +312,7 @@ def _counters() -> list[Trial]:
         count = {name: sum(one[name] for one in rows) for name in ("trims", "trim_drops")}
         waiting = 1 + max((one["queue_frames_max"] for one in rows if one["class"] == TRIMMED), default=0)
         gone = sum(one["frames"] for one in rows if one["class"] == TRIMMED)
-        return max(0, abs(count["trims"] - count["trim_drops"] - gone) - waiting)
+        return int(max(0, abs(count["trims"] - count["trim_drops"] - gone) - waiting))
 
     sent_are = Expect("trims that were neither sent, dropped nor waiting:", 0, balance)
     each = [total("trims", SOME, **{"class": queue}) for queue in (1, 2)]

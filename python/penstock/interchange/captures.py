@@ -19,7 +19,7 @@ COLUMNS = ("time_ps", "source_port", "destination_port", "priority", "bytes", "w
 """Columns of the table `frames` that cross as they are."""
 VERBS = ["", "send", "write", "read", "write_with_immediate", "read_request"]
 """What messages of RDMA are, in the order that the engine knows."""
-PROTOCOLS = ["", "tcp", "rdma", "fcoe"]
+PROTOCOLS = ["", "tcp", "rdma", "fcoe", "uet"]
 """What connections speak, in the order that the engine knows."""
 SAMPLED_KINDS = ("raw", "data", "ack", "marked_ack", "cnp", "part")
 """What congestion points sample."""

@@ -1,7 +1,10 @@
-"""Counters of devices: what `ethtool -S` prints for a NIC, and `show pfc counters` of SONiC for a switch.
+"""Counters of devices: what `ethtool -S` prints for a NIC, and switches for PFC.
+
+Of switches it reads `show pfc counters` of SONiC and `show interface priority-flow-control` of Cisco NX-OS.
 
 Source: Linux kernel, documentation of the counters of mlx5 (`counters.rst`) and of RDMA (`hw_counters`);
-drivers bnxt_en and ice for the names of their PFC counters; sonic-utilities, `pfcstat`.
+drivers bnxt_en and ice for the names of their PFC counters; sonic-utilities, `pfcstat`; Cisco Nexus 9000
+Series NX-OS Quality of Service Configuration Guide (RxPPP and TxPPP).
 """
 
 from __future__ import annotations
@@ -97,7 +100,7 @@ def read(document: Document) -> Counters:
         If it has none; the message names what is expected.
     """
     lines = [(number, text.strip()) for number, text in enumerate(document.every_line(), 1)]
-    tables = [*_tables(document, lines)]
+    tables = [*_tables(document, lines), *_both_ways(document, lines)]
     if tables:
         return Counters(tables, 0)
     known: list[Counter] = []
@@ -110,7 +113,7 @@ def read(document: Document) -> Counters:
         known += [counter] if counter else []
         unknown += counter is None
     if not known:
-        expected = "what ethtool -S prints, or show pfc counters of SONiC"
+        expected = "what ethtool -S prints, or a switch for PFC (SONiC, Cisco NX-OS)"
         raise InputError(f"{document.file}: has no counter that a run has a measure for; expected {expected}")
     return Counters(known, unknown)
 
@@ -151,3 +154,15 @@ def _tables(document: Document, lines: list[tuple[int, str]]) -> Iterator[Counte
                 value = _value(document, line, word.replace(",", ""))
                 name = f"{'rx' if received else 'tx'} PFC{priority}"
                 yield Counter(name, words[0], "pause_frames", received, priority, value)
+
+
+def _both_ways(document: Document, lines: list[tuple[int, str]]) -> Iterator[Counter]:
+    """The table of NX-OS: a row for each port, whose last two columns are pause frames of all priorities."""
+    is_table = False
+    for line, text in lines:
+        words = text.split()
+        if words[-2:] == ["RxPPP", "TxPPP"]:
+            is_table = True
+        elif is_table and len(words) > 3 and "/" in words[0]:
+            for name, word, received in zip(("RxPPP", "TxPPP"), words[-2:], (True, False), strict=True):
+                yield Counter(name, words[0], "pause_frames", received, None, _value(document, line, word))

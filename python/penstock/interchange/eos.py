@@ -42,9 +42,10 @@ _SIGNS = (
     "platform trident mmu",
 )
 _PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
-_SPEED = re.compile(r"(\d+(?:\.\d+)?)g(?:full|-\d+)?", re.ASCII)
+_SPEED = re.compile(r"(\d{1,6}(?:\.\d)?)(g?)(?:full|half|-\d+)?", re.ASCII)
 BY_BITS = (1, 0, 2, 3, 4, 5, 6, 7)
 """The traffic class of each CoS, and of the upper three bits of each code point, without a map."""
+WATCHDOG = ("priority-flow-control", "pause", "watchdog")
 ACTIONS = {"drop": "drop", "errdisable": "drop", "no-drop": "forward", "notify-only": "alert"}
 COMMANDS = Commands(
     watchdog="priority-flow-control pause watchdog default timeout 0.2",
@@ -113,7 +114,6 @@ class _Config:
             kind: statements.deferred(partial(self._map, kind, sources))
             for kind, sources in (("dscp", CODE_POINTS), ("cos", PRIORITIES), ("traffic-class", PRIORITIES))
         }
-        self._watched = statements.deferred(self._watchdog)
 
     def _take(self, one: Statement) -> None:
         """Sorts a statement that is within no other."""
@@ -157,6 +157,8 @@ class _Config:
             return "no switch rewrites a mark; maps.remap does"
         if one.begins("priority-flow-control", "priority"):
             return "PFC of the port is not on"
+        if one.words[:3] == WATCHDOG:
+            return "a scenario has no polling interval, and no watchdog without a timeout"
         return MEANINGS.get(one.words[0], _ELSE)
 
     def port(self, own: list[Statement]) -> PortSet:
@@ -181,7 +183,7 @@ class _Config:
             queues=self.memory.queues(),
             speed_mbps=speed,
             mtu=statements.deferred(lambda: self._mtu(own)),
-            watchdog=self._watched,
+            watchdog=statements.deferred(lambda: self._watchdog(lines)),
         )
 
     def _profile(self, lines: Iterable[Statement]) -> list[Statement]:
@@ -282,15 +284,16 @@ class _Config:
         return sorted(one for one, is_lossless in said.items() if is_lossless)
 
     def _speed(self, own: Iterable[Statement]) -> int | None:
-        """Mb/s of ``speed forced 100gfull`` or ``speed 400g-8``."""
+        """Mb/s of ``speed forced 100gfull``, ``speed 400g-8`` or ``speed forced 1000full``."""
         for line in own:
             if line.begins("speed") and len(line.words) > 1 and line.words[-1] != "auto":
                 found = _SPEED.fullmatch(self.statements.read(line)[-1])
-                if found is None or not 0 < Fraction(found[1]) <= 1_600:
+                mbps = Fraction(found[1]) * (1_000 if found[2] else 1) if found else Fraction(0)
+                if not 1 <= mbps <= 1_600_000:
                     raise self.statements.error(
                         line, f"{brief(line.text)}: expected a speed, such as 100gfull or 400g-8"
                     )
-                return round(Fraction(found[1]) * 1_000)
+                return round(mbps)
         return None
 
     def _mtu(self, own: Iterable[Statement]) -> int | None:
@@ -299,33 +302,46 @@ class _Config:
                 return self.statements.whole(line, "mtu", self.statements.read(line)[1], 68, LONGEST_MTU)
         return None
 
-    def _watchdog(self) -> tuple[int, int, str] | None:
-        """Times of ``priority-flow-control pause watchdog``, which are in seconds."""
+    def _watchdog(self, lines: Iterable[Statement]) -> tuple[int, int, str] | None:
+        """Times of the watchdog, which are in seconds; those of the port count before those of the switch."""
         found: dict[str, int] = {}
-        action = "errdisable"
-        for line in self._pfc:
-            words = line.words
-            if words[:4] == ("priority-flow-control", "pause", "watchdog", "default") and len(words) == 6:
+        action = ""
+        for line in (*lines, *self._pfc):
+            words = line.words[3:]
+            if line.words == ("no", *WATCHDOG):
                 self.statements.read(line)
-                seconds = self.statements.document.decimal(line.line, words[4], words[5])
-                if not Fraction(1, 100) <= seconds <= 60 and words[4] != "polling-interval":
-                    raise self.statements.error(
-                        line, f"{words[4]} is {brief(words[5])}; expected 0.01 to 60 s"
-                    )
-                found[words[4]] = round(seconds * 1_000)
-            elif words[:4] == ("priority-flow-control", "pause", "watchdog", "action") and len(words) == 5:
-                action = self.statements.read(line)[4]
-                if action not in ACTIONS:
-                    raise self.statements.error(
-                        line, f"action is {brief(action)}; expected {', '.join(ACTIONS)}"
-                    )
+                return None
+            if line.words == WATCHDOG:
+                self.statements.read(line)
+            if line.words[:3] != WATCHDOG or words[:1] not in (("default",), ("action",), ("port",)):
+                continue
+            pairs = words[words[:1] == ("port",) :]
+            if pairs[:1] == ("action",) and len(pairs) == 2:
+                action = action or self._action(line, pairs[1])
+            elif pairs[:1] in (("timer",), ("default",)):
+                for key, text in zip(pairs[1::2], pairs[2::2], strict=False):
+                    if key in ("timeout", "recovery-time"):
+                        self.statements.read(line)
+                        found.setdefault(key, self._milliseconds(line, key, text))
         if "timeout" not in found:
             return None
-        if action == "errdisable":
+        if not action or action == "errdisable":
             self.statements.tell(
                 "watchdog", "errdisable shuts the port down; here the queue drops its frames"
             )
         timeout = found["timeout"]
         if "recovery-time" not in found:
             self.statements.tell("watchdog", f"assumed: recovery-time is twice the timeout, {2 * timeout} ms")
-        return timeout, found.get("recovery-time", 2 * timeout), ACTIONS[action]
+        return timeout, found.get("recovery-time", 2 * timeout), ACTIONS[action or "errdisable"]
+
+    def _action(self, line: Statement, word: str) -> str:
+        self.statements.read(line)
+        if word not in ACTIONS:
+            raise self.statements.error(line, f"action is {brief(word)}; expected {', '.join(ACTIONS)}")
+        return word
+
+    def _milliseconds(self, line: Statement, key: str, text: str) -> int:
+        seconds = self.statements.document.decimal(line.line, key, text)
+        if not Fraction(1, 100) <= seconds <= 60:
+            raise self.statements.error(line, f"{key} is {brief(text)}; expected 0.01 to 60 s")
+        return round(seconds * 1_000)

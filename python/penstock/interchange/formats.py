@@ -18,6 +18,7 @@ from . import (
     htsim,
     htsim_groups,
     htsim_topology,
+    infragraph,
     junos,
     lldptool,
     nccl_topology,
@@ -99,6 +100,13 @@ FORMATS = (
     Format("htsim", "a connection matrix of htsim", htsim.recognises, htsim.read),
     Format("htsim-topology", "a fabric of htsim", htsim_topology.recognises, htsim_topology.read),
     Format("htsim-groups", "a dragonfly or Slim Fly of htsim", htsim_groups.recognises, htsim_groups.read),
+    Format(
+        "infragraph",
+        "a fabric of InfraGraph",
+        infragraph.recognises,
+        infragraph.read,
+        infragraph.meaning,
+    ),
     Format("astra-network", "a network of ASTRA-sim", astra_network.recognises, astra_network.read),
     Format(
         "sonic",

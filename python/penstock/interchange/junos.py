@@ -9,8 +9,10 @@ watchdog has by default a polling interval of 100 ms, two of them for detection,
 levels of drop profiles are per cent of what a queue can hold, which depends on the chip: with `--buffer` they
 are of its share of the memory alone. The dynamic threshold n is an alpha of 2^(n - 7).
 
-Not read, and reported by line: dedicated buffers, `buffer-size`, shaping, rewrite rules, forwarding class
-sets, and shares of the memory without `--buffer`.
+A queue of a traffic control profile has its share of the guaranteed rate of that profile.
+
+Not read, and reported by line: dedicated buffers, `buffer-size`, shaping, rewrite rules, and shares of the
+memory without `--buffer`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from .junos_cos import (
     COS,
     DEFAULTS,
     ForwardingClass,
+    SchedulerMap,
     classifier,
     code_point,
     forwarding_classes,
@@ -54,8 +57,8 @@ MEANINGS = {
     "drop-profiles": "fill levels are per cent of what a queue can hold: --buffer names the memory",
     "dedicated-buffer": "reserves of ports depend on the chip",
     "rewrite-rules": "no switch rewrites a mark; maps.remap does",
-    "forwarding-class-sets": "queues have one level of scheduling; scheduler maps of interfaces are read",
-    "traffic-control-profiles": "queues have one level of scheduling; scheduler maps of interfaces are read",
+    "forwarding-class-sets": "the queues of a set are those of its traffic control profile",
+    "traffic-control-profiles": "no interface that is read has it, or queues have no highest rate",
 }
 _SCHEDULERS = {
     "shaping-rate": "queues have no highest rate",
@@ -256,14 +259,37 @@ class _Config:
             self.paths.tell(f"{line.line}", message)
         return own.queue if own.priority is None else own.priority
 
-    def _maps_of(self, lines: list[Statement]) -> list[tuple[str, Statement]]:
-        """The scheduler map of an interface, with the statement that names it."""
+    def _maps_of(self, lines: list[Statement]) -> list[SchedulerMap]:
+        """The scheduler map of an interface, or those of its traffic control profiles (ETS)."""
         line = self._named(lines, "scheduler-map")
         name = None if line is None else line.after("scheduler-map")
-        if line is None or name is None:
-            return []
-        self.paths.read(line)
-        return [(name, line)]
+        if line is not None and name is not None:
+            self.paths.read(line)
+            return [SchedulerMap(name, line)]
+        found = []
+        for line in lines:
+            if (profile := line.after("output-traffic-control-profile")) is not None:
+                self.paths.read(line)
+                found += self._profile_maps(profile, line)
+        return found
+
+    def _profile_maps(self, profile: str, by: Statement) -> list[SchedulerMap]:
+        """The scheduler map of a traffic control profile, with its guaranteed rate."""
+        lines = self.paths.at(COS, "traffic-control-profiles", profile)
+        if not lines:
+            there = brief(", ".join(self.paths.names(COS, "traffic-control-profiles")) or "none")
+            raise self.paths.error(
+                by, f"no traffic control profile is named {brief(profile)}; there are: {there}"
+            )
+        percent, maps = 100, []
+        for line in lines:
+            if (text := line.after("guaranteed-rate", "percent")) is not None:
+                self.paths.read(line)
+                percent = self.paths.whole(line, "guaranteed-rate", text, 0, 100)
+            elif (name := line.after("scheduler-map")) is not None:
+                self.paths.read(line)
+                maps.append((name, line))
+        return [SchedulerMap(name, line, percent) for name, line in maps]
 
     def _watchdog(self, profile: str) -> tuple[int, int, str] | None:
         """Times of the watchdog of a congestion notification profile."""

@@ -139,42 +139,73 @@ class Queuing:
     wred: Mapping[int, Wred]
 
 
+@dataclass(frozen=True)
+class SchedulerMap:
+    """A scheduler map of an interface, the statement that names it, and the per cent its queues share."""
+
+    name: str
+    by: Statement
+    percent: int = 100
+
+
 def queuing(
-    paths: Paths,
-    maps: Collection[tuple[str, Statement]],
-    classes: Mapping[str, ForwardingClass],
-    mbps: int | None,
+    paths: Paths, maps: Collection[SchedulerMap], classes: Mapping[str, ForwardingClass], mbps: int | None
 ) -> Queuing:
-    """The queues of scheduler maps, each with the statement that names it."""
+    """The queues of the scheduler maps of an interface."""
     schedulers: dict[int, Scheduler] = {}
     wred: dict[int, Wred] = {}
-    rest: list[int] = []
-    for name, by in maps:
-        lines = paths.at(COS, "scheduler-maps", name)
-        if not lines:
-            there = brief(", ".join(paths.names(COS, "scheduler-maps")) or "none")
-            raise paths.error(by, f"no scheduler map is named {brief(name)}; there are: {there}")
-        for line in lines:
-            words = line.words
-            if words[3:4] != ("forwarding-class",) or words[5:6] != ("scheduler",) or len(words) != 7:
-                continue
-            paths.read(line)
-            own = known(paths, line, words[4], classes)
-            settings = paths.at(COS, "schedulers", words[6])
-            if not settings:
-                there = brief(", ".join(paths.names(COS, "schedulers")) or "none")
-                raise paths.error(line, f"no scheduler is named {brief(words[6])}; there are: {there}")
-            found = _scheduler(paths, settings, mbps)
-            schedulers[own.queue] = found or Scheduler(0)
-            rest += [own.queue] if found is None else []
-            if (marks := _wred(paths, settings, own)) is not None:
-                wred[own.queue] = marks
-    if rest:
-        left = max(100 - sum(one.weight or 0 for one in schedulers.values()), len(rest))
-        schedulers |= dict.fromkeys(rest, Scheduler(left // len(rest)))
+    for one in maps:
+        found = _queues_of(paths, one, classes, mbps)
+        if len(maps) > 1 or one.percent != 100:
+            found = Queuing(_within(found.schedulers, one.percent), found.wred)
+        schedulers |= found.schedulers
+        wred |= found.wred
     if schedulers:
         # A queue without a scheduler gets what the others leave.
         schedulers = dict.fromkeys(PRIORITIES, Scheduler(0)) | schedulers
+    return Queuing(schedulers, wred)
+
+
+def _within(schedulers: Mapping[int, Scheduler], percent: int) -> dict[int, Scheduler]:
+    """Shares of queues in their part of the link."""
+    weights = {queue: one.weight for queue, one in schedulers.items() if one.weight is not None}
+    total = sum(weights.values())
+    shares = {
+        queue: percent * weight // total if total else percent // len(weights)
+        for queue, weight in weights.items()
+    }
+    return {queue: Scheduler(shares.get(queue)) for queue in schedulers}
+
+
+def _queues_of(
+    paths: Paths, one: SchedulerMap, classes: Mapping[str, ForwardingClass], mbps: int | None
+) -> Queuing:
+    """The queues of a scheduler map."""
+    schedulers: dict[int, Scheduler] = {}
+    wred: dict[int, Wred] = {}
+    rest: list[int] = []
+    lines = paths.at(COS, "scheduler-maps", one.name)
+    if not lines:
+        there = brief(", ".join(paths.names(COS, "scheduler-maps")) or "none")
+        raise paths.error(one.by, f"no scheduler map is named {brief(one.name)}; there are: {there}")
+    for line in lines:
+        words = line.words
+        if words[3:4] != ("forwarding-class",) or words[5:6] != ("scheduler",) or len(words) != 7:
+            continue
+        paths.read(line)
+        own = known(paths, line, words[4], classes)
+        settings = paths.at(COS, "schedulers", words[6])
+        if not settings:
+            there = brief(", ".join(paths.names(COS, "schedulers")) or "none")
+            raise paths.error(line, f"no scheduler is named {brief(words[6])}; there are: {there}")
+        found = _scheduler(paths, settings, mbps)
+        schedulers[own.queue] = found or Scheduler(0)
+        rest += [own.queue] if found is None else []
+        if (marks := _wred(paths, settings, own)) is not None:
+            wred[own.queue] = marks
+    if rest:
+        left = max(100 - sum(one.weight or 0 for one in schedulers.values()), len(rest))
+        schedulers |= dict.fromkeys(rest, Scheduler(left // len(rest)))
     return Queuing(schedulers, wred)
 
 

@@ -14,6 +14,7 @@ from .piece import Document, brief
 from .statements import DEEPEST, Statement, Statements
 
 _SIGN = re.compile(r'"[^"]*"|[{};\[\]]|[^\s{};\[\]"]+|"')
+_COMMENT = re.compile(r'"[^"]*"|/\*|#')
 _COMMANDS = ("set", "delete", "deactivate", "activate", "protect", "annotate")
 MOST_SIGNS = 2_000_000
 
@@ -114,14 +115,20 @@ def _blocks(document: Document) -> Iterator[Statement]:
 
 
 def _without_comments(text: str, is_comment: bool) -> tuple[str, bool]:
-    """The text without ``/* */`` and what is behind ``#``, and whether a comment goes on."""
-    shown = []
-    while text:
+    """The text without ``/* */`` and what is behind ``#``, and whether a comment goes on, but for quotes."""
+    shown, at = [], 0
+    while at < len(text):
         if is_comment:
-            _, end, text = text.partition("*/")
-            is_comment = not end
+            end = text.find("*/", at)
+            if end < 0:
+                break
+            is_comment, at = False, end + 2
             continue
-        before, begin, text = text.partition("/*")
-        shown.append(before)
-        is_comment = bool(begin)
-    return " ".join(shown).partition("#")[0], is_comment
+        found = _COMMENT.search(text, at)
+        shown.append(
+            text[at : found.end() if found and found[0][0] == '"' else found.start() if found else None]
+        )
+        if found is None or found[0] == "#":
+            break
+        at, is_comment = found.end(), found[0] == "/*"
+    return " ".join(shown), is_comment

@@ -193,16 +193,24 @@ def risks(document: Document) -> Risks:
         if any(one.severity == "red" for one in found):
             return Risks([], found, joined.remarks)
         raise
-    thresholds = _Thresholds(told["rows"])
+    thresholds, keys = _Thresholds(told["rows"]), piece.keys
     classes = [
         ClassRows(
             one.names, str(one.link), [*thresholds.rows(one.link, one.port, switch.views[one.port], own)]
         )
         for one in switch.chosen.classes
     ]
+    # What Penstock computes is the least that is lossless: the switch may have more, and marks come earlier.
+    is_computed = (
+        "memory" not in keys["switch"].get("buffer", {}) and "xoff" not in keys["flow_control"]["pfc"]
+    )
+    if is_computed:
+        told = "XOFF, XON and headroom are left to the switch: those shown are computed from the links"
+        joined.remarks.append(f"{document.file}: assumed: {told}")
     for one in classes:
         for row in one.rows:
-            found += _of_row(switch, one.ports, row, thresholds.verdict(one.ports[0], row.queue))
+            verdict = "" if is_computed else thresholds.verdict(one.ports[0], row.queue)
+            found += _of_row(switch, one.ports, row, verdict)
     found += _pools(switch, classes)
     return Risks(classes, sorted(found, key=lambda one: one.severity), joined.remarks)
 
@@ -280,7 +288,7 @@ def _of_row(switch: Ports, ports: Sequence[str], row: PriorityRow, marks: str) -
         yield Finding(
             "yellow", ports, f"queue {row.queue}", "marks nothing: senders slow down for pauses alone"
         )
-    elif not marks.startswith("marks before"):
+    elif marks and not marks.startswith("marks before"):
         level = row.xoff_bytes or 0
         repair = switch.repairs.marks(ports[0], row.queue, level) if level else ""
         severity: Severity = "red" if "never" in marks else "yellow"

@@ -3,8 +3,8 @@
 The time of a message or collective of S bytes is a + S / B within a range of sizes. Ranges are those of one
 protocol (eager, rendezvous; LL, LL128, Simple), whose borders are found: of all divisions into at most three
 ranges of at least three sizes each, the one with the smallest sum of squared relative errors counts, and
-another range only if it lowers that sum to less than half. Errors are relative: sizes span many orders of
-magnitude.
+another range only if the errors exceed 0.5 % (root mean square) and it lowers that sum to less than half.
+Errors are relative: sizes span many orders of magnitude.
 
 Source: Hockney, "The communication challenge for MPP" (1994), for a + S / B; the search is ours.
 """
@@ -21,6 +21,8 @@ LEAST_SIZES = 3
 MOST_RANGES = 3
 MOST_SIZES = 400
 _GAIN = 0.5
+_ENOUGH = 0.005
+"""Root mean square of the relative errors below which no further range is tried: times have four digits."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ def fit(times_us: dict[int, float], source: str) -> Fit:
         raise InputError(f"{source}: the time of {wrong[0]} B is {times_us[wrong[0]]}; expected more than 0")
     found = _divided(points, 1)
     for count in range(2, min(MOST_RANGES, len(points) // LEAST_SIZES) + 1):
+        if _square(points, found) < _ENOUGH**2 * len(points):
+            break
         more = _divided(points, count)
         if _square(points, more) >= _GAIN * _square(points, found):
             break

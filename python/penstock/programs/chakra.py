@@ -284,6 +284,26 @@ def _groups(file: str, node: Node) -> dict[str, list[int]]:
         raise InputError(f"{place} cannot be read ({type(error).__name__}); expected {expected}") from error
 
 
+def communicator_groups(file: str, data: bytes) -> dict[str, list[int]]:
+    """Process groups of a file of ASTRA-sim: an object of lists, as in ``{"0": [0, 1, 2, 3]}``.
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise InputError(f'{file}: is no object; expected groups, as in {{"0": [0, 1]}}')
+    for name, ranks in found.items():
+        if not isinstance(ranks, list) or not all(type(one) is int and one >= 0 for one in ranks):
+            raise InputError(f"{file}: group {name[:40]} is no list of ranks")
+    return found
+
+
 _JSON_KEYS = {
     "id": "id",
     "name": "name",

@@ -215,6 +215,7 @@ class _Assembly:
         self.builder = Builder(len(self.ranks), ranks[0].trace.file)
         self.calls: dict[tuple[str, tuple[int, ...]], list[list[_Call]]] = {}
         """By name and ranks of a group, the calls of each member."""
+        self.memberships: dict[tuple[int, str], tuple[list[list[_Call]], int]] = {}
         tags = {
             int(tag)
             for rank in self.ranks
@@ -273,9 +274,8 @@ class _Assembly:
                 )
             placed = _Placed(self.builder.point(rank.number), [])
             name = str(node.attributes.get("pg_name", ""))
-            group = self._group(rank, name, place)
-            members = self.calls.setdefault((name, group), [[] for _ in group])
-            members[group.index(rank.number)].append(_Call(rank.number, node, placed))
+            members, own = self._membership(rank, name, place)
+            members[own].append(_Call(rank.number, node, placed))
             return placed
         if node.type == "COMM_COLL":
             self.repairs.count("collectives without comm_size: computations of their duration", place)
@@ -309,19 +309,25 @@ class _Assembly:
             raise InputError(f"{place}: {name} is {shown}; expected a whole number from 0 to {most}")
         return value
 
+    def _membership(self, rank: _Rank, name: str, place: str) -> tuple[list[list[_Call]], int]:
+        """Calls of each member of a process group, and which of them is this rank."""
+        if (key := (rank.number, name)) not in self.memberships:
+            group = self._group(rank, name, place)
+            members = self.calls.setdefault((name, group), [[] for _ in group])
+            self.memberships[key] = members, group.index(rank.number)
+        return self.memberships[key]
+
     def _group(self, rank: _Rank, name: str, place: str) -> tuple[int, ...]:
         """Ranks of a process group; all of them if the trace does not list it, or lists none."""
-        every = tuple(range(len(self.ranks)))
-        listed = rank.trace.groups.get(name)
+        every = range(len(self.ranks))
+        listed = rank.trace.groups.get(name) or self.options.groups.get(name)
         if not listed:
-            if name and listed is None:
-                self.repairs.count("collectives of a process group that no node lists: all ranks", place)
-            return every
+            if name and name not in rank.trace.groups:
+                self.repairs.count("process groups that no node lists, by rank: all ranks", place)
+            return tuple(every)
         if self.options.ranks is not None and sorted(listed) == list(range(len(listed))) != list(every):
-            self.repairs.count(
-                "collectives of a process group of all ranks of the profile: all of --ranks", place
-            )
-            return every
+            self.repairs.count("process groups of all ranks of the profile, by rank: all of --ranks", place)
+            return tuple(every)
         outside = [one for one in listed if one not in every]
         if outside or rank.number not in listed or len(set(listed)) < len(listed):
             raise InputError(

@@ -15,6 +15,7 @@ from penstock.interchange.strangers import of_text
 from penstock.library import files_beside, suggestion
 
 from . import aicb, chakra_program, connections, goal, msccl, protobuf, simai
+from .building import without_collection
 from .chakra import GZIP
 from .reading import Found, Options, Reader
 
@@ -180,4 +181,7 @@ def read(files: Sequence[tuple[str, bytes]], options: Options, name: str | None 
     InputError
         If they cannot be read; the message names file, place and value, and says what is accepted.
     """
-    return format_of(*files[0], name).reads(files, options)
+    with without_collection():
+        found = format_of(*files[0], name).reads(files, options)
+    found.program = without_collection()(found.program)
+    return found

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 from penstock import _core
 from penstock.errors import InputError
 
-from .building import MOST_OPERATIONS, Builder, Op
+from .building import MOST_OPERATIONS, Builder, Op, without_collection
 from .collectives import Ends, expand, operations
 
 
@@ -137,7 +137,8 @@ def program(job: Inference, algorithm: str = "ring") -> _core.Program:
             f"{job.batches:,} batches of {job.tokens:,} tokens have about {total:,} operations; at most "
             f"{MOST_OPERATIONS:,} are accepted. Choose fewer tokens, batches or layers"
         )
-    return _Job(job, algorithm).program()
+    with without_collection():
+        return _Job(job, algorithm).program()
 
 
 class _Job:

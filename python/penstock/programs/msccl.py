@@ -27,6 +27,8 @@ RECEIVES = ("r", "rcs", "rrc", "rrs", "rrcs")
 LOCAL = ("cpy", "re", "nop")
 TYPES = tuple(dict.fromkeys([*SENDS, *RECEIVES, *LOCAL]))
 _MOST_RANKS = 1 << 14
+_OWN = {"s": ("src",), "rrs": ("src",), "cpy": ("src", "dst"), "re": ("src", "dst"), "nop": ()}
+"""Buffers of a step that are those of its own rank, where it is not the destination alone."""
 _BUFFERS = {"i": "i_chunks", "o": "o_chunks", "s": "s_chunks"}
 
 
@@ -94,6 +96,7 @@ class _Parser:
         self.rank: int | None = None
         self.block: Block | None = None
         self.rows: dict[str, int] = {}
+        self.has_ranks = True
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self.begin
         self.parser.EndElementHandler = self.end
@@ -109,7 +112,22 @@ class _Parser:
             ) from None
         if self.algorithm is None:
             raise InputError(f"{self.file}: has no element algo")
+        if not self.has_ranks:
+            self._count_ranks(self.algorithm)
         return self.algorithm
+
+    def _count_ranks(self, algorithm: Algorithm) -> None:
+        """Counts the ranks of an algorithm that does not say their number, as older ones do not."""
+        count = max((rank + 1 for rank, blocks in enumerate(algorithm.blocks) if blocks), default=0)
+        algorithm.ranks, algorithm.blocks = count, algorithm.blocks[:count]
+        for block in (block for blocks in algorithm.blocks for block in blocks.values()):
+            if max(block.send, block.recv) >= count:
+                raise InputError(
+                    f"{self.file}:{block.line}: send {block.send} and recv {block.recv}; the file has "
+                    f"gpu 0 to {count - 1}"
+                )
+        if not count:
+            raise InputError(f"{self.file}: has no thread blocks")
 
     def error(self, message: str) -> InputError:
         """The message with file and line."""
@@ -160,7 +178,8 @@ class _Parser:
             raise self.error(f"{brief(tag)} is not expected here; expected algo > gpu > tb > step")
 
     def _algorithm(self, table: dict[str, str]) -> None:
-        ranks = self.number(table, "ngpus", 1, _MOST_RANKS)
+        self.has_ranks = "ngpus" in table
+        ranks = self.number(table, "ngpus", 1, _MOST_RANKS, _MOST_RANKS)
         chunks = self.number(table, "nchunksperloop", 1, 10**6)
         limits = None
         if "minBytes" in table or "maxBytes" in table:
@@ -186,14 +205,14 @@ class _Parser:
             raise self.error(
                 f"type {kind} in thread block {block.id}, which has send {block.send} and recv {block.recv}"
             )
-        chunks = self.number(table, "cnt", 0 if kind in LOCAL else 1, 10**6, 0 if kind in LOCAL else None)
+        chunks = self.number(table, "cnt", 0 if kind in LOCAL else 1, 10**6, 0 if kind in LOCAL else 1)
         for name in ("src", "dst"):
             buffer, offset = table.get(f"{name}buf", ""), self.number(table, f"{name}off", -1, 10**6, -1)
             if buffer not in ("", *_BUFFERS):
                 raise self.error(f"{name}buf is {brief(buffer)}; expected i, o or s")
             declared = self.rows.get(buffer, 0)
             # Without chunks of its own the output is the input (in place).
-            if declared and offset + chunks > declared:
+            if name in _OWN.get(kind, ("dst",)) and declared and offset + chunks > declared:
                 raise self.error(
                     f"chunks {offset} to {offset + chunks - 1} of buffer {buffer}, which has {declared}"
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock import _core
@@ -29,6 +29,9 @@ class Options:
         Runs the GPU kernels of one stream of Chakra in the order of the file.
     time_unit
         Unit of the starts of a connection matrix: "us" or "ps". Default: "us".
+    groups
+        Ranks of the process groups of Chakra by name, beside those that traces list: the communicator groups
+        of ASTRA-sim.
     """
 
     ranks: int | None = None
@@ -38,6 +41,7 @@ class Options:
     ctrl_deps: bool = False
     chain_streams: bool = False
     time_unit: str | None = None
+    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass

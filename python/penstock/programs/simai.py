@@ -12,6 +12,7 @@ messages are complete, the time is an upper bound.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -51,6 +52,7 @@ _NUMBERS = {
 }
 _LISTS = ("checkpoints", "checkpoint_initiates")
 _MOST_LAYERS = 10**6
+_WHOLE = re.compile(r"(\d{1,19})(?:\.0{1,9})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -152,11 +154,12 @@ class _Tokens:
         return self._all[self.at][0] if self else 0
 
     def number(self, what: str, most: int = 2**63 - 1) -> int:
-        """A whole number."""
+        """A whole number, which AICB may write as 8388608.0."""
         word = self.word(what)
-        if not (word.isascii() and word.isdigit() and len(word) < 20 and int(word) <= most):
+        found = _WHOLE.fullmatch(word)
+        if found is None or int(found[1]) > most:
             raise self.error(f"{what} is {brief(word)}; expected a whole number from 0 to {most}")
-        return int(word)
+        return int(found[1])
 
     def error(self, message: str) -> InputError:
         """The message with file and line."""
@@ -274,11 +277,18 @@ def _operations(workload: Workload, groups: Layout) -> int:
     """About how many operations an iteration has."""
     sizes = {name: len(groups.groups(name)[0]) for name in ("tensor", "data", "expert", "data-expert")}
     total = 4 * len(workload.layers) * groups.ranks
+    if groups.pipeline > 1 and workload.numbers.get("pp_comm"):
+        total += 4 * groups.ranks * _messages(workload)
     for layer in workload.layers:
         for phase in (layer.forward, layer.input_gradient, layer.weight_gradient):
             if phase.kind and phase.size:
                 total += operations(phase.kind, sizes[phase.group], groups.ranks)
     return total
+
+
+def _messages(workload: Workload) -> int:
+    """Messages of a rank to the next stage in each direction."""
+    return workload.numbers.get("ga", 1) * workload.numbers.get("vpp", 1)
 
 
 def _iteration(workload: Workload, streams: Streams, updated: dict[int, Ends]) -> None:
@@ -320,7 +330,7 @@ def _stages(workload: Workload, streams: Streams, *, forward: bool) -> Iterator[
     groups = streams.layout
     width = groups.tensor * groups.data
     order = range(groups.pipeline) if forward else reversed(range(groups.pipeline))
-    count = workload.numbers.get("ga", 1) * workload.numbers.get("vpp", 1)
+    count = _messages(workload)
     for stage in order:
         own = range(stage * width, (stage + 1) * width)
         yield own

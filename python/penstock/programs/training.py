@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields
 from penstock import _core
 from penstock.errors import InputError
 
-from .building import LONGEST_NS, MOST_OPERATIONS, MOST_RANKS, Builder, Op
+from .building import LONGEST_NS, MOST_OPERATIONS, MOST_RANKS, Builder, Op, without_collection
 from .collectives import Ends, operations
 from .parallel import Layout
 from .stream import Streams
@@ -160,7 +160,7 @@ def sent_bytes(step: Training) -> dict[str, float]:
         "expert": 4 * layers * m * share["expert"] * _exchanged(step) if step.expert_parameters else 0.0,
         "data": reductions * share["data"] * shared,
         "data-expert": reductions * share["data-expert"] * experts,
-        "pipeline": 2 * m * step.activation / step.tensor,
+        "pipeline": 2 * m * step.activation / step.tensor if step.pipeline > 1 else 0.0,
     }
 
 
@@ -192,10 +192,11 @@ def program(step: Training, algorithm: str = "ring", iterations: int = 1) -> _co
             f"a step of {step.layout.ranks:,} ranks has about {total:,} operations; at most "
             f"{MOST_OPERATIONS:,} are accepted. Choose fewer layers, micro-batches, ranks or iterations"
         )
-    streams = Streams(Builder(step.layout.ranks, "training"), step.layout, algorithm)
-    for _ in range(iterations):
-        _Step(step, streams).build()
-    return streams.builder.build()
+    with without_collection():
+        streams = Streams(Builder(step.layout.ranks, "training"), step.layout, algorithm)
+        for _ in range(iterations):
+            _Step(step, streams).build()
+        return streams.builder.build()
 
 
 def _operations(step: Training) -> int:

@@ -14,6 +14,7 @@ from .values import table
 __all__: list[str] = [
     "bernoulli",
     "bimodal",
+    "bitmap",
     "bounded_pareto",
     "bursts",
     "constant",
@@ -35,16 +36,21 @@ __all__: list[str] = [
     "iwarp_send",
     "iwarp_write",
     "log_normal",
+    "mixed",
     "mpi_exchange",
     "multicast",
+    "oblivious",
     "on_off",
     "pareto",
     "permutation",
+    "plb",
     "points",
     "poisson",
     "powertcp",
+    "random_spray",
     "rdma",
     "reordering",
+    "reps",
     "request_response",
     "streams",
     "swift",
@@ -67,6 +73,12 @@ def bernoulli(rate: str) -> k.SourceTable:
 def bimodal(small: str, large: str, small_share: float) -> k.FrameTable:
     """Two sizes."""
     made: k.FrameTable = table("bimodal", None, small=small, large=large, small_share=small_share)
+    return made
+
+
+def bitmap(entropies: int | None = None) -> k.PathSelectionTable:
+    """All values in turn, but those with a score of marks, trims and timeouts (STrack)."""
+    made: k.PathSelectionTable = table("bitmap", None, entropies=entropies)
     return made
 
 
@@ -353,6 +365,12 @@ def log_normal(mean: str, sigma: float, *, min: str | None = None, max: str | No
     return made
 
 
+def mixed(entropies: int | None = None) -> k.PathSelectionTable:
+    """Values that came back unmarked, else those of the bitmap."""
+    made: k.PathSelectionTable = table("mixed", None, entropies=entropies)
+    return made
+
+
 def mpi_exchange(
     message: str,
     *,
@@ -386,6 +404,12 @@ def multicast(value: str | Sequence[str], /) -> k.ReceiversTable:
     return made
 
 
+def oblivious(entropies: int | None = None) -> k.PathSelectionTable:
+    """All values in turn, in another order each round."""
+    made: k.PathSelectionTable = table("oblivious", None, entropies=entropies)
+    return made
+
+
 def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
     """Bursts at the peak rate for a random time, then silence for a random time."""
     made: k.SourceTable = table("on_off", None, peak=peak, on=on, off=off)
@@ -403,6 +427,16 @@ def pareto(mean: str, shape: float) -> Any:
 def permutation(shift: int | None = None) -> k.ReceiversTable:
     """Each sender has one destination of its own, and each destination one sender."""
     made: k.ReceiversTable = table("permutation", "random", shift=shift)
+    return made
+
+
+def plb(
+    entropies: int | None = None, *, rounds: int | None = None, marked_share: float | None = None
+) -> k.PathSelectionTable:
+    """One path, which changes after congested round trips (PLB)."""
+    made: k.PathSelectionTable = table(
+        "plb", None, entropies=entropies, rounds=rounds, marked_share=marked_share
+    )
     return made
 
 
@@ -437,6 +471,12 @@ def powertcp(
     return made
 
 
+def random_spray(entropies: int | None = None) -> k.PathSelectionTable:
+    """A random value for each packet (OPS)."""
+    made: k.PathSelectionTable = table("random_spray", None, entropies=entropies)
+    return made
+
+
 def rdma(
     control: k.RdmaControl | None = None,
     *,
@@ -462,6 +502,7 @@ def rdma(
     cnp_gap: str | None = None,
     cnp_scope: k.CnpScope | None = None,
     cnp_priority: int | None = None,
+    paths: k.PathSelection | None = None,
 ) -> Any:
     """Messages over RDMA (RoCEv2). Or: RDMA (RoCEv2): a transfer is a message of a queue pair."""
     made: Any = table(
@@ -490,6 +531,7 @@ def rdma(
         cnp_gap=cnp_gap,
         cnp_scope=cnp_scope,
         cnp_priority=cnp_priority,
+        paths=paths,
     )
     return made
 
@@ -507,6 +549,20 @@ def reordering(
     """
     made: k.RdmaRecoveryTable = table(
         "reordering", None, preset=preset, window=window, distance=distance, time=time, nak=nak
+    )
+    return made
+
+
+def reps(
+    entropies: int | None = None,
+    *,
+    buffer: int | None = None,
+    freeze: str | None = None,
+    explore: int | None = None,
+) -> k.PathSelectionTable:
+    """Values that came back unmarked, else random ones (REPS)."""
+    made: k.PathSelectionTable = table(
+        "reps", None, entropies=entropies, buffer=buffer, freeze=freeze, explore=explore
     )
     return made
 

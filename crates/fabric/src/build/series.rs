@@ -331,6 +331,8 @@ fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
         // Transfers over TCP have rows by transfer.
         Transport::Tcp(_) if flow.source.transfers().is_some() => None,
         Transport::Tcp(_) => Some(EndKind::Tcp),
+        Transport::Uet(_) if flow.source.transfers().is_some() => None,
+        Transport::Uet(_) => Some(EndKind::Tcp),
         _ => Some(EndKind::Pairs),
     }
 }

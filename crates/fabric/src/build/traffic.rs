@@ -23,7 +23,7 @@ use frame::{Ecn, Flags, FrameKind, NodeId, Priority};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
+use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, PullPacer, SharedNic};
 use units::{BitRate, Time};
 use workload::{Source, TransferList};
 
@@ -128,6 +128,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
     let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
+    let mut pacers: BTreeMap<NodeId, PullPacer> = BTreeMap::new();
     let awaited = spec.awaited();
     let (mut path, mut number) = (0, 0);
     for (nth, flow) in (0..).zip(&spec.flows) {
@@ -154,6 +155,8 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             let (mut near, mut far) = connection.start(&due, facts, [random("near"), random("far")]);
             attach(&mut near, (spec, flow.from), number, &mut nics);
             attach(&mut far, (spec, to), number + 1, &mut nics);
+            near.attach_pacer(|| pacers.entry(flow.from).or_default().clone());
+            far.attach_pacer(|| pacers.entry(to).or_default().clone());
             withhold(part.plan, fabric.routes.path(start), flow.priority, [&mut near, &mut far]);
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];

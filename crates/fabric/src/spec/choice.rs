@@ -363,7 +363,7 @@ impl Adaptive {
         // A paused port is longer than any other.
         let length = |port: PortId| {
             let Backlog { bytes, paused } = backlog(port);
-            bytes / self.quantum.get() | u64::from(self.pause && paused) << 63
+            (bytes / self.quantum.get()) | (u64::from(self.pause && paused) << 63)
         };
         if !self.two_choices {
             return least(ports, random, length);

@@ -162,6 +162,7 @@ impl View<'_> {
         // Connections of scheduled transfers have rows by transfer.
         let scheduled = |near: &EndpointState| match &near.endpoint {
             Endpoint::TransferSender(_) => true,
+            Endpoint::UetSender(sender) => sender.is_scheduled(),
             other => other.sending_pairs().is_some_and(|pairs| pairs.is_scheduled()),
         };
         self.s.connections().into_iter().filter(|ends| !scheduled(ends.0)).map(row).collect()

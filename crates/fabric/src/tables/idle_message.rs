@@ -7,7 +7,7 @@
 
 use super::idle::IdlePath;
 use std::sync::Arc;
-use transport::{NicLimits, QueuePairSpec};
+use transport::{NicLimits, QueuePairSpec, UetSpec};
 use units::Time;
 
 /// A queue pair that has its path alone.
@@ -42,5 +42,26 @@ impl IdleMessage {
         let mut way = self.there.clone();
         let runs = self.spec.packets_of(bytes);
         runs.fold(Time::ZERO, |latest, (bytes, packets)| latest.max(way.follow_alike(begins, bytes, packets)))
+    }
+}
+
+/// A packet delivery context that has its path alone.
+pub(super) struct IdlePackets {
+    spec: Arc<UetSpec>,
+    there: IdlePath,
+}
+
+impl IdlePackets {
+    pub fn new(spec: &Arc<UetSpec>, there: IdlePath) -> IdlePackets {
+        IdlePackets { spec: spec.clone(), there }
+    }
+
+    /// Time in which a message of `bytes` is delivered.
+    pub fn time(&self, bytes: u64) -> Time {
+        let mut way = self.there.clone();
+        let runs = self.spec.packets_of(bytes);
+        runs.fold(Time::ZERO, |latest, (bytes, packets)| {
+            latest.max(way.follow_alike(Time::ZERO, bytes, packets))
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::View;
 use super::idle::IdlePath;
 use super::idle_connection::IdleConnection;
-use super::idle_message::IdleMessage;
+use super::idle_message::{IdleMessage, IdlePackets};
 use super::link_rates::LinkRates;
 use super::message_times::{Message, message_times};
 use super::ports::of_connections;
@@ -129,6 +129,7 @@ enum Idle {
     Frames(IdlePath),
     Connection(Box<IdleConnection>),
     Message(Box<IdleMessage>),
+    Packets(Box<IdlePackets>),
 }
 
 impl View<'_> {
@@ -148,6 +149,7 @@ impl View<'_> {
     fn idle_over(&self, scheduled: &Scheduled, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
         match (scheduled, scheduled.queue_pairs()) {
             (Scheduled::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
+            (Scheduled::Uet(spec), _) => Idle::Packets(Box::new(IdlePackets::new(spec, there))),
             (_, Some(spec)) => {
                 let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.nic_limits.as_ref());
                 Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))
@@ -276,6 +278,7 @@ impl View<'_> {
                 let ideals = ways.iter_mut().map(|idle| match idle {
                     Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
                     Idle::Message(message) => message.time(transfer.bytes, came.reused),
+                    Idle::Packets(packets) => packets.time(transfer.bytes),
                     Idle::Connection(connection) => {
                         connection.time(list.framing(), transfer.bytes, came.reused)
                     }

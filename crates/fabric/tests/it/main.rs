@@ -48,5 +48,6 @@ mod timing;
 mod transfers;
 mod trimming;
 mod tuples;
+mod uet;
 mod warmup;
 mod weights;

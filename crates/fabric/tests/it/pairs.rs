@@ -35,7 +35,7 @@ use transport::{
     CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FcoeSpec, FixedRateParams, FixedWindowParams,
     Growth, LossRecoveryKind, MpiExchangeSpec, NicLimits, Post, QueuePairs, RdmaControlKeys, RdmaKeys,
     RdmaRecovery, RdmaVerb, ReorderingKeys, RequestResponseSpec, Scheduled, TcpSpec, TimerSpec, TransferSpec,
-    Transport, UnlimitedParams, WindowSpec,
+    Transport, UetControlKeys, UetKeys, UetMode, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -683,6 +683,29 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
     }
 }
 
+/// What carries scheduled transfers over UET.
+fn scheduled_over_uet(rolls: &mut Rolls) -> ConnectionSpec {
+    let control = rolls.pick(UetControlKeys::NAMES);
+    let keys = UetKeys {
+        control: <UetControlKeys as keys::Forms>::text::<serde::de::value::Error>(control).unwrap(),
+        payload: Or::Value(Bytes::new(SEGMENT.into())),
+        headers: Some(Bytes::new(40)),
+        ack_every: Or::Value(Bytes::new(1 + rolls.below(16_384))),
+        mode: rolls.pick(&[UetMode::Rud, UetMode::Rud, UetMode::Rod, UetMode::Rudi]),
+        trimming: control != "none" && rolls.coin(),
+        timeout: Or::Value(us(150 + rolls.below(100))),
+        retries: 255,
+        ack_priority: rolls.pick(&[None, Some(0), Some(7)]),
+        ..UetKeys::default()
+    };
+    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
+    ConnectionSpec {
+        start: Time::ZERO,
+        stop: None,
+        application: Application::Transfers(Scheduled::Uet(spec)),
+    }
+}
+
 /// Queue pairs of any kind.
 fn queue_pairs(rolls: &mut Rolls) -> RdmaKeys {
     // What chooses paths lets packets overtake each other.
@@ -895,6 +918,9 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         }
         if scheduled && draw.has(RDMA) && rolls.coin() {
             flow.transport = Some(Arc::new(scheduled_over_rdma(rolls)));
+        }
+        if scheduled && rolls.below(5) == 0 {
+            flow.transport = Some(Arc::new(scheduled_over_uet(rolls)));
         }
         if connects {
             let window = i % 2 == 0;

@@ -4,7 +4,7 @@ use super::{Context, files};
 use crate::model::{CarrierText, Job, Transfers};
 use crate::place::Place;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys};
+use transport::{Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys};
 use units::Bytes;
 use workload::{Framing, ServiceOrder, frame_length};
 
@@ -50,7 +50,7 @@ pub fn of_job(
     let (_, table) = names(&job.over);
     match &job.over {
         CarrierText::Frames => {
-            let help = "nobody would know when a message has come; expected { rdma = {} } or { tcp = {} }";
+            let help = "nobody would know when a message has come; expected { rdma = {} }, { uet = {} } or { tcp = {} }";
             context.error(&at, "a job over frames that are not acknowledged", help);
             return None;
         }
@@ -65,7 +65,7 @@ pub fn of_job(
             context.error(&at.key(table).key("queue_pairs"), "queue_pairs of a job", help);
             return None;
         }
-        CarrierText::Rdma(_) => {}
+        CarrierText::Rdma(_) | CarrierText::Uet(_) => {}
     }
     let (framing, application) = application(&job.over, frame, &at.key(table), context)?;
     Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
@@ -73,7 +73,11 @@ pub fn of_job(
 
 /// The name of a transport, and of its table.
 fn names(over: &CarrierText) -> (&'static str, &'static str) {
-    if let CarrierText::Rdma(_) = over { ("RDMA", "rdma") } else { ("TCP", "tcp") }
+    match over {
+        CarrierText::Rdma(_) => ("RDMA", "rdma"),
+        CarrierText::Uet(_) => ("UET", "uet"),
+        CarrierText::Tcp(_) | CarrierText::Frames => ("TCP", "tcp"),
+    }
 }
 
 fn application(
@@ -86,6 +90,7 @@ fn application(
         CarrierText::Frames => None,
         CarrierText::Tcp(keys) => over_tcp(keys, frame, at, context),
         CarrierText::Rdma(keys) => over_rdma(keys, frame, at, context),
+        CarrierText::Uet(keys) => over_uet(keys, frame, at, context),
     }
 }
 
@@ -107,6 +112,26 @@ fn over_rdma(
     warnings.into_iter().for_each(|why| context.beware(why, at));
     let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
     Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
+}
+
+/// Packet delivery contexts that carry transfers in frames of at most this length.
+fn over_uet(
+    keys: &UetKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    if keys.message.value().is_some() {
+        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        context.error(&at.key("message"), "message of scheduled transfers", help);
+    }
+    let (spec, warnings) = keys
+        .carrier(Some(Bytes::new(0)), frame)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
+        .ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, at));
+    let framing = Framing { frame: spec.frame_bytes(spec.payload), header: spec.headers };
+    Some((framing, Application::Transfers(Scheduled::Uet(spec))))
 }
 
 /// Connections of TCP that carry transfers in frames of at most this length.

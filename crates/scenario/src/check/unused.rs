@@ -192,7 +192,14 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
         let at = Place::of("transfers").index(i).key("over");
         return Some((
             &model.transfers[i].name,
-            vec![at.key("rdma").key("control"), at.key("rdma"), at.key("tcp"), at],
+            vec![
+                at.key("rdma").key("control"),
+                at.key("uet").key("control"),
+                at.key("rdma"),
+                at.key("uet"),
+                at.key("tcp"),
+                at,
+            ],
         ));
     }
     if let Some(i) = model.jobs.iter().position(|job| job.name == entry_name(flow)) {
@@ -205,8 +212,17 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
     let i = model.flows.iter().position(is_its)?;
     let source = Place::of("flows").index(i).key("source");
     let at = source.key(model.flows[i].source.name());
-    let over = at.key("rdma");
-    let tables = vec![over.key("control"), over, at.key("control"), at.key("tcp"), at, source];
+    let (over, uet) = (at.key("rdma"), at.key("uet"));
+    let tables = vec![
+        over.key("control"),
+        over,
+        uet.key("control"),
+        uet,
+        at.key("control"),
+        at.key("tcp"),
+        at,
+        source,
+    ];
     Some((&model.flows[i].name, tables))
 }
 

@@ -4,7 +4,7 @@ use super::PortKeys;
 use queueing::Color;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use transport::{RdmaKeys, TcpKeys};
+use transport::{RdmaKeys, TcpKeys, UetKeys};
 use units::{Bytes, Time};
 use workload::{ArrivalsText, Nodes, Receivers, ServiceOrder, SizesText};
 
@@ -49,13 +49,13 @@ pub struct Transfers {
     /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B; the last frame of a transfer is as long as it has to be, and padded to 64 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
-    /// What carries them: "frames", sent once and never acknowledged, or a table `tcp` or `rdma`. Default: "frames".
+    /// What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`. Default: "frames".
     #[serde(default)]
     pub over: CarrierText,
-    /// Bytes of each frame that do not belong to the transfer; over TCP and RDMA see their key `headers`. A size with unit, below `frame`. Default: "18 B" (Ethernet header and FCS).
+    /// Bytes of each frame that do not belong to the transfer; over TCP, RDMA and UET see their key `headers`. A size with unit, below `frame`. Default: "18 B" (Ethernet header and FCS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<Bytes>,
-    /// Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP and RDMA it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
+    /// Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP, RDMA and UET it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
     #[serde(default)]
     pub order: ServiceOrder,
     /// When the first may begin; times in a file count from here. A time with unit. Default: "0 s".
@@ -77,6 +77,8 @@ pub enum CarrierText {
     Tcp(Box<TcpKeys>),
     /// RDMA (RoCEv2): a transfer is a message of a queue pair. `message` has no meaning here.
     Rdma(Box<RdmaKeys>),
+    /// Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its two hosts. `message` has no meaning here.
+    Uet(Box<UetKeys>),
 }
 
 impl CarrierText {

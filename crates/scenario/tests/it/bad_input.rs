@@ -661,6 +661,44 @@ fn stations_and_flow_control() {
 }
 
 #[test]
+fn delivery_contexts() {
+    let uet = |keys: &str| source(&format!("{{ uet = {{ {keys} }} }}"));
+    let nscc = |keys: &str| uet(&format!("control = {{ nscc = {{ {keys} }} }}"));
+    errors(vec![
+        (uet("control = ‸\"nsc\""), "unknown value `nsc`", "did you mean \"nscc\"?"),
+        (uet("‸controls = \"nscc\""), "unknown key `controls`", "did you mean control?"),
+        (uet("mode = ‸\"rdu\""), "unknown value `rdu`", "rud"),
+        (uet("paths = ‸\"rep\""), "unknown value `rep`", "reps"),
+        (uet("mode = \"rod\", paths = ‸\"reps\""), "in ordered delivery", "rud"),
+        (uet("mode = \"uud\", paths = ‸\"reps\""), "without acknowledgements", "oblivious"),
+        (uet("ses = ‸\"tiny\""), "unknown value `tiny`", "small"),
+        (uet("loss_inference = ‸1"), "1", "true"),
+        (uet("preset = ‸\"htsm\""), "unknown value `htsm`", "htsim"),
+        (uet("payload = ‸\"4096 B\""), "a payload of 4096 B in a frame of 1522 B", "frame = \"4198 B\""),
+        (uet("payload = ‸\"0 B\""), "a payload of 0 B", "1 B to 1420 B"),
+        (uet("headers = ‸\"1522 B\""), "1522 B of headers in a frame of 1522 B", "1 B to 1521 B"),
+        (uet("ack = ‸\"0 B\""), "ack of 0 B", "1 B to 9238 B"),
+        (uet("ack_every = ‸\"0 B\""), "ack_every of 0 B", "1 B to"),
+        (uet("message = ‸\"0 B\""), "message of 0 B", "\"1 B\""),
+        (uet("psn_range = ‸0"), "psn_range of 0", "1 to 1048576"),
+        (uet("retries = ‸256"), "retries of 256", "0 to 255"),
+        (uet("ack_priority = ‸8"), "ack_priority of 8", "0 to 7"),
+        (uet("timeout = ‸\"0 s\""), "a timeout of 0", "above 0"),
+        (uet("base_rtt = ‸4"), "bare number", "did you mean"),
+        (nscc("gamma = ‸1.5"), "a gamma of 1.5", "at most 1"),
+        (nscc("alpha = ‸0"), "an alpha of 0", "above 0"),
+        (nscc("target = ‸\"0 s\""), "a target of 0", "above 0"),
+        (nscc("qa_gate = ‸17"), "a qa_gate of 17", "0 to 16"),
+        (nscc("max_window = ‸\"0 B\""), "a max_window of 0", "1 frame"),
+        (uet("control = { rccc = { pull = ‸\"1 B\" } }"), "a pull of 1 B", "256 B to"),
+        (uet("control = { rccc = { share = ‸1.1 } }"), "a share of 1.1", "at most 1"),
+        (uet("control = { rccc = { credit = ‸\"0 B\" } }"), "a credit of 0", "1 frame"),
+        (uet("control = { rccc = { nscc = { gamma = ‸0 } } }"), "a gamma of 0", "above 0"),
+        (nscc("‸gama = 0.5"), "unknown key `gama`", "did you mean gamma?"),
+    ]);
+}
+
+#[test]
 fn queue_pairs() {
     let rdma = |keys: &str| source(&format!("{{ rdma = {{ {keys} }} }}"));
     let dcqcn = |keys: &str| rdma(&format!("control = {{ dcqcn = {{ {keys} }} }}"));

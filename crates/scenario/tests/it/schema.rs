@@ -4,6 +4,12 @@ use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
 const NUMBERS: &[&str] = &[
+    "psn_range",
+    "fair_increase",
+    "fast_increase",
+    "max_decrease",
+    "delay_gain",
+    "qa_gate",
     "frames",
     "ranks",
     "group",

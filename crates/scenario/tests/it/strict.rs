@@ -41,6 +41,10 @@ const PLACES: &[(&str, &str)] = &[
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { rdma = { recovery = \"reordering\", paths = @ } }\n",
     ),
     (
+        "UetControl",
+        "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { uet = { control = @ } }\n",
+    ),
+    (
         "Messages",
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { conversation = { messages = @ } }\n",
     ),

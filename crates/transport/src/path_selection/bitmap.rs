@@ -101,6 +101,7 @@ impl PathSelection for Bitmap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn bitmap(entropies: u64) -> Bitmap {
         Bitmap::new(&BitmapKeys { entropies }, &PathsFacts { base_rtt: Time::ZERO, seed: 9 })
@@ -135,6 +136,47 @@ mod tests {
         for round in 0..5 {
             let values: Vec<u16> = (0..if round < 4 { 7 } else { 8 }).map(|_| it.next(Time::ZERO)).collect();
             assert_eq!(values.contains(&3), round == 4, "round {round}: {values:?}");
+        }
+    }
+
+    proptest! {
+        /// Against rounds that are written out as lists.
+        #[test]
+        fn turns_and_scores_follow_written_rounds(
+            steps in prop::collection::vec((0u8..5, 0u16..16), 1..300),
+            seed in any::<u64>(),
+        ) {
+            let keys = BitmapKeys { entropies: 16 };
+            let (mut it, mut draws) = (Bitmap::new(&keys, &PathsFacts { base_rtt: Time::ZERO, seed }), Draws::new(seed));
+            let mut scores = [0u32; 16];
+            let mut left: Vec<u16> = Vec::new();
+            let mut take = |left: &mut Vec<u16>| {
+                if left.is_empty() {
+                    let order = (draws.bits() & 15) as u16;
+                    left.extend((0..16u16).rev().map(|i| i ^ order));
+                }
+                left.pop().expect("a round has values")
+            };
+            for (kind, entropy) in steps {
+                let signals = [PathSignal::Marked, PathSignal::Trimmed, PathSignal::TimedOut, PathSignal::Acknowledged];
+                if let Some(&signal) = signals.get(usize::from(kind)) {
+                    tell(&mut it, entropy, signal);
+                    scores[usize::from(entropy)] += [1, 4, 15, 0][usize::from(kind)];
+                    scores[usize::from(entropy)] = scores[usize::from(entropy)].min(15);
+                    continue;
+                }
+                let mut value = take(&mut left);
+                for skipped in 0..16 {
+                    if scores[usize::from(value)] == 0 {
+                        break;
+                    }
+                    if skipped == 0 {
+                        scores[usize::from(value)] -= 1;
+                    }
+                    value = take(&mut left);
+                }
+                prop_assert_eq!(it.next(Time::ZERO), value);
+            }
         }
     }
 

@@ -148,7 +148,8 @@ mod tests {
     /// One packet a microsecond, of whose acknowledgements every second one is marked or none.
     fn run(it: &mut Plb, from: u64, until: u64, congested: bool) -> Vec<u16> {
         let step = |us: u64| {
-            let signal = if congested && us % 2 == 0 { PathSignal::Marked } else { PathSignal::Acknowledged };
+            let signal =
+                if congested && us.is_multiple_of(2) { PathSignal::Marked } else { PathSignal::Acknowledged };
             let at = Time::from_us(us);
             it.on_feedback(at, PathFeedback { entropy: 0, signal });
             it.next(at)

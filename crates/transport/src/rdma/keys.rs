@@ -372,18 +372,23 @@ impl RdmaKeys {
             let help = "expected recovery = \"go_back_n\", or no receive_queue";
             wrong.push(Remark::about("receive_queue", message, help));
         }
-        if self.paths.sprays() && !self.recovery.keeps() {
-            let message = format!(
-                "paths = \"{}\" beside go-back-N, which counts each packet that is overtaken as lost",
-                self.paths.name()
-            );
-            let help = "expected recovery = \"reordering\", or paths = \"plb\" or \"fixed\"";
-            wrong.push(Remark::about("paths", message, help));
-        }
+        wrong.extend(self.overtaken());
         if self.message.value() == Some(Bytes::new(0)) {
             wrong.push(Remark::about("message", "a message of 0 B", "expected at least \"1 B\""));
         }
         wrong
+    }
+
+    /// Paths by which packets overtake each other, beside a receiver that drops those.
+    fn overtaken(&self) -> Option<Remark> {
+        let (name, drops) = (self.paths.name(), !self.recovery.keeps());
+        (self.paths.sprays() && drops).then(|| {
+            let message = format!(
+                "paths = \"{name}\" beside go-back-N, which counts each packet that is overtaken as lost"
+            );
+            let help = "expected recovery = \"reordering\", or paths = \"plb\" or \"fixed\"";
+            Remark::about("paths", message, help)
+        })
     }
 
     /// Keys that change nothing.

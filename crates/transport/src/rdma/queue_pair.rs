@@ -19,6 +19,7 @@
 //!
 //! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
 
+mod facts;
 mod next;
 mod paths;
 mod serving;
@@ -35,7 +36,6 @@ use super::recovery::Recovery;
 use super::spec::{RdmaSpec, RdmaVerb};
 use super::time_spent::{Clocks, MessageClock, MessageTimes, SpentClock};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
-use crate::path_selection::PathsFacts;
 use crate::room::Append;
 use frame::{FrameKind, RdmaHeader, Stamps};
 use std::collections::VecDeque;
@@ -210,14 +210,6 @@ impl QueuePair {
         }
     }
 
-    /// Chooses paths as its keys have it, with draws from this seed.
-    #[must_use]
-    pub fn choosing_paths(mut self, facts: &PathFacts, seed: u64) -> QueuePair {
-        let facts = PathsFacts { base_rtt: facts.base_rtt, seed };
-        self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Paths::new(*selector)));
-        self
-    }
-
     /// As if so many packets had gone before.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
@@ -267,43 +259,6 @@ impl QueuePair {
     pub fn has_sent_all(&self) -> bool {
         self.highest == self.end
     }
-    /// When it came to be in error; `None`: it is not.
-    pub fn failed(&self) -> Option<Time> {
-        (self.failed < Time::NEVER).then_some(self.failed)
-    }
-    /// The rate of its control in bits of frames a second; infinite if nothing limits it.
-    pub fn rate(&self, now: Time) -> f64 {
-        self.control.rate(now)
-    }
-    /// Bytes of frames that may be in flight.
-    pub fn window(&self) -> u64 {
-        self.window.min(self.control.window())
-    }
-    /// Frames that came and were of no use.
-    pub fn discarded(&self) -> u64 {
-        self.discarded
-    }
-    /// The congestion estimate of a control that has one, from 0 to 1.
-    pub fn alpha(&self, now: Time) -> Option<f64> {
-        self.control.alpha(now)
-    }
-    /// Packets that are outstanding.
-    pub fn outstanding(&self) -> u64 {
-        self.highest - self.unacknowledged
-    }
-    /// The messages that are complete and were not told of.
-    pub fn take_done(&mut self) -> Vec<Done> {
-        std::mem::take(&mut self.done)
-    }
-    /// Of the messages that are not complete: the transfer, bytes that are not acknowledged, packets sent again, timeouts.
-    pub fn left(&self) -> impl Iterator<Item = (u32, u64, u32, u32)> {
-        self.messages.iter().map(|message| {
-            let arrived = self.unacknowledged.saturating_sub(message.first) * u64::from(self.spec.mtu);
-            let missing = message.bytes - arrived.min(message.bytes);
-            (message.transfer, missing, message.again, message.timeouts)
-        })
-    }
-
     fn acknowledge(&mut self, now: Time, until: u64, marked: bool, header: &RdmaHeader) {
         let before = self.bytes_before(self.unacknowledged);
         let bytes = self.bytes_before(until) - before;

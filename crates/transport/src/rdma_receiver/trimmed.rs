@@ -1,6 +1,7 @@
 //! Packets whose payload a switch has trimmed: losses that are known at once.
 
-use super::{Echo, RdmaReceiver, Reply};
+use super::RdmaReceiver;
+use super::replies::{Echo, Reply};
 use crate::endpoint::Received;
 use crate::rdma::psn::{self, Word};
 use crate::rdma::{RdmaRecovery, RdmaVerb};

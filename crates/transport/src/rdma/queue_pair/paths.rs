@@ -1,11 +1,23 @@
 //! The paths of a queue pair: the entropy values of its outstanding packets, and what their answers say of these.
 
+use super::QueuePair;
 use crate::endpoint::Received;
-use crate::path_selection::{PathFeedback, PathSelection, PathSelector, PathSignal};
+use crate::path_selection::{PathFeedback, PathSelection, PathSelector, PathSignal, PathsFacts};
+use crate::rdma::PathFacts;
 use crate::rdma::psn;
 use frame::{FrameKind, RdmaHeader, Trim};
 use std::collections::VecDeque;
 use units::Time;
+
+impl QueuePair {
+    /// Chooses paths as its keys have it, with draws from this seed.
+    #[must_use]
+    pub fn choosing_paths(mut self, facts: &PathFacts, seed: u64) -> QueuePair {
+        let facts = PathsFacts { base_rtt: facts.base_rtt, seed };
+        self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Paths::new(*selector)));
+        self
+    }
+}
 
 /// A selection, and the values that it has given to outstanding packets.
 #[derive(Clone, Debug)]

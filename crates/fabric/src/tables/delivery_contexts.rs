@@ -1,0 +1,164 @@
+//! Table of packet delivery contexts (UET).
+
+use super::View;
+use crate::run::state::endpoint_state::EndpointState;
+use frame::NodeId;
+use measure::table::{integer, real_or_null, text};
+use measure::{TableBuilder, TableSpec};
+use transport::{UetReceiver, UetSender};
+use units::Time;
+
+/// Columns of `delivery_contexts`.
+pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
+    name: "delivery_contexts",
+    about: "One row per packet delivery context of UET, over the whole run: `warmup` does not count anew.",
+    columns: &[&[
+        text("flow", "Name of the flow; where both ends send, each has a row."),
+        text("source", "Sending host."),
+        text("destination", "Receiving host."),
+        text("mode", "Delivery mode."),
+        text("control", "Congestion control."),
+        real_or_null(
+            "window_bytes",
+            "B",
+            "Bytes of frames that the control allows in flight at the end; null without limit.",
+        ),
+        integer(
+            "in_flight_bytes",
+            "B",
+            "Bytes of frames in flight at the end, by the counter of the receiver.",
+        ),
+        integer("messages", "", "Messages acknowledged."),
+        integer("messages_delivered", "", "Messages of which all packets have arrived."),
+        integer("application_bytes", "B", "Bytes of acknowledged messages."),
+        integer("packets_sent", "", "Packets sent, retransmissions included."),
+        integer("packets_retransmitted", "", "Packets that were retransmitted."),
+        integer("packets_delivered", "", "Packets placed at the receiver."),
+        integer("packets_outstanding", "", "Packets sent and not acknowledged at the end."),
+        integer("packets_marked", "", "Packets that arrived marked (ECN)."),
+        integer("packets_out_of_order", "", "Packets that arrived while one before them was missing."),
+        integer(
+            "reorder_distance_max",
+            "",
+            "Sequence numbers by which such a packet was ahead of the first missing one, at most.",
+        ),
+        integer("reorder_buffer_max", "", "Packets that had arrived behind the first missing one, at most."),
+        integer(
+            "packets_trimmed",
+            "",
+            "Packets that arrived trimmed, each of which was answered with a NACK.",
+        ),
+        integer("packets_duplicate", "", "Packets that arrived and had arrived before."),
+        integer("acks_sent", "", "Acknowledgements sent by the receiver."),
+        integer("acks_received", "", "Acknowledgements received by the sender."),
+        integer("marks_echoed", "", "Of these, those that echo a mark."),
+        integer("nacks_sent", "", "NACKs sent by the receiver."),
+        integer("nacks_received", "", "NACKs received by the sender."),
+        integer("timeouts", "", "Expirations of the retransmission timer."),
+        integer("grants_sent", "", "Grants of credit sent by the receiver (pulls)."),
+        integer("grants_received", "", "Grants of credit received by the sender."),
+        integer("credit_requests", "", "Requests for credit that the sender sent without data."),
+        integer("probes_sent", "", "Probes sent by the sender."),
+        integer(
+            "losses_inferred",
+            "",
+            "Packets that acknowledgements or probes showed to be lost, without a NACK or a timeout.",
+        ),
+        integer(
+            "quick_adapts",
+            "",
+            "Times that the control set the window to what had arrived (quick adapt).",
+        ),
+        real_or_null(
+            "failed_ns",
+            "ns",
+            "Time at which the context failed after too many timeouts; null if it has not.",
+        ),
+    ]],
+};
+
+struct Row<'a> {
+    flow: usize,
+    source: usize,
+    destination: usize,
+    sender: &'a UetSender,
+    receiver: &'a UetReceiver,
+}
+
+type Count = (&'static str, fn(&Row<'_>) -> u64);
+
+const COUNTS: [Count; 26] = [
+    ("in_flight_bytes", |row| row.sender.context().bytes_in_flight()),
+    ("messages", |row| row.sender.context().counts.messages),
+    ("messages_delivered", |row| row.receiver.counts.messages),
+    ("application_bytes", |row| row.sender.context().counts.bytes),
+    ("packets_sent", |row| row.sender.context().counts.sent),
+    ("packets_retransmitted", |row| row.sender.context().counts.retransmitted),
+    ("packets_delivered", |row| row.receiver.counts.packets),
+    ("packets_outstanding", |row| row.sender.context().outstanding()),
+    ("packets_marked", |row| row.receiver.counts.marked),
+    ("packets_out_of_order", |row| row.receiver.counts.out_of_order),
+    ("reorder_distance_max", |row| row.receiver.counts.reorder_distance),
+    ("reorder_buffer_max", |row| row.receiver.counts.held),
+    ("packets_trimmed", |row| row.receiver.counts.trimmed),
+    ("packets_duplicate", |row| row.receiver.counts.duplicates),
+    ("acks_sent", |row| row.receiver.counts.acks),
+    ("acks_received", |row| row.sender.context().counts.acks),
+    ("marks_echoed", |row| row.sender.context().counts.marks),
+    ("nacks_sent", |row| row.receiver.counts.nacks),
+    ("nacks_received", |row| row.sender.context().counts.nacks),
+    ("timeouts", |row| row.sender.context().counts.timeouts),
+    ("grants_sent", |row| row.receiver.counts.grants),
+    ("grants_received", |row| row.sender.context().counts.grants),
+    ("credit_requests", |row| row.sender.context().counts.credit_requests),
+    ("probes_sent", |row| row.sender.context().counts.probes),
+    ("losses_inferred", |row| row.sender.context().counts.inferred),
+    ("quick_adapts", |row| row.sender.context().quick_adapts()),
+];
+
+impl View<'_> {
+    /// Packet delivery contexts of flows and transfers; those of the far end follow those of the near end.
+    pub(super) fn delivery_contexts(&self) -> TableBuilder {
+        let ends = self.s.connections();
+        let both = |&(near, far)| [(near, far, false), (far, near, true)];
+        let rows: Vec<Row<'_>> =
+            ends.iter().flat_map(both).filter_map(|ends| self.context_row(ends)).collect();
+        let (flows, nodes) = (&self.s.spec.flows, &self.s.spec.nodes);
+        let windows = rows.iter().map(|row| match row.sender.context().window() {
+            u64::MAX => f64::NAN,
+            bytes => bytes as f64,
+        });
+        let table = DELIVERY_CONTEXTS
+            .builder()
+            .texts("flow", rows.iter().map(|row| flows[row.flow].name.clone()))
+            .texts("source", rows.iter().map(|row| nodes[row.source].name.clone()))
+            .texts("destination", rows.iter().map(|row| nodes[row.destination].name.clone()))
+            .texts("mode", rows.iter().map(|row| row.sender.mode().into()))
+            .texts("control", rows.iter().map(|row| row.sender.control().into()))
+            .reals("window_bytes", windows)
+            .reals(
+                "failed_ns",
+                rows.iter().map(|row| row.sender.context().failed().map_or(f64::NAN, Time::as_ns_f64)),
+            );
+        COUNTS
+            .iter()
+            .fold(table, |table, &(name, of)| table.integers(name, rows.iter().map(of).collect::<Vec<_>>()))
+    }
+
+    /// Row of one end that sends to another; `None`: it has no context.
+    fn context_row<'a>(
+        &self,
+        (sending, receiving, is_back): (&'a EndpointState, &'a EndpointState, bool),
+    ) -> Option<Row<'a>> {
+        let sender = sending.endpoint.sending_context()?;
+        let receiver = receiving.endpoint.receiving_context()?;
+        let flow = self.s.path_flow[sending.path as usize] as usize;
+        let nth = sending.path - self.s.source(flow).first_path;
+        let mut ends = [self.s.spec.flows[flow].from, self.s.spec.flows[flow].source.destinations.nth(nth)];
+        if is_back {
+            ends.reverse();
+        }
+        let [source, destination] = ends.map(NodeId::at);
+        Some(Row { flow, source, destination, sender, receiver })
+    }
+}

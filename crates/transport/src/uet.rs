@@ -1,0 +1,171 @@
+//! Ultra Ethernet Transport (UET): packet delivery contexts and their congestion controls.
+//!
+//! A `UetSender` sends messages through a packet delivery context to a `UetReceiver`, which acknowledges them. A
+//! [`UetController`] limits what may be in flight and does not retransmit; one control is one file here.
+
+mod context;
+mod control;
+mod duplex;
+mod keys;
+mod nscc;
+pub(crate) mod probing;
+mod psn_set;
+mod rccc;
+mod spec;
+mod uet_no_control;
+
+pub(crate) use context::{
+    CREDIT, CREDIT_REQUEST, FIRST_PSN, NACK_OUT_OF_ORDER, NACK_TRIMMED, NACK_TRIMMED_LAST_HOP, PROBE,
+};
+pub use context::{ContextCounts, DeliveryContext, Done};
+pub use control::{UetAck, UetControl, UetFacts, UetLoss};
+pub use duplex::UetDuplex;
+pub use keys::{UetKeys, UetPreset};
+pub use nscc::{Nscc, NsccKeys};
+pub(crate) use psn_set::PsnSet;
+pub(crate) use rccc::{Credits, Grants};
+pub use rccc::{PullPacer, Rccc, RcccKeys};
+pub use spec::{UetMode, UetSes, UetSpec};
+pub use uet_no_control::{UetNoControl, UetNoControlKeys};
+
+use ::keys::{Choice, Keyed, Remark, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use units::Time;
+
+/// Makes the closed enum of controls, that of their keys, and their dispatch from one list: name in a scenario, keys, machine,
+/// file. The first of the list has no keys.
+macro_rules! uet_controls {
+    ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal;)*) => {
+        /// Congestion control of packet delivery contexts, as a scenario has it.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum UetControlKeys {
+            $($(#[$doc])+ $name($keys),)*
+        }
+
+        /// State of a congestion control.
+        #[derive(Clone, Debug)]
+        pub enum UetController {
+            $($(#[$doc])+ $name($machine),)*
+        }
+
+        /// Name of each control, the file that is its page, and the definition of its keys.
+        pub const UET_CONTROL_PAGES: &[(&str, &str, &str)] =
+            &[$(($file, include_str!(concat!("uet/", $file, ".rs")), stringify!($keys)),)*];
+
+        impl UetControlKeys {
+            /// Name in scenarios.
+            pub fn name(&self) -> &'static str {
+                match self { $(UetControlKeys::$name(_) => $text,)* }
+            }
+            /// Validates the keys; returns one remark for each invalid value.
+            pub fn check(&self) -> Vec<Remark> {
+                let wrong = match self { $(UetControlKeys::$name(keys) => keys.check(),)* };
+                wrong.into_iter().map(|why| why.within(self.name())).collect()
+            }
+            pub(crate) fn start(&self, facts: &UetFacts) -> UetController {
+                match self { $(UetControlKeys::$name(keys) => UetController::$name($machine::new(keys, facts)),)* }
+            }
+        }
+
+        impl Choice for UetControlKeys {
+            const EXPECTED: &'static str = "the name of a control, or a table of that name with its keys";
+            const NAMES: &'static [&'static str] = &[$($text,)*];
+            const WITH_KEYS: &'static [&'static str] = <Self as Choice>::NAMES.split_at(1).1;
+            const TABLE: &'static str = "flows.source.uet.control";
+
+            fn plain(name: &str) -> Option<UetControlKeys> {
+                (name == "none").then_some(UetControlKeys::None(UetNoControlKeys {}))
+            }
+            fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<UetControlKeys, D::Error> {
+                match name {
+                    $($text => <$keys>::deserialize(table).map(UetControlKeys::$name),)*
+                    other => Err(serde::de::Error::unknown_variant(other, Self::NAMES)),
+                }
+            }
+        }
+
+        impl Serialize for UetControlKeys {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if let UetControlKeys::None(_) = self {
+                    return serializer.serialize_str("none");
+                }
+                match self {
+                    $(UetControlKeys::$name(keys) => serializer.serialize_newtype_variant("Control", 0, $text, keys),)*
+                }
+            }
+        }
+
+        impl JsonSchema for UetControlKeys {
+            fn schema_name() -> Cow<'static, str> {
+                "UetControl".into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let about = [$(($text, crate::rdma::first_line(&[$(stringify!($doc)),*])),)*];
+                let keyed = vec![$(Keyed::new::<$keys>($text, crate::rdma::first_line(&[$(stringify!($doc)),*]), generator),)*];
+                // A table without keys is no definition.
+                generator.definitions_mut().remove("UetNoControlKeys");
+                let keyed = keyed.into_iter().skip(1).collect();
+                ::keys::schema("Congestion control of packet delivery contexts: a name, or a table of that name with its keys.", &about[..1], keyed)
+            }
+        }
+
+        impl UetControl for UetController {
+            fn on_ack(&mut self, now: Time, ack: &UetAck) {
+                match self { $(UetController::$name(it) => it.on_ack(now, ack),)* }
+            }
+            fn on_loss(&mut self, now: Time, loss: &UetLoss) {
+                match self { $(UetController::$name(it) => it.on_loss(now, loss),)* }
+            }
+            fn on_link_rate(&mut self, fresh: &UetController) {
+                match (self, fresh) {
+                    $((UetController::$name(it), UetController::$name(fresh)) => it.on_link_rate(fresh),)*
+                    _ => unreachable!("the control of other keys"),
+                }
+            }
+            fn window(&self) -> u64 {
+                match self { $(UetController::$name(it) => it.window(),)* }
+            }
+            fn quick_adapts(&self) -> u64 {
+                match self { $(UetController::$name(it) => it.quick_adapts(),)* }
+            }
+        }
+    };
+}
+
+by_form!(UetControlKeys);
+
+uet_controls! {
+    /// No window.
+    "none": None(UetNoControlKeys => UetNoControl), "uet_no_control";
+    /// A window at the sender that follows delay and ECN marks.
+    "nscc": Nscc(NsccKeys => Nscc), "nscc";
+    /// Credits of the receiver, with or without a window at the sender.
+    "rccc": Rccc(RcccKeys => Rccc), "rccc";
+}
+
+impl Default for UetControlKeys {
+    fn default() -> UetControlKeys {
+        UetControlKeys::Nscc(NsccKeys::default())
+    }
+}
+
+impl UetControlKeys {
+    /// Keys of credits; `None`: the receiver grants none.
+    pub fn credits(&self) -> Option<&RcccKeys> {
+        match self {
+            UetControlKeys::Rccc(keys) => Some(keys),
+            _ => None,
+        }
+    }
+    /// Keys without effect.
+    pub fn unused(&self) -> Vec<Remark> {
+        let unused = match self {
+            UetControlKeys::None(_) => Vec::new(),
+            UetControlKeys::Nscc(keys) => keys.unused(),
+            UetControlKeys::Rccc(keys) => keys.unused(),
+        };
+        unused.into_iter().map(|why| why.within(self.name())).collect()
+    }
+}

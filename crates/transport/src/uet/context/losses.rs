@@ -1,0 +1,187 @@
+//! Losses of a packet delivery context: by NACKs, by inference, by the retransmission timer; and its timers.
+
+use super::{DeliveryContext, MAX_DOUBLINGS, State};
+use crate::path_selection::{PathFeedback, PathSelection, PathSignal};
+use crate::rdma::psn::{nearest, on_wire};
+use crate::uet::UetMode;
+use crate::uet::control::{UetControl, UetLoss, UetLossCause};
+use crate::uet::probing::Probing;
+use frame::UetHeader;
+use units::Time;
+
+impl DeliveryContext {
+    pub(super) fn restart_probing(&mut self, now: Time) {
+        let is_idle = self.next == self.end;
+        let in_flight = self.flying > 0;
+        if let Some(probing) = &mut self.probing {
+            probing.restart(now, in_flight, is_idle);
+        }
+    }
+
+    /// Losses that an acknowledgement shows: of packets before one that has arrived, if many are out of order; or of all that left before
+    /// a probe.
+    pub(super) fn infer_losses(&mut self, now: Time, header: &UetHeader, is_probe: bool) {
+        let Some(probing) = self.probing.as_deref_mut() else {
+            return;
+        };
+        if is_probe && probing.sent < Time::NEVER && header.answers == self.counts.probes as u32 & 0xFFFF {
+            let sent = probing.sent;
+            let round_trip = now.saturating_sub(sent).saturating_sub(header.service);
+            if probing.answered(round_trip) {
+                self.lose_all(now, self.next, sent);
+            }
+        } else if !is_probe {
+            let limit = Probing::out_of_order_limit(self.control.window(), &self.facts);
+            if self.oldest >= probing.recovers_until && u64::from(header.out_of_order) >= limit {
+                probing.recovers_until = self.next;
+            }
+            if self.oldest < probing.recovers_until {
+                let psn = nearest(header.answers, self.oldest).min(self.next);
+                let sent = psn.checked_sub(self.oldest).and_then(|place| self.packets.get(place as usize));
+                if let Some(sent) = sent.map(|packet| packet.sent) {
+                    self.lose_all(now, psn, sent);
+                }
+            }
+        }
+        self.restart_probing(now);
+    }
+
+    /// Packets in flight before one, which left before a time, are lost.
+    pub(super) fn lose_all(&mut self, now: Time, until: u64, before: Time) {
+        for psn in self.oldest..until.min(self.next) {
+            let packet = self.packets[(psn - self.oldest) as usize];
+            if packet.state == State::InFlight && packet.sent < before {
+                self.counts.inferred += u64::from(self.lose(now, psn, UetLossCause::Inferred));
+            }
+        }
+    }
+
+    /// A packet in flight is lost; one that is not in flight is not.
+    pub(super) fn lose(&mut self, now: Time, psn: u64, cause: UetLossCause) -> bool {
+        let place = psn.checked_sub(self.oldest).map(|place| place as usize);
+        let Some(packet) = place.and_then(|place| self.packets.get_mut(place)) else {
+            return false;
+        };
+        if packet.state != State::InFlight {
+            return false;
+        }
+        packet.state = State::Lost;
+        self.flying -= 1;
+        let (bytes, entropy) = (packet.bytes, packet.entropy);
+        self.in_flight -= i64::from(bytes);
+        self.lost_packets += 1;
+        self.lost.push_back(psn);
+        let in_flight = self.bytes_in_flight();
+        if let Some(paths) = self.paths.as_mut().filter(|_| cause == UetLossCause::Inferred) {
+            let signal = if self.deadline <= now { PathSignal::TimedOut } else { PathSignal::Lost };
+            paths.on_feedback(now, PathFeedback { entropy, signal });
+        }
+        self.control.on_loss(now, &UetLoss { bytes: bytes.into(), in_flight, cause });
+        true
+    }
+
+    /// Oldest transmission that is in flight.
+    pub(super) fn oldest_in_flight(&mut self) -> Option<(Time, u64)> {
+        while let Some(&(sent, psn)) = self.transmissions.front() {
+            let packet = psn.checked_sub(self.oldest).map(|place| self.packets[place as usize]);
+            if packet.is_some_and(|packet| packet.state == State::InFlight && packet.sent == sent) {
+                return Some((sent, psn));
+            }
+            self.transmissions.pop_front();
+        }
+        None
+    }
+    pub(super) fn current_timeout(&self) -> Time {
+        Time::from_ps(self.timeout.ps().saturating_mul(1 << self.retry.min(MAX_DOUBLINGS)))
+    }
+    pub(super) fn set_timer(&mut self, now: Time) {
+        let timeout = self.current_timeout();
+        // Progress makes a doubled timeout shorter: it may be over.
+        let expires = |(sent, _): (Time, u64)| sent.saturating_add(timeout).max(now);
+        self.deadline = self.oldest_in_flight().map_or(Time::NEVER, expires);
+    }
+    /// When to call [`DeliveryContext::handle_timeout`], or [`Time::NEVER`].
+    pub fn deadline(&self) -> Time {
+        if self.failed < Time::NEVER {
+            return Time::NEVER;
+        }
+        let probes = self.probing.as_ref().map_or(Time::NEVER, |probing| probing.at);
+        self.deadline.min(probes).min(self.asks_at)
+    }
+
+    /// The retransmission timer may have expired. `is_queued`: whether a packet waits in the NIC.
+    pub fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+        if let Some(probing) = self.probing.as_deref_mut().filter(|probing| probing.at <= now) {
+            (probing.at, probing.is_due) = (Time::NEVER, true);
+        }
+        if self.asks_at <= now {
+            self.ask_for_credit(now);
+        }
+        if self.deadline > now || self.failed < Time::NEVER {
+            return;
+        }
+        let timeout = self.current_timeout();
+        let (mut expired, mut again) = (false, false);
+        while let Some((sent, psn)) =
+            self.oldest_in_flight().filter(|(sent, _)| sent.saturating_add(timeout) <= now)
+        {
+            if is_queued(0, Some(on_wire(psn))) {
+                self.deadline = now.saturating_add(timeout);
+                return;
+            }
+            self.expire(now, psn);
+            expired = true;
+            again |= sent >= self.expired;
+        }
+        if expired {
+            self.counts.timeouts += 1;
+            if again && self.retry >= self.spec.retries {
+                (self.failed, self.deadline) = (now, Time::NEVER);
+                return;
+            }
+            if again {
+                (self.retry, self.expired) = (self.retry + 1, now);
+            }
+            // Nothing else may be in flight that would bring credit for what is sent again.
+            self.ask_for_credit(now);
+        }
+        self.set_timer(now);
+    }
+
+    /// Asks for credit if there is none, with something to send; fails after too many requests without an answer.
+    pub(super) fn ask_for_credit(&mut self, now: Time) {
+        let waits = self.backlog() > 0;
+        self.asks_now = waits && self.credits.as_ref().is_some_and(|credits| !credits.allows());
+        let next = now.saturating_add(self.timeout);
+        self.asks_at = if waits && self.credits.is_some() && !self.asks_now { next } else { Time::NEVER };
+        self.asked += u32::from(self.asks_now);
+        if self.asked > self.spec.retries {
+            (self.failed, self.deadline, self.asks_now) = (now, Time::NEVER, false);
+        }
+    }
+
+    /// A packet has expired; in ordered delivery all that follow it are sent again as well.
+    pub(super) fn expire(&mut self, now: Time, psn: u64) {
+        self.lose(now, psn, UetLossCause::Inferred);
+        let number = self.message_of(psn);
+        self.messages[number].timeouts += 1;
+        if self.spec.mode == UetMode::Rod {
+            self.rewind(psn + 1);
+        }
+    }
+
+    /// All packets in flight from one on are sent again, in order: the receiver keeps none behind a gap.
+    pub(super) fn rewind(&mut self, from: u64) {
+        let first = (from.max(self.oldest) - self.oldest) as usize;
+        for (place, packet) in self.packets.iter_mut().enumerate().skip(first) {
+            if packet.state == State::InFlight {
+                packet.state = State::Lost;
+                self.flying -= 1;
+                self.in_flight -= i64::from(packet.bytes);
+                self.lost_packets += 1;
+                self.lost.push_back(self.oldest + place as u64);
+            }
+        }
+        self.lost.make_contiguous().sort_unstable();
+    }
+}

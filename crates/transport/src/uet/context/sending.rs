@@ -1,0 +1,187 @@
+//! What a packet delivery context sends next: lost packets, new ones, probes, requests for credit.
+
+use super::{CREDIT_REQUEST, DeliveryContext, PROBE, Packet, State};
+use crate::endpoint::Segment;
+use crate::path_selection::PathSelection;
+use crate::rdma::RdmaWord;
+use crate::rdma::psn::on_wire;
+use crate::uet::control::UetControl;
+use crate::uet::{Credits, UetMode};
+use frame::{FrameKind, Header, UetHeader, UetPacket};
+use units::Time;
+
+impl DeliveryContext {
+    /// The packet that is sent next: a lost one, or a new one that the range of sequence numbers allows.
+    pub(super) fn candidate(&mut self) -> Option<(u64, u16)> {
+        while let Some(&psn) = self.lost.front() {
+            let packet = psn.checked_sub(self.oldest).map(|place| self.packets[place as usize]);
+            if let Some(packet) = packet.filter(|packet| packet.state == State::Lost) {
+                return Some((psn, packet.bytes));
+            }
+            self.lost.pop_front();
+        }
+        let fits = self.next < self.end && !self.closed && self.next - self.oldest < self.spec.psn_range;
+        fits.then(|| (self.next, self.new_bytes()))
+    }
+    pub(super) fn new_bytes(&self) -> u16 {
+        let payload = self.spec.payload;
+        let message = &self.messages[self.at];
+        self.spec.frame_bytes(message.payload_of(self.next, payload.into()) as u16)
+    }
+    pub(super) fn fits_window(&self, bytes: u16) -> bool {
+        let after = self.in_flight + i64::from(bytes);
+        // The counter may lag behind, as a NACK does not have it.
+        self.flying == 0 || u64::try_from(after).is_ok_and(|after| after <= self.control.window())
+    }
+    /// Whether a packet may be sent now.
+    pub fn has_work(&self) -> bool {
+        if self.failed < Time::NEVER {
+            return false;
+        }
+        if self.asks_now || self.probing.as_ref().is_some_and(|probing| probing.is_due) {
+            return true;
+        }
+        self.has_data()
+    }
+    /// Whether a packet of data may be sent now.
+    pub(super) fn has_data(&self) -> bool {
+        if self.credits.as_ref().is_some_and(|credits| !credits.allows()) {
+            return false;
+        }
+        // A lost packet is full, as far as the window is concerned.
+        if self.lost_packets > 0 {
+            return self.fits_window(self.facts.packet);
+        }
+        let fits = self.next < self.end && !self.closed && self.next - self.oldest < self.spec.psn_range;
+        fits && self.fits_window(self.new_bytes())
+    }
+
+    /// Sends the next packet.
+    pub fn transmit(&mut self, now: Time) -> Option<Segment> {
+        if !self.has_work() {
+            return None;
+        }
+        if let Some(probing) = self.probing.as_deref_mut().filter(|probing| probing.is_due) {
+            probing.leave(now);
+            return Some(self.probe());
+        }
+        if std::mem::take(&mut self.asks_now) {
+            self.asks_at = now.saturating_add(self.timeout);
+            return Some(self.credit_request());
+        }
+        let (psn, bytes) = self.candidate()?;
+        let again = psn < self.next;
+        let number = self.note_sent(now, psn, bytes);
+        let message = self.messages[number];
+        let entropy = self.packets[(psn - self.oldest) as usize].entropy;
+        let (first, last) = (psn == message.first, psn + 1 == message.end());
+        let awaited = if last && message.awaited { message.transfer + 1 } else { 0 };
+        if self.spec.mode == UetMode::Uud {
+            // Nothing answers it.
+            self.acknowledge(psn);
+            self.in_flight -= i64::from(bytes);
+            self.forget();
+            self.set_timer(now);
+        }
+        let asks = !self.has_data();
+        self.restart_probing(now);
+        let word = RdmaWord { number: on_wire(psn), flags: [last, asks, first], pair: 0 }.bits();
+        let header = (again || awaited > 0 || self.credits.is_some()).then(|| {
+            let credit = self.credit_target();
+            let message = awaited;
+            Header::Uet(UetHeader { word, retransmitted: again, message, credit, ..UetHeader::default() })
+        });
+        Some(Segment {
+            kind: FrameKind::Data,
+            word: if header.is_some() { 0 } else { word },
+            header,
+            bytes,
+            ecn_capable: self.spec.understands_marks(),
+            entropy,
+        })
+    }
+
+    /// A packet leaves; returns the place of its message.
+    fn note_sent(&mut self, now: Time, psn: u64, bytes: u16) -> usize {
+        let again = psn < self.next;
+        let number = if again { self.message_of(psn) } else { self.at };
+        let entropy = self.paths.as_mut().map_or(0, |paths| paths.next(now));
+        if again {
+            self.lost.pop_front();
+            self.lost_packets -= 1;
+            let packet = &mut self.packets[(psn - self.oldest) as usize];
+            *packet = Packet {
+                sent: now,
+                entropy,
+                tries: packet.tries.saturating_add(1),
+                state: State::InFlight,
+                ..*packet
+            };
+            self.messages[number].retransmitted += 1;
+            self.counts.retransmitted += 1;
+        } else {
+            self.packets.push_back(Packet { sent: now, bytes, entropy, tries: 1, state: State::InFlight });
+            self.next += 1;
+            self.at += usize::from(self.messages[number].end() == self.next);
+        }
+        self.counts.sent += 1;
+        self.flying += 1;
+        self.in_flight += i64::from(bytes);
+        if let Some(credits) = &mut self.credits {
+            credits.spend(bytes);
+            self.asks_at = now.saturating_add(self.timeout);
+        }
+        self.transmissions.push_back((now, psn));
+        if self.deadline == Time::NEVER {
+            self.set_timer(now);
+        }
+        number
+    }
+
+    /// Bytes of frames that wait to be sent.
+    pub(super) fn backlog(&self) -> u64 {
+        let posted = if self.closed { 0 } else { self.end - self.next };
+        (posted + self.lost_packets).saturating_mul(self.facts.packet.into())
+    }
+    pub(super) fn credit_target(&self) -> u32 {
+        let target =
+            |credits: &Credits| credits.target(self.backlog(), self.control.window(), self.facts.packet);
+        self.credits.as_deref().map_or(0, target)
+    }
+
+    /// Asks for credit without data.
+    pub(super) fn credit_request(&mut self) -> Segment {
+        self.counts.credit_requests += 1;
+        let word = RdmaWord { number: on_wire(self.next - 1), flags: [true, true, false], pair: 0 }.bits();
+        let packet = UetPacket::Control(CREDIT_REQUEST);
+        let credit = self.credit_target();
+        Segment {
+            kind: FrameKind::Ack,
+            word: 0,
+            header: Some(Header::Uet(UetHeader { word, packet, credit, ..UetHeader::default() })),
+            bytes: self.spec.probe_bytes(),
+            ecn_capable: false,
+            entropy: 0,
+        }
+    }
+
+    /// Number of the last probe, which its answer repeats (probe opaque).
+    pub(super) fn probe_number(&self) -> u32 {
+        self.counts.probes as u32 & 0xFFFF
+    }
+    /// A probe, which names the last packet that was sent.
+    pub(super) fn probe(&mut self) -> Segment {
+        self.counts.probes += 1;
+        let word = RdmaWord { number: on_wire(self.next - 1), flags: [false, true, false], pair: 0 }.bits();
+        let packet = UetPacket::Control(PROBE);
+        let answers = self.probe_number();
+        Segment {
+            kind: FrameKind::Ack,
+            word: 0,
+            header: Some(Header::Uet(UetHeader { word, packet, answers, ..UetHeader::default() })),
+            bytes: self.spec.probe_bytes(),
+            ecn_capable: false,
+            entropy: 0,
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Keys of Ultra Ethernet Transport.
+
+use super::UetControlKeys;
+use super::spec::{UetMode, UetSes, UetSpec};
+use crate::PathSelectionKeys;
+use crate::application::ApplicationKeys;
+use frame::Priority;
+use keys::{Remark, Unused};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use units::{Bytes, Computed, Or, Time, Unlimited};
+
+/// Payloads of a full packet, largest first.
+const PAYLOADS: [u16; 6] = [8192, 4096, 2048, 1024, 512, 256];
+/// Longest frame in bytes.
+const MAX_FRAME: u64 = 9_238;
+/// Ethernet 14, IPv4 20, UDP 8, FCS 4.
+const AROUND_BYTES: u16 = 46;
+/// Credit target of a request.
+const CREDIT_TARGET_BYTES: u16 = 4;
+/// SES header of a response.
+const RESPONSE_BYTES: u16 = 12;
+/// Packets that may be outstanding: far less than half of the 24-bit sequence numbers of frames.
+const MAX_PSN_RANGE: u64 = 1 << 20;
+/// Largest number of bytes for an acknowledgement.
+const MAX_ACK_EVERY: u64 = 1 << 30;
+
+/// Sizes of headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UetPreset {
+    /// Ultra Ethernet Specification 1.0 over UDP and IPv4: 102 B around the payload, an acknowledgement of 90 B.
+    #[default]
+    Uec,
+    /// uet-htsim: 64 B around the payload, an acknowledgement of 64 B.
+    Htsim,
+}
+
+impl UetPreset {
+    /// Bytes of headers around the payload, and length of an acknowledgement, DA to FCS.
+    fn sizes(self, mode: UetMode, ses: UetSes, credits: bool) -> (u16, u16) {
+        let (request, answer) = mode.header_bytes();
+        match self {
+            UetPreset::Uec => {
+                let target = if credits { CREDIT_TARGET_BYTES } else { 0 };
+                (AROUND_BYTES + request + target + ses.bytes(), AROUND_BYTES + answer + RESPONSE_BYTES)
+            }
+            UetPreset::Htsim => (64, 64),
+        }
+    }
+}
+
+/// Messages over Ultra Ethernet Transport (UET); full packets are at most as long as `frame`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UetKeys {
+    /// Sizes of headers: "uec" (those of the specification, over UDP and IPv4) or "htsim" (those of uet-htsim, for comparisons). Default: "uec".
+    pub preset: UetPreset,
+    /// Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
+    pub mode: UetMode,
+    /// SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B); without `headers`. Default: "standard".
+    pub ses: UetSes,
+    /// Congestion control of each packet delivery context: "none", "nscc", "rccc", or a table of that name with its keys; with mode = "rud" or "rod". Default: nscc.
+    pub control: UetControlKeys,
+    /// Bytes of payload in a full packet. A size with unit, 1 B up to what `frame` holds beside `headers`; or "computed": the largest power of two from 256 to 8192 B that fits. Default: "computed".
+    pub payload: Or<Bytes, Computed>,
+    /// Bytes of headers in a data frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "102 B" (Ethernet, IPv4, UDP, PDS request of 12 B, SES request of 44 B); "106 B" with control = "rccc", "98 B" with mode = "rudi", "94 B" with mode = "uud"; "64 B" with preset = "htsim".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Bytes>,
+    /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "90 B" (ACK_CC of 32 B, SES response of 12 B); "66 B" with mode = "rudi"; "64 B" with preset = "htsim".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack: Option<Bytes>,
+    /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
+    pub message: Or<Bytes, Unlimited>,
+    /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed".
+    pub ack_every: Or<Bytes, Computed>,
+    /// How a context chooses among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
+    pub paths: PathSelectionKeys,
+    /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A count, 1 to 1048576. Default: 16384.
+    #[schemars(range(min = 1, max = 1048576))]
+    pub psn_range: u64,
+    /// Whether switches trim packets instead of dropping them: sets the target of `nscc` and the timeout. Default: false.
+    pub trimming: bool,
+    /// Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, and from probes; with mode = "rud". Default: true without `trimming`, false with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_inference: Option<bool>,
+    /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
+    pub base_rtt: Or<Time, Computed>,
+    /// Retransmission timeout of the oldest packet in flight; it doubles with each timeout in a row. A time with unit, above 0; or "computed": 15 us and six base round trips, at least 1 ms without `trimming`. Default: "computed".
+    pub timeout: Or<Time, Computed>,
+    /// Timeouts in a row that a context survives; after the next it sends nothing any more. A count, 0 to 255. Default: 5.
+    #[schemars(range(min = 0, max = 255))]
+    pub retries: u64,
+    /// Priority of acknowledgements. A whole number, 0 to 7. Default: that of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub ack_priority: Option<u64>,
+}
+
+impl Default for UetKeys {
+    fn default() -> UetKeys {
+        UetKeys {
+            preset: UetPreset::default(),
+            mode: UetMode::default(),
+            ses: UetSes::default(),
+            control: UetControlKeys::default(),
+            payload: Or::word(),
+            headers: None,
+            ack: None,
+            message: Or::word(),
+            ack_every: Or::word(),
+            paths: PathSelectionKeys::default(),
+            psn_range: 16_384,
+            trimming: false,
+            loss_inference: None,
+            base_rtt: Or::word(),
+            timeout: Or::word(),
+            retries: 5,
+            ack_priority: None,
+        }
+    }
+}
+
+impl ApplicationKeys for Box<UetKeys> {
+    type Spec = Arc<UetSpec>;
+
+    fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Arc<UetSpec>, Vec<Remark>), Vec<Remark>> {
+        self.carrier(limit, frame)
+    }
+}
+
+impl UetKeys {
+    /// Sender of `limit` bytes in frames of at most `frame` bytes, and warnings.
+    ///
+    /// # Errors
+    /// One remark for each invalid value.
+    pub fn carrier(
+        &self,
+        limit: Option<Bytes>,
+        frame: u16,
+    ) -> Result<(Arc<UetSpec>, Vec<Remark>), Vec<Remark>> {
+        let mut wrong = self.check();
+        let credits = self.mode.has_context() && self.control.credits().is_some();
+        let sizes = self.preset.sizes(self.mode, self.ses, credits);
+        let headers = self.headers.map_or(sizes.0.into(), Bytes::get);
+        let payload = self.payload_of(frame, headers);
+        wrong.extend(payload.as_ref().err().cloned());
+        let (Ok(payload), true) = (payload, wrong.is_empty()) else {
+            return Err(wrong);
+        };
+        let spec = UetSpec {
+            mode: self.mode,
+            payload,
+            headers: headers as u16,
+            ack: self.ack.map_or(sizes.1, |ack| ack.get() as u16),
+            message: self.message.value().map(Bytes::get),
+            total: limit.map(Bytes::get),
+            ack_every: self.ack_every.value().map(Bytes::get),
+            psn_range: self.psn_range,
+            timeout: self.timeout.value(),
+            retries: self.retries as u32,
+            base_rtt: self.base_rtt.value(),
+            trimming: self.trimming,
+            infers_losses: self.infers_losses(),
+            paths: self.paths.clone(),
+            control: self.control.clone(),
+            ack_priority: self.ack_priority.map(|priority| Priority(priority as u8)),
+        };
+        let warnings = self.warnings();
+        Ok((spec.into(), warnings))
+    }
+
+    fn infers_losses(&self) -> bool {
+        self.mode == UetMode::Rud && self.loss_inference.unwrap_or(!self.trimming)
+    }
+
+    /// Payload of a full packet.
+    fn payload_of(&self, frame: u16, headers: u64) -> Result<u16, Remark> {
+        let room = u64::from(frame).saturating_sub(headers);
+        if headers == 0 || room == 0 {
+            let message = format!("{headers} B of headers in a frame of {frame} B");
+            let most = u64::from(frame).saturating_sub(1);
+            let help = format!("expected 1 B to {most} B, or a longer `frame`: a packet has payload");
+            return Err(Remark::about("headers", message, help));
+        }
+        match self.payload.value() {
+            None => PAYLOADS.into_iter().find(|&payload| u64::from(payload) <= room).ok_or_else(|| {
+                let message = format!(
+                    "a frame of {frame} B with {headers} B of headers has no room for 256 B of payload"
+                );
+                let help = format!("expected a longer `frame`, or payload = \"{room} B\" at most");
+                Remark::about("payload", message, help)
+            }),
+            Some(payload) if (1..=room).contains(&payload.get()) => Ok(payload.get() as u16),
+            Some(payload) => {
+                let message = format!(
+                    "a payload of {} B in a frame of {frame} B with {headers} B of headers",
+                    payload.get()
+                );
+                let needed = payload.get().saturating_add(headers);
+                let help = format!("expected 1 B to {room} B, or frame = \"{needed} B\"");
+                Err(Remark::about("payload", message, help))
+            }
+        }
+    }
+
+    fn check(&self) -> Vec<Remark> {
+        let mut wrong: Vec<Remark> =
+            self.control.check().into_iter().map(|why| why.within("control")).collect();
+        wrong.extend(self.paths.check().into_iter().map(|why| why.within("paths")));
+        if self.paths.sprays() && self.mode == UetMode::Rod {
+            let message = format!(
+                "paths = \"{}\" in ordered delivery, which drops each packet that overtakes another",
+                self.paths.name()
+            );
+            let help = "expected mode = \"rud\", or paths = \"plb\" or \"fixed\"";
+            wrong.push(Remark::about("paths", message, help));
+        }
+        if self.paths.is_adaptive() && self.mode == UetMode::Uud {
+            let message = format!("paths = \"{}\" without acknowledgements", self.paths.name());
+            let help = "expected paths = \"oblivious\", \"random_spray\" or \"fixed\"";
+            wrong.push(Remark::about("paths", message, help));
+        }
+        let counts = [
+            ("psn_range", self.psn_range, 1, MAX_PSN_RANGE, "packets outstanding"),
+            ("retries", self.retries, 0, 255, "retries"),
+            ("ack_priority", self.ack_priority.unwrap_or(0), 0, 7, "as a priority"),
+        ];
+        for (key, value, least, most, what) in counts {
+            if !(least..=most).contains(&value) {
+                let message = format!("{key} of {value}");
+                wrong.push(Remark::about(key, message, format!("expected {least} to {most} {what}")));
+            }
+        }
+        let sizes = [
+            ("ack", self.ack, MAX_FRAME),
+            ("ack_every", self.ack_every.value(), MAX_ACK_EVERY),
+            ("message", self.message.value(), u64::MAX),
+        ];
+        for (key, size, most) in sizes {
+            if size.is_some_and(|size| size.get() == 0 || size.get() > most) {
+                let message = format!("{key} of {}", size.unwrap_or_default());
+                let range =
+                    if most == u64::MAX { "at least \"1 B\"".into() } else { format!("1 B to {most} B") };
+                wrong.push(Remark::about(key, message, format!("expected {range}")));
+            }
+        }
+        for (key, time) in [("base_rtt", self.base_rtt.value()), ("timeout", self.timeout.value())] {
+            if time == Some(Time::ZERO) {
+                let help = "expected a time above 0, like \"100 us\"";
+                wrong.push(Remark::about(key, format!("a {key} of 0"), help));
+            }
+        }
+        wrong
+    }
+
+    /// Keys without effect.
+    fn warnings(&self) -> Vec<Remark> {
+        let windows = self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_));
+        let computes = self.timeout.value().is_none() && self.mode != UetMode::Uud;
+        let context = self.mode.has_context();
+        Unused::of(self, &UetKeys::default())
+            .unless(context, "mode = \"rud\" or \"rod\"", &["control", "ack_every"])
+            .unless(self.mode == UetMode::Rud, "mode = \"rud\"", &["loss_inference"])
+            .unless(
+                self.mode != UetMode::Uud,
+                "a reliable mode",
+                &["timeout", "retries", "ack", "ack_priority"],
+            )
+            .unless(
+                self.headers.is_none() && self.preset == UetPreset::Uec,
+                "preset = \"uec\" without `headers`",
+                &["ses"],
+            )
+            .unless(
+                windows || computes || self.infers_losses(),
+                "a control, `loss_inference`, or timeout = \"computed\"",
+                &["trimming", "base_rtt"],
+            )
+            .remarks()
+            .into_iter()
+            .chain(self.control.unused().into_iter().filter(|_| context).map(|why| why.within("control")))
+            .collect()
+    }
+}

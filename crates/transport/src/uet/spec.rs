@@ -1,0 +1,195 @@
+//! Packet delivery contexts between two hosts: checked parameters, shared by both ends.
+
+use super::control::UetFacts;
+use super::{RcccKeys, UetControlKeys, UetController, UetNoControlKeys};
+use crate::PathSelectionKeys;
+use frame::Priority;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Time};
+
+/// Delivery mode of a packet delivery context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UetMode {
+    /// Reliable unordered delivery: packets are placed in any order.
+    #[default]
+    Rud,
+    /// Reliable ordered delivery: a packet behind a gap is dropped, and all from the gap on are sent again.
+    Rod,
+    /// Reliable unordered delivery of idempotent messages, without context: each packet is answered, and may be placed twice.
+    Rudi,
+    /// Unreliable unordered delivery: packets are not acknowledged.
+    Uud,
+}
+
+/// Header of the semantic sublayer (SES) of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UetSes {
+    /// 44 B.
+    #[default]
+    Standard,
+    /// 32 B.
+    Medium,
+    /// 20 B: non-matching messages.
+    Small,
+}
+
+impl UetSes {
+    /// Its bytes.
+    pub(crate) fn bytes(self) -> u16 {
+        match self {
+            UetSes::Standard => 44,
+            UetSes::Medium => 32,
+            UetSes::Small => 20,
+        }
+    }
+}
+
+impl UetMode {
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            UetMode::Rud => "rud",
+            UetMode::Rod => "rod",
+            UetMode::Rudi => "rudi",
+            UetMode::Uud => "uud",
+        }
+    }
+    /// Whether packets are of a context, whose acknowledgements a control can go by.
+    pub fn has_context(self) -> bool {
+        matches!(self, UetMode::Rud | UetMode::Rod)
+    }
+    /// Bytes of the header of the packet delivery sublayer (PDS) of requests, and of the one that answers them.
+    pub(crate) fn header_bytes(self) -> (u16, u16) {
+        match self {
+            UetMode::Rud | UetMode::Rod => (12, 32),
+            UetMode::Rudi => (8, 8),
+            UetMode::Uud => (4, 32),
+        }
+    }
+}
+
+/// Bytes that arrive for one acknowledgement, at most, where that is computed (UEC 1.0).
+const MAX_COMPUTED_ACK: u64 = 16 << 10;
+
+/// Packet delivery contexts from one host to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UetSpec {
+    /// Delivery mode.
+    pub mode: UetMode,
+    /// Bytes of payload of a full packet, above 0.
+    pub payload: u16,
+    /// Bytes of a data frame beside its payload, DA to FCS.
+    pub headers: u16,
+    /// Length of an acknowledgement, DA to FCS.
+    pub ack: u16,
+    /// Bytes of a message of a flow, above 0; `None`: one message of everything.
+    pub message: Option<u64>,
+    /// Bytes of all messages of a flow; `None`: without end.
+    pub total: Option<u64>,
+    /// Bytes that arrive for one acknowledgement, above 0; `None`: computed from the path.
+    pub ack_every: Option<u64>,
+    /// Packet sequence numbers between the oldest packet that is not acknowledged and the newest (MPR), above 0.
+    pub psn_range: u64,
+    /// Retransmission timeout; `None`: computed from the path.
+    pub timeout: Option<Time>,
+    /// Timeouts in a row that a context survives.
+    pub retries: u32,
+    /// Round trip of a full packet and its acknowledgement without queues, if it is given.
+    pub base_rtt: Option<Time>,
+    /// Whether switches trim packets instead of dropping them.
+    pub trimming: bool,
+    /// Whether losses are inferred from acknowledgements and probes.
+    pub infers_losses: bool,
+    /// How a context chooses among paths.
+    pub paths: PathSelectionKeys,
+    /// Congestion control.
+    pub control: UetControlKeys,
+    /// Priority of acknowledgements; `None`: that of the data.
+    pub ack_priority: Option<Priority>,
+}
+
+impl UetSpec {
+    /// Length of a frame with so many bytes of payload, DA to FCS.
+    #[inline]
+    pub fn frame_bytes(&self, payload: u16) -> u16 {
+        self.headers.saturating_add(payload).max(frame::MIN_FRAME_BYTES)
+    }
+    /// Packets of a message in order: lengths of frames, and how many of this length follow each other.
+    pub fn packets_of(&self, bytes: u64) -> impl Iterator<Item = (u16, u64)> + use<> {
+        let payload = u64::from(self.payload);
+        let packets = bytes.div_ceil(payload).max(1);
+        let last = (bytes - (packets - 1) * payload) as u16;
+        let full = (packets > 1).then(|| (self.frame_bytes(self.payload), packets - 1));
+        full.into_iter().chain([(self.frame_bytes(last), 1)])
+    }
+    /// Length of a probe, DA to FCS: PDS control packet of 16 B.
+    pub fn probe_bytes(&self) -> u16 {
+        frame::MIN_FRAME_BYTES
+    }
+    /// Longest frame of either end.
+    pub fn longest_frame(&self) -> u16 {
+        self.frame_bytes(self.payload).max(self.ack).max(self.probe_bytes())
+    }
+    /// Whether switches may mark its packets.
+    pub fn understands_marks(&self) -> bool {
+        self.has_control() || self.paths.is_adaptive()
+    }
+    /// Whether a congestion control limits what is in flight.
+    pub fn has_control(&self) -> bool {
+        self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_))
+    }
+    /// Keys of credits; `None`: the receiver grants none.
+    pub fn credits(&self) -> Option<&RcccKeys> {
+        self.control.credits().filter(|_| self.mode.has_context())
+    }
+    /// Its control for a path.
+    pub(crate) fn start(&self, facts: &UetFacts) -> UetController {
+        let none = UetControlKeys::None(UetNoControlKeys {});
+        if self.mode.has_context() { self.control.start(facts) } else { none.start(facts) }
+    }
+    /// Bytes that arrive for one acknowledgement: 16 KiB, or a quarter of the bandwidth-delay product if that is less.
+    pub fn ack_every_of(&self, facts: &UetFacts) -> u64 {
+        self.ack_every.unwrap_or_else(|| MAX_COMPUTED_ACK.min((facts.bdp() / 4.0) as u64).max(1))
+    }
+    /// Facts of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time.
+    pub fn facts(&self, rate: BitRate, round_trip: Time) -> UetFacts {
+        UetFacts {
+            rate,
+            base_rtt: self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1)),
+            packet: self.frame_bytes(self.payload),
+            payload: self.payload,
+            trimming: self.trimming,
+        }
+    }
+    /// Retransmission timeout of a path: 15 us and six base round trips, which drain the queues of a path that trims (uet-htsim); at
+    /// least 1 ms without trimming, where queues are longer.
+    pub fn timeout_of(&self, facts: &UetFacts) -> Time {
+        self.timeout.unwrap_or_else(|| {
+            let drained = Time::from_us(15) + Time::from_ps(facts.base_rtt.ps().saturating_mul(6));
+            if self.trimming { drained } else { drained.max(Time::from_ms(1)) }
+        })
+    }
+
+    /// Checks its parameters.
+    ///
+    /// # Errors
+    /// The first that is out of its range.
+    pub fn check(&self) -> Result<(), String> {
+        let above_zero = |what: &str, value: u64| {
+            if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
+        };
+        above_zero("a payload", self.payload.into())?;
+        above_zero("an acknowledgement", self.ack.into())?;
+        above_zero("bytes for an acknowledgement", self.ack_every.unwrap_or(1))?;
+        above_zero("a range of sequence numbers", self.psn_range)?;
+        above_zero("a timeout", self.timeout.map_or(1, Time::ps))?;
+        above_zero("a message", self.message.unwrap_or(1))?;
+        if u32::from(self.payload) + u32::from(self.headers) > u32::from(u16::MAX / 2) {
+            return Err(format!("a frame with {} B of payload", self.payload));
+        }
+        Ok(())
+    }
+}

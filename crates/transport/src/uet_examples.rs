@@ -1,0 +1,608 @@
+//! Packet delivery contexts over a wire: by hand, by closed forms, and under loss, marks, reordering and duplication.
+
+use crate::pipe::{Outcome, Pipe};
+use crate::testbed::{DELAY, RATE, draws, of_kind};
+use crate::uet_sender::header_of;
+use crate::{
+    NsccKeys, Protocol, RcccKeys, RdmaWord, Received, RecordKind, Segment, UetControlKeys, UetKeys, UetMode,
+    UetPreset, UetReceiver, UetSender, UetSpec,
+};
+use frame::{FrameKind, Header, Ports, Trim, UetHeader, UetPacket};
+use keys::Remark;
+use proptest::prelude::*;
+use std::sync::Arc;
+use units::{Bytes, Or, Time};
+use workload::Due;
+
+type Wire = Pipe<UetSender, UetReceiver>;
+
+const NEVER: Time = Time::NEVER;
+
+fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+fn keys() -> UetKeys {
+    UetKeys {
+        control: UetControlKeys::None(Default::default()),
+        payload: Or::Value(Bytes::new(1_000)),
+        timeout: Or::Value(us(500)),
+        loss_inference: Some(false),
+        ack_every: Or::Value(Bytes::new(16 << 10)),
+        ..UetKeys::default()
+    }
+}
+fn spec(keys: &UetKeys) -> Arc<UetSpec> {
+    let (spec, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
+    assert_eq!(spec.check(), Ok(()));
+    spec
+}
+fn due(rows: &[(u64, u64)]) -> Arc<[Due]> {
+    let row = |&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: false };
+    rows.iter().map(row).collect()
+}
+fn transfers(keys: &UetKeys, rows: &[(u64, u64)]) -> Wire {
+    let spec = spec(keys);
+    let facts = spec.facts(RATE, DELAY + DELAY);
+    let receiver = UetReceiver::new(&spec, rows.len(), &facts);
+    Pipe::new(UetSender::new(&spec, due(rows), facts, Time::ZERO, None), receiver, RATE, DELAY)
+}
+fn received(segment: &Segment) -> Received {
+    Received {
+        kind: segment.kind,
+        word: segment.word,
+        header: segment.header,
+        bytes: segment.bytes,
+        congestion_experienced: false,
+        created: Time::ZERO,
+        trim: Trim::Whole,
+        entropy: 0,
+    }
+}
+fn header(segment: &Segment) -> UetHeader {
+    header_of(&received(segment))
+}
+/// Sequence numbers of the packets that were sent, in order.
+fn packets(pipe: &Wire) -> Vec<u32> {
+    pipe.sent_by(0).iter().map(|(_, it)| RdmaWord::of(header(it).word).number).collect()
+}
+fn acks(pipe: &Wire) -> Vec<(Time, UetHeader)> {
+    pipe.sent_by(1).iter().map(|(at, it)| (*at, header(it))).collect()
+}
+fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
+    pipe.far.delivered(pipe.near.last_psn(transfer)?)
+}
+/// Loses the n-th packets of data that are sent, counted from 0.
+fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
+    let mut sent = 0;
+    move |end, _| {
+        let hit = end == 0 && lost.contains(&sent);
+        sent += usize::from(end == 0);
+        Outcome { lost: hit, ..Outcome::default() }
+    }
+}
+
+#[test]
+fn sizes_are_those_of_the_headers() {
+    let full = |keys: UetKeys, frame| {
+        let (spec, _) = keys.carrier(None, frame).unwrap();
+        (spec.payload, spec.frame_bytes(spec.payload), spec.ack)
+    };
+    assert_eq!(full(UetKeys::default(), 4_198), (4_096, 4_198, 90));
+    assert_eq!(full(UetKeys::default(), 1_522), (1_024, 1_126, 90));
+    let htsim = UetKeys { preset: UetPreset::Htsim, ..UetKeys::default() };
+    assert_eq!(
+        full(UetKeys { payload: Or::Value(Bytes::new(4_086)), ..htsim.clone() }, 4_150),
+        (4_086, 4_150, 64)
+    );
+    assert_eq!(full(UetKeys { headers: Some(Bytes::new(100)), ..htsim }, 612), (512, 612, 64));
+}
+
+#[test]
+fn messages_follow_each_other() {
+    // Three packets, the last of 500 B, and one. A packet of 1102 B takes 881.6 ns.
+    let mut pipe = transfers(&keys(), &[(0, 2_500), (0, 1_000)]);
+    pipe.run_clean(NEVER);
+    assert_eq!(packets(&pipe), [1, 2, 3, 4]);
+    let wire = |bytes: u64| pipe.wire(bytes);
+    let first = wire(1_102) * 2 + wire(602) + DELAY;
+    assert_eq!(delivered(&pipe, 0), Some(first));
+    assert_eq!(delivered(&pipe, 1), Some(first + wire(1_102)));
+    // Acknowledgements of the first packet and of the last one, which requests it.
+    let acks = acks(&pipe);
+    let at = [wire(1_102) + DELAY, first + wire(1_102)];
+    assert_eq!(acks.iter().map(|ack| ack.0).collect::<Vec<_>>(), at);
+    assert_eq!(acks.iter().map(|ack| RdmaWord::of(ack.1.word).number).collect::<Vec<_>>(), [1, 4]);
+    // 1102 and 3 * 1102 + 602 B in units of 256 B, rounded up.
+    assert_eq!(acks.iter().map(|ack| ack.1.received).collect::<Vec<_>>(), [5, 16]);
+    let outcomes = pipe.near.outcomes();
+    let acknowledged = first + wire(1_102) + wire(90) + DELAY;
+    assert_eq!((outcomes[0].acknowledged, outcomes[1].acknowledged), (acknowledged, acknowledged));
+    assert_eq!((pipe.near.poll_timeout(), pipe.near.context().bytes_in_flight()), (None, 0));
+}
+
+#[test]
+fn an_ack_leaves_for_16_kib_a_mark_a_request_and_a_duplicate() {
+    // Of 40 packets: the first, each 15 (16,530 B of 16,384) counted from there, and the last.
+    let mut pipe = transfers(&keys(), &[(0, 40_000)]);
+    pipe.run_clean(NEVER);
+    assert_eq!(acks(&pipe).iter().map(|ack| ack.1.answers).collect::<Vec<_>>(), [1, 16, 31, 40]);
+    // A mark is answered at once, and the count begins anew.
+    let marked = UetKeys { control: UetControlKeys::default(), ..keys() };
+    let mut pipe = transfers(&marked, &[(0, 40_000)]);
+    let mut sent = 0;
+    pipe.run(NEVER, |end, _| {
+        sent += usize::from(end == 0);
+        Outcome { marked: end == 0 && sent == 7, twice: end == 0 && sent == 12, ..Outcome::default() }
+    });
+    let answers: Vec<u32> = acks(&pipe).iter().map(|ack| ack.1.answers).collect();
+    assert!(answers.starts_with(&[1, 7]) && answers.ends_with(&[40]), "{answers:?}");
+    assert_eq!((answers.iter().filter(|&&psn| psn == 12).count(), pipe.far.counts.duplicates), (1, 1));
+    let kinds: Vec<FrameKind> = pipe.sent_by(1).iter().map(|(_, it)| it.kind).collect();
+    assert_eq!(kinds.iter().filter(|&&kind| kind == FrameKind::MarkedAck).count(), 1);
+    assert_eq!((kinds[1], pipe.near.context().counts.marks), (FrameKind::MarkedAck, 1));
+}
+
+#[test]
+fn a_gap_is_in_the_bitmap_and_the_timer_repairs_it() {
+    let mut pipe = transfers(&keys(), &[(0, 5_000)]);
+    pipe.run(NEVER, losing(&[1]));
+    // The last packet requests an acknowledgement: cumulative 1, and of 2.. the bits of 3, 4 and 5.
+    let last = acks(&pipe)[1].1;
+    assert_eq!(RdmaWord::of(last.word).number, 1);
+    assert_eq!((last.sack_base, last.sack, last.out_of_order, last.received), (2, 0b1110, 3, 18));
+    assert_eq!(packets(&pipe), [1, 2, 3, 4, 5, 2]);
+    // It left 881.6 ns after the first, and expires 500 us later.
+    let again = pipe.sent_by(0)[5];
+    assert_eq!(again.0, pipe.wire(1_102) + us(500));
+    assert!(header(&again.1).retransmitted);
+    assert_eq!(delivered(&pipe, 0), Some(again.0 + pipe.wire(1_102) + DELAY));
+    let counts = pipe.near.context().counts;
+    assert_eq!((counts.timeouts, counts.retransmitted, counts.sent), (1, 1, 6));
+    assert_eq!((pipe.near.outcomes()[0].sent_again, pipe.near.outcomes()[0].timeouts), (1, 1));
+}
+
+#[test]
+fn a_message_does_not_wait_for_one_before_it() {
+    let mut pipe = transfers(&keys(), &[(0, 3_000), (0, 2_000)]);
+    pipe.run(NEVER, losing(&[2]));
+    assert!(delivered(&pipe, 1) < delivered(&pipe, 0), "unordered delivery");
+    assert_eq!(delivered(&pipe, 1), Some(pipe.wire(1_102) * 5 + DELAY));
+    assert_eq!((pipe.far.counts.messages, pipe.far.counts.in_order), (2, 2));
+}
+
+#[test]
+fn a_round_trip_counts_if_it_is_certain_which_packet_it_is_of() {
+    // The packet is lost; the acknowledgement of the retransmission says so, and counts.
+    let mut pipe = transfers(&keys(), &[(0, 1_000)]);
+    pipe.run(NEVER, losing(&[0]));
+    let trips = of_kind(&pipe.records, RecordKind::RoundTrip);
+    assert_eq!(trips.len(), 1);
+    assert_eq!(trips[0].end - trips[0].start, pipe.wire(1_102) + pipe.wire(90) + DELAY * 2);
+    // The packet is late, not lost: what answers it comes after it was sent again, and does not count.
+    let mut pipe = transfers(&keys(), &[(0, 1_000)]);
+    let mut sent = 0;
+    pipe.run(NEVER, |end, _| {
+        sent += usize::from(end == 0);
+        let late = end == 0 && sent == 1;
+        Outcome { extra: if late { us(499) } else { Time::ZERO }, ..Outcome::default() }
+    });
+    assert_eq!(packets(&pipe), [1, 1]);
+    assert_eq!(of_kind(&pipe.records, RecordKind::RoundTrip), []);
+    assert_eq!((pipe.far.counts.duplicates, pipe.near.context().bytes_in_flight()), (1, 0));
+}
+
+#[test]
+fn timeouts_double_and_the_context_fails() {
+    let mut pipe = transfers(&UetKeys { retries: 3, ..keys() }, &[(0, 1_000)]);
+    pipe.run(NEVER, |end, _| Outcome { lost: end == 0, ..Outcome::default() });
+    let times: Vec<Time> = pipe.sent_by(0).iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [us(0), us(500), us(1_500), us(3_500)]);
+    assert_eq!(pipe.near.context().failed(), Some(us(7_500)));
+    assert_eq!((pipe.near.has_work(), pipe.near.poll_timeout()), (false, None));
+    assert_eq!(pipe.near.outcomes()[0].missing, 1_000);
+}
+
+#[test]
+fn a_window_limits_what_is_in_flight() {
+    let window = Or::Value(units::Amount::Frames(4));
+    let control = NsccKeys { initial_window: window, max_window: window, ..NsccKeys::default() };
+    let mut pipe = transfers(&UetKeys { control: UetControlKeys::Nscc(control), ..keys() }, &[(0, 20_000)]);
+    pipe.run_clean(NEVER);
+    let sent = pipe.sent_by(0);
+    // Four leave; the fourth requests an acknowledgement, as no other may follow.
+    let back = pipe.wire(1_102) * 4 + DELAY + pipe.wire(90) + DELAY;
+    // The first one is acknowledged as the first of the context.
+    let first = pipe.wire(1_102) + DELAY + pipe.wire(90) + DELAY;
+    let after: Vec<Time> = sent.iter().map(|(at, _)| *at).filter(|&at| at > pipe.wire(1_102) * 3).collect();
+    assert_eq!(after[0], first);
+    assert!(after[1] >= back, "the counter is rounded up by less than a packet");
+    assert!(delivered(&pipe, 0).is_some());
+}
+
+/// A NACK for a packet.
+fn nack(psn: u32, code: u8) -> Received {
+    let word = RdmaWord { number: psn, flags: [false; 3], pair: 0 }.bits();
+    Received {
+        kind: FrameKind::Ack,
+        word: 0,
+        header: Some(Header::Uet(UetHeader { word, packet: UetPacket::Nack(code), ..UetHeader::default() })),
+        bytes: 90,
+        congestion_experienced: false,
+        created: Time::ZERO,
+        trim: Trim::Whole,
+        entropy: 0,
+    }
+}
+
+#[test]
+fn a_trimmed_packet_is_sent_again_at_once() {
+    let spec = spec(&UetKeys { control: UetControlKeys::default(), ..keys() });
+    let facts = spec.facts(RATE, DELAY + DELAY);
+    let mut sender = UetSender::new(&spec, due(&[(0, 3_000)]), facts, Time::ZERO, None);
+    sender.handle_timeout(us(0));
+    while sender.poll_transmit(us(0)).is_some() {}
+    let in_flight = sender.context().bytes_in_flight();
+    assert_eq!(in_flight, 3 * 1_102);
+    sender.handle_frame(us(9), &nack(2, 1));
+    assert_eq!(sender.context().bytes_in_flight(), 2 * 1_102);
+    let segment = sender.poll_transmit(us(9)).unwrap();
+    assert_eq!((RdmaWord::of(header(&segment).word).number, header(&segment).retransmitted), (2, true));
+    // The same NACK again names the new transmission; another code and an unknown packet change nothing.
+    for other in [nack(2, 4), nack(9, 1), nack(0, 1)] {
+        sender.handle_frame(us(10), &other);
+        assert!(!sender.has_work());
+    }
+    assert_eq!(sender.context().counts.nacks, 4);
+}
+
+#[test]
+fn packets_have_entropy_values_that_answers_echo() {
+    let mixed = crate::PathSelectionKeys::all().into_iter().find(|keys| keys.name() == "reps").unwrap();
+    let own = UetKeys { paths: mixed, ack_every: Or::Value(Bytes::new(1)), ..keys() };
+    let spec = spec(&own);
+    let facts = spec.facts(RATE, DELAY + DELAY);
+    let sender = UetSender::new(&spec, due(&[(0, 40_000)]), facts, Time::ZERO, None).seeded(7);
+    let mut pipe = Pipe::new(sender, UetReceiver::new(&spec, 1, &facts), RATE, DELAY);
+    // One value is marked: it is not recycled.
+    let bad = std::cell::Cell::new(0);
+    pipe.run(NEVER, |end, it| {
+        if bad.get() == 0 && end == 0 {
+            bad.set(it.entropy);
+        }
+        Outcome { marked: end == 0 && it.entropy == bad.get(), ..Outcome::default() }
+    });
+    let values: Vec<u16> = pipe.sent_by(0).iter().map(|(_, it)| it.entropy).collect();
+    assert!(values.iter().all(|&value| value > 0));
+    assert!(values.iter().collect::<std::collections::BTreeSet<_>>().len() > 8, "{values:?}");
+    for (_, ack) in pipe.sent_by(1) {
+        let psn = header(&ack).answers as usize;
+        assert_eq!(ack.entropy, values[psn - 1]);
+        assert_eq!(ack.kind == FrameKind::MarkedAck, ack.entropy == bad.get());
+    }
+}
+
+#[test]
+fn a_packet_that_arrives_trimmed_is_answered_with_a_nack() {
+    let spec = spec(&keys());
+    let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY));
+    let word = |psn| RdmaWord { number: psn, flags: [false, false, psn == 1], pair: 0 }.bits();
+    let arrives = |receiver: &mut UetReceiver, psn, trim| {
+        let frame =
+            Received { kind: FrameKind::Data, word: word(psn), header: None, bytes: 150, trim, ..nack(0, 0) };
+        receiver.handle_frame(us(1), &frame);
+        receiver.poll_transmit(us(1)).map(|it| header(&it))
+    };
+    for (trim, code) in [(Trim::Trimmed, 1), (Trim::AtLastHop, 2)] {
+        let answer = arrives(&mut receiver, 1, trim).unwrap();
+        assert_eq!((answer.packet, RdmaWord::of(answer.word).number), (UetPacket::Nack(code), 1));
+    }
+    assert_eq!((receiver.counts.packets, receiver.counts.trimmed), (0, 2));
+    assert_eq!(arrives(&mut receiver, 1, Trim::Whole).unwrap().packet, UetPacket::Ack);
+    // One that was trimmed after it had arrived before is a duplicate.
+    assert_eq!(arrives(&mut receiver, 1, Trim::Trimmed).unwrap().packet, UetPacket::Ack);
+    assert_eq!((receiver.counts.packets, receiver.counts.duplicates), (1, 1));
+}
+
+#[test]
+fn a_packet_out_of_the_window_is_answered_with_a_nack() {
+    let spec = spec(&UetKeys { psn_range: 8, ..keys() });
+    let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY));
+    for (psn, nacks) in [(9, 1), (8, 1), (1, 1), (9, 1)] {
+        let word = RdmaWord { number: psn, flags: [false, false, psn == 1], pair: 0 }.bits();
+        let frame = Received { kind: FrameKind::Data, word, header: None, bytes: 1_102, ..nack(0, 0) };
+        receiver.handle_frame(us(1), &frame);
+        while receiver.poll_transmit(us(1)).is_some() {}
+        assert_eq!(receiver.counts.nacks, nacks);
+    }
+    assert_eq!((receiver.counts.packets, receiver.counts.out_of_order), (3, 2));
+}
+
+#[test]
+fn wrong_keys() {
+    let wrong = |keys: UetKeys| -> Vec<String> {
+        let about = |why: &Remark| format!("{:?}", why.path);
+        keys.carrier(None, 1_522).unwrap_err().iter().map(about).collect()
+    };
+    let about = |key: &str| format!("{:?}", Remark::about(key, "", "").path);
+    let size = |bytes| Some(Bytes::new(bytes));
+    assert_eq!(wrong(UetKeys { headers: size(1_522), ..keys() }), [about("headers")]);
+    assert_eq!(wrong(UetKeys { headers: size(0), ..keys() }), [about("headers")]);
+    assert_eq!(wrong(UetKeys { payload: Or::Value(Bytes::new(1_421)), ..keys() }), [about("payload")]);
+    assert_eq!(wrong(UetKeys { ack: size(0), ..keys() }), [about("ack")]);
+    assert_eq!(wrong(UetKeys { psn_range: 0, ..keys() }), [about("psn_range")]);
+    assert_eq!(wrong(UetKeys { retries: 256, ..keys() }), [about("retries")]);
+    assert_eq!(wrong(UetKeys { timeout: Or::Value(Time::ZERO), ..keys() }), [about("timeout")]);
+}
+
+#[test]
+fn ordered_delivery_goes_back() {
+    let mut pipe = transfers(&UetKeys { mode: UetMode::Rod, ..keys() }, &[(0, 5_000), (0, 1_000)]);
+    pipe.run(NEVER, losing(&[1]));
+    // The third packet is behind a gap: one NACK, and all from the second on again.
+    assert_eq!(packets(&pipe), [1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6]);
+    let nacks: Vec<UetHeader> =
+        acks(&pipe).into_iter().map(|ack| ack.1).filter(|it| it.packet == UetPacket::Nack(13)).collect();
+    assert_eq!(nacks.iter().map(|it| RdmaWord::of(it.word).number).collect::<Vec<_>>(), [2]);
+    let (sent, received) = (pipe.near.context().counts, pipe.far.counts);
+    assert_eq!((sent.timeouts, sent.nacks, sent.retransmitted), (0, 1, 5));
+    assert_eq!((received.packets, received.out_of_order, received.held), (6, 4, 0));
+    assert!(delivered(&pipe, 0) < delivered(&pipe, 1));
+    assert_eq!(pipe.near.context().bytes_in_flight(), 0);
+}
+
+#[test]
+fn messages_without_a_context_are_answered_packet_by_packet() {
+    let mut pipe = transfers(&UetKeys { mode: UetMode::Rudi, ..keys() }, &[(0, 3_000)]);
+    pipe.run(NEVER, losing(&[1]));
+    assert_eq!(packets(&pipe), [1, 2, 3, 2]);
+    assert_eq!(pipe.sent_by(0)[0].1.bytes, 1_098);
+    assert!(pipe.sent_by(1).iter().all(|(_, it)| it.bytes == 66));
+    assert_eq!(acks(&pipe).iter().map(|ack| ack.1.answers).collect::<Vec<_>>(), [1, 3, 2]);
+    assert_eq!((pipe.near.context().counts.timeouts, pipe.near.context().bytes_in_flight()), (1, 0));
+    // A response is lost: the packet is placed twice.
+    let mut pipe = transfers(&UetKeys { mode: UetMode::Rudi, ..keys() }, &[(0, 1_000)]);
+    let mut answers = 0;
+    pipe.run(NEVER, |end, _| {
+        answers += usize::from(end == 1);
+        Outcome { lost: end == 1 && answers == 1, ..Outcome::default() }
+    });
+    assert_eq!((packets(&pipe), pipe.far.counts.duplicates), (vec![1, 1], 1));
+    assert_eq!(pipe.near.outcomes()[0].missing, 0);
+}
+
+#[test]
+fn datagrams_are_not_acknowledged() {
+    let mut pipe = transfers(&UetKeys { mode: UetMode::Uud, ..keys() }, &[(0, 3_000), (0, 1_000)]);
+    pipe.run(NEVER, losing(&[1]));
+    assert_eq!((packets(&pipe), pipe.sent_by(1).len()), (vec![1, 2, 3, 4], 0));
+    assert_eq!(pipe.sent_by(0)[0].1.bytes, 1_094);
+    assert_eq!((pipe.far.counts.packets, pipe.far.counts.messages), (3, 1));
+    assert!(delivered(&pipe, 0).is_none() && delivered(&pipe, 1).is_some());
+    assert_eq!((pipe.near.poll_timeout(), pipe.near.context().outstanding()), (None, 0));
+    assert!(pipe.near.outcomes().iter().all(|outcome| outcome.acknowledged == NEVER));
+    let missing = |nth: usize, bytes| {
+        let last = pipe.near.last_psn(nth).unwrap();
+        pipe.near.missing_of(last, bytes, |range| pipe.far.arrived(range))
+    };
+    assert_eq!((missing(0, 3_000), missing(1, 1_000)), (1_000, 0));
+}
+
+#[test]
+fn many_packets_out_of_order_show_a_loss() {
+    let infers = UetKeys { loss_inference: Some(true), ..keys() };
+    let mut pipe = transfers(&infers, &[(0, 60_000)]);
+    pipe.run(NEVER, losing(&[1]));
+    // 1.5 bandwidth-delay products are 18 packets: the acknowledgement of the 32nd has 30 behind the gap, that of the 17th 15.
+    let counts = pipe.near.context().counts;
+    assert_eq!((counts.inferred, counts.retransmitted, counts.timeouts, counts.probes), (1, 1, 0, 0));
+    let place = packets(&pipe).iter().rposition(|&psn| psn == 2).unwrap();
+    let again = pipe.sent_by(0)[place].0;
+    let shown = pipe.wire(1_102) * 32 + pipe.wire(90) + DELAY * 2;
+    assert!(again >= shown && again < shown + pipe.wire(1_102), "{again}, shown at {shown}");
+    // Fewer are reordering.
+    let mut pipe = transfers(&infers, &[(0, 60_000)]);
+    let mut sent = 0;
+    pipe.run(NEVER, |end, _| {
+        sent += usize::from(end == 0);
+        Outcome { extra: if end == 0 && sent == 2 { us(10) } else { Time::ZERO }, ..Outcome::default() }
+    });
+    assert_eq!((pipe.near.context().counts.inferred, pipe.far.counts.duplicates), (0, 0));
+    assert!(pipe.far.counts.out_of_order > 5);
+}
+
+#[test]
+fn a_probe_finds_a_loss_at_the_end() {
+    let mut pipe = transfers(&UetKeys { loss_inference: Some(true), ..keys() }, &[(0, 5_000)]);
+    pipe.run(NEVER, losing(&[4]));
+    let counts = pipe.near.context().counts;
+    assert_eq!((counts.probes, counts.inferred, counts.timeouts), (1, 1, 0));
+    // A base round trip and a target after the acknowledgement of the first packet, the last thing that happened.
+    let probed = pipe.wire(1_102) + pipe.wire(90) + DELAY * 2 + DELAY * 4;
+    let sent = pipe.sent_by(0);
+    assert_eq!((sent[5].0, header(&sent[5].1).packet, sent[5].1.bytes), (probed, UetPacket::Control(6), 64));
+    assert_eq!(sent[6].0, probed + pipe.wire(64) + pipe.wire(90) + DELAY * 2);
+    // A queue in the way: what answers the probe shows no loss, and another follows.
+    let mut pipe = transfers(&UetKeys { loss_inference: Some(true), ..keys() }, &[(0, 1_000)]);
+    pipe.run(NEVER, |end, it| {
+        let late = end == 0 && (it.kind == FrameKind::Data || it.bytes == 64);
+        Outcome { extra: if late { us(40) } else { Time::ZERO }, ..Outcome::default() }
+    });
+    let counts = pipe.near.context().counts;
+    assert_eq!((counts.inferred, counts.retransmitted, counts.timeouts), (0, 0, 0));
+    assert!(counts.probes >= 1);
+}
+
+fn rccc(nscc: bool) -> UetControlKeys {
+    let nscc = nscc.then(NsccKeys::default);
+    UetControlKeys::Rccc(RcccKeys { pull: Bytes::new(4 << 10), nscc, ..RcccKeys::default() })
+}
+
+#[test]
+fn credits_give_the_line_rate() {
+    for nscc in [false, true] {
+        let own = UetKeys { control: rccc(nscc), ack_every: Or::word(), ..keys() };
+        let mut pipe = transfers(&own, &[(0, 1_000_000)]);
+        pipe.run_clean(NEVER);
+        // Requests have 4 B more. The pacer grants 0.99 of the rate of the link.
+        let ideal = pipe.wire(1_106) * 1_000 + DELAY;
+        let took = delivered(&pipe, 0).unwrap();
+        assert!(took >= ideal && took.ps() < ideal.ps() / 100 * 103, "{took} of {ideal}");
+        let counts = pipe.near.context().counts;
+        // The first credit of 18,750 B is used; the rest is granted in units of 4 KiB.
+        let grants = (1_106_000 - 18_750) / 4_096;
+        assert!((grants..grants + 20).contains(&pipe.far.counts.grants), "{}", pipe.far.counts.grants);
+        assert_eq!((counts.grants, counts.credit_requests), (pipe.far.counts.grants, 0));
+        assert_eq!((counts.retransmitted, counts.timeouts), (0, 0));
+    }
+}
+
+#[test]
+fn a_lost_grant_is_part_of_the_next_or_asked_for_again() {
+    // The first grants are lost.
+    let mut pipe = transfers(&UetKeys { control: rccc(false), retries: 255, ..keys() }, &[(0, 100_000)]);
+    let mut lost = 0;
+    pipe.run(NEVER, |end, it| {
+        let is_grant = end == 1 && header(it).packet == UetPacket::Control(7) && lost < 30;
+        lost += u32::from(is_grant);
+        Outcome { lost: is_grant, ..Outcome::default() }
+    });
+    let counts = pipe.near.context().counts;
+    assert!(counts.credit_requests > 0 && counts.grants < pipe.far.counts.grants);
+    assert_eq!((pipe.far.counts.messages, pipe.near.context().failed()), (1, None));
+    // If none comes through, the context fails.
+    let mut pipe = transfers(&UetKeys { control: rccc(false), ..keys() }, &[(0, 100_000)]);
+    pipe.run(NEVER, |end, it| Outcome {
+        lost: end == 1 && header(it).packet == UetPacket::Control(7),
+        ..Outcome::default()
+    });
+    assert!(pipe.near.context().failed().is_some() && !pipe.near.has_work());
+}
+
+fn any_keys() -> impl Strategy<Value = UetKeys> {
+    let modes = prop::sample::select(vec![UetMode::Rud, UetMode::Rud, UetMode::Rod, UetMode::Rudi]);
+    let flags = any::<[bool; 4]>();
+    (flags, 1u64..40_000, 3u64..40, modes).prop_map(
+        |([nscc, trimming, infers, credits], every, range, mode)| UetKeys {
+            control: match (credits, nscc) {
+                (true, both) => rccc(both),
+                (false, true) => UetControlKeys::default(),
+                (false, false) => UetControlKeys::None(Default::default()),
+            },
+            ack_every: Or::Value(Bytes::new(every)),
+            trimming: trimming && nscc,
+            loss_inference: (mode == UetMode::Rud).then_some(infers),
+            psn_range: range,
+            retries: 255,
+            mode,
+            ..keys()
+        },
+    )
+}
+
+proptest! {
+    /// All messages are delivered once, whatever is lost, marked, reordered and repeated.
+    #[test]
+    fn everything_is_delivered(
+        keys in any_keys(),
+        sizes in prop::collection::vec(1u64..30_000, 1..6),
+        seed in any::<u64>(),
+        percent in 0u64..30,
+    ) {
+        let rows: Vec<(u64, u64)> = (0..).map(|n| n * 20).zip(sizes.iter().copied()).collect();
+        let mut pipe = transfers(&keys, &rows);
+        let mut draw = draws(seed).0;
+        pipe.run(us(60_000_000), |_, _| Outcome {
+            lost: draw(100) < percent,
+            marked: draw(4) == 0,
+            trimmed: draw(15) == 0,
+            twice: draw(20) == 0,
+            extra: if draw(8) == 0 { us(draw(30)) } else { Time::ZERO },
+        });
+        let (near, far) = (&pipe.near, &pipe.far);
+        prop_assert_eq!(far.counts.messages, sizes.len() as u64);
+        prop_assert_eq!(far.counts.in_order, sizes.len() as u64);
+        prop_assert_eq!(far.counts.packets, sizes.iter().map(|bytes| bytes.div_ceil(1_000)).sum::<u64>());
+        prop_assert_eq!(near.context().counts.bytes, sizes.iter().sum::<u64>());
+        prop_assert_eq!((near.context().bytes_in_flight(), near.context().outstanding()), (0, 0));
+        prop_assert!(near.poll_timeout().is_none() && !near.has_work());
+        for (nth, outcome) in near.outcomes().iter().enumerate() {
+            let arrived = delivered(&pipe, nth);
+            prop_assert!(arrived.is_some_and(|at| at < outcome.acknowledged && outcome.missing == 0));
+        }
+    }
+
+    /// Numbers of 24 bits wrap while packets are lost.
+    #[test]
+    fn numbers_wrap(seed in any::<u64>()) {
+        let mut pipe = transfers(&keys(), &[(1, 300_000)]);
+        let first = (1 << 24) - 150;
+        pipe.near.start_at(first);
+        pipe.far.start_at(first);
+        let mut draw = draws(seed).0;
+        pipe.run(NEVER, |_, _| Outcome { lost: draw(100) < 5, ..Outcome::default() });
+        prop_assert_eq!((pipe.far.counts.messages, pipe.far.counts.packets), (1, 300));
+        prop_assert!(packets(&pipe).contains(&((1 << 24) - 1)) && packets(&pipe).contains(&0));
+    }
+
+    /// Ends that receive anything at any time do not panic, and nothing is acknowledged that was not sent.
+    #[test]
+    fn nonsense_is_survived(
+        keys in any_keys(),
+        steps in prop::collection::vec((0u32..8, any::<u32>(), any::<u16>(), any::<[u8; 4]>(), any::<u64>()), 1..200),
+    ) {
+        let spec = spec(&keys);
+        let rows = due(&[(0, 9_000), (10, 9_000), (20, 9_000)]);
+        let mut sender = UetSender::new(&spec, rows, spec.facts(RATE, DELAY + DELAY), Time::ZERO, None);
+        let mut receiver = UetReceiver::new(&spec, 3, &spec.facts(RATE, DELAY + DELAY));
+        let mut now = Time::ZERO;
+        for (step, word, bytes, salt, sack) in steps {
+            now += Time::from_ns(u64::from(bytes));
+            let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp];
+            let control = UetPacket::Control(salt[1] % 10);
+            let packets = [
+                UetPacket::Request,
+                UetPacket::Ack,
+                if salt[2] > 128 { UetPacket::ProbeAck } else { control },
+                UetPacket::Nack(salt[1] % 15),
+            ];
+            let small = word & 0x0700_001F;
+            let header = UetHeader {
+                word: if salt[2] > 20 { small } else { word },
+                context: u32::from(salt[2] == 0),
+                packet: packets[usize::from(salt[3] % 4)],
+                retransmitted: salt[3] > 100,
+                answers: word >> 8 & 0x1F,
+                sack_base: word >> 13 & 0x1F,
+                sack: sack & sack >> 7,
+                received: word >> 18,
+                service: Time::from_ns(u64::from(salt[1])),
+                message: u32::from(salt[1] % 5),
+                credit: word >> 3,
+                ..UetHeader::default()
+            };
+            let frame = Received {
+                kind: kinds[usize::from(salt[0] % 4)],
+                word: small,
+                header: (salt[0] > 100).then_some(Header::Uet(header)),
+                bytes,
+                congestion_experienced: salt[1] > 99,
+                created: now,
+                trim: [Trim::Whole, Trim::Trimmed, Trim::AtLastHop][usize::from(salt[3] % 3)],
+                entropy: 0,
+            };
+            match step {
+                0 | 1 => sender.handle_frame(now, &frame),
+                2 | 3 => receiver.handle_frame(now, &frame),
+                4 | 5 => {
+                    sender.handle_timeout(now);
+                    receiver.handle_timeout(now);
+                }
+                6 => while sender.poll_transmit(now).is_some() {},
+                _ => while receiver.poll_transmit(now).is_some() {},
+            }
+            while sender.poll_record().is_some() {}
+            prop_assert!(sender.outcomes().iter().all(|it| it.missing <= 9_000));
+            prop_assert!(sender.context().counts.bytes <= 27_000);
+        }
+    }
+}

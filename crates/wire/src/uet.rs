@@ -1,0 +1,758 @@
+//! Ultra Ethernet Transport (UET): headers of the packet delivery sublayer (PDS) behind UDP port 4793.
+//!
+//! Source: Ultra Ethernet Specification 1.0, section 3.5; field tables agree between the reference provider
+//! (`uet_pkt_hdr.h`), XDP2 (`uet_pds.h`) and the dissector of Wireshark. UDP port 49150, which an early provider uses, is accepted when read.
+//!
+//! Not modelled: headers of the semantic sublayer, which are part of the payload; TSS (security); native UET over IP without UDP.
+
+use crate::Error;
+use crate::view::{Field, view};
+use serde::Serialize;
+use std::fmt;
+
+/// UDP port of UET.
+pub const UDP_PORT: u16 = 4793;
+/// UDP port of an early reference provider.
+pub const EARLY_UDP_PORT: u16 = 49_150;
+
+/// Flag of a request or an acknowledgement: the packet, or the one that it answers, was sent before.
+pub const RETRANSMITTED: u8 = 0x10;
+/// Flag of a request: it requests an acknowledgement.
+pub const ACK_REQUEST: u8 = 0x08;
+/// Flag of a request: its context is being established.
+pub const SYN: u8 = 0x04;
+/// Flag of an acknowledgement: the packet that it answers was marked (ECN).
+pub const MARKED: u8 = 0x20;
+/// Flag of an acknowledgement: it answers a probe.
+pub const PROBE: u8 = 0x08;
+
+/// Octets of the SES headers of a standard request and of a response.
+pub const SES_REQUEST_BYTES: usize = 44;
+/// See [`SES_REQUEST_BYTES`].
+pub const SES_RESPONSE_BYTES: usize = 12;
+
+const RUD: u8 = 2;
+const ROD: u8 = 3;
+const RUDI: u8 = 4;
+const RUDI_RESPONSE: u8 = 5;
+const UUD: u8 = 6;
+const ACK: u8 = 7;
+const ACK_CC: u8 = 8;
+const ACK_CCX: u8 = 9;
+const NACK: u8 = 10;
+const CONTROL: u8 = 11;
+const NACK_CCX: u8 = 12;
+const RUD_CC: u8 = 13;
+const ROD_CC: u8 = 14;
+
+view! {
+    /// The first two octets of each packet.
+    PrologueView("a UET packet", 2) {
+        /// `type(5) next header or control type(4) flags(7)`.
+        bits: u16 = 0,
+    }
+}
+
+view! {
+    /// A request in RUD or ROD.
+    RequestView("a UET request", 12) {
+        /// PSN up to which the peer may forget what it sent, relative to `psn`.
+        clear_offset: i16 = 2,
+        /// Packet sequence number.
+        psn: u32 = 4,
+        /// Context of the source.
+        source: u16 = 8,
+        /// Context of the destination; of a SYN `info(4) psn offset(12)`.
+        destination: u16 = 10,
+    }
+}
+
+view! {
+    /// A request with congestion control.
+    CreditRequestView("a UET request with congestion control", 16) {
+        /// `congestion control context(8) credit target(24)`.
+        congestion: u32 = 12,
+    }
+}
+
+view! {
+    /// A request without a context (RUDI), or its response.
+    IdempotentView("a RUDI packet", 8) {
+        /// Packet identifier.
+        id: u32 = 4,
+    }
+}
+
+view! {
+    /// A request without acknowledgement (UUD).
+    DatagramView("a UUD packet", 4) {}
+}
+
+view! {
+    /// An acknowledgement.
+    AckView("a UET acknowledgement", 12) {
+        /// PSN that is acknowledged, relative to the cumulative one.
+        offset: i16 = 2,
+        /// Cumulative PSN.
+        cumulative: u32 = 4,
+        /// Context of the source.
+        source: u16 = 8,
+        /// Context of the destination.
+        destination: u16 = 10,
+    }
+}
+
+view! {
+    /// An acknowledgement with congestion control state.
+    AckCcView("a UET acknowledgement with congestion control", 32) {
+        /// `type(4) flags(4)`.
+        kind: u8 = 12,
+        /// Maximum PSN range in units of 128.
+        range: u8 = 13,
+        /// First PSN of the bitmap, relative to the cumulative one.
+        sack_offset: i16 = 14,
+        /// Packets that have arrived.
+        sack: u64 = 16,
+        /// State, by type.
+        state: u64 = 24,
+    }
+}
+
+view! {
+    /// An acknowledgement with state of a vendor.
+    AckCcxView("a UET acknowledgement with state of a vendor", 40) {
+        /// That state.
+        vendor: u64 = 32,
+    }
+}
+
+view! {
+    /// A negative acknowledgement.
+    NackView("a UET NACK", 16) {
+        /// Reason.
+        code: u8 = 2,
+        /// Reason of a vendor.
+        vendor: u8 = 3,
+        /// PSN that it is about.
+        psn: u32 = 4,
+        /// Context of the source.
+        source: u16 = 8,
+        /// Context of the destination.
+        destination: u16 = 10,
+        /// Value that belongs to the reason.
+        value: u32 = 12,
+    }
+}
+
+view! {
+    /// A negative acknowledgement with congestion control state.
+    NackCcxView("a UET NACK with congestion control", 32) {
+        /// Type, flags and state.
+        state: [u8; 16] = 16,
+    }
+}
+
+view! {
+    /// A control packet.
+    ControlView("a UET control packet", 16) {
+        /// Value that the answer to a probe repeats.
+        opaque: u16 = 2,
+        /// PSN.
+        psn: u32 = 4,
+        /// Context of the source.
+        source: u16 = 8,
+        /// Context of the destination.
+        destination: u16 = 10,
+        /// Value that belongs to the type.
+        value: u32 = 12,
+    }
+}
+
+/// Contexts of source and destination, PDCIDs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Contexts {
+    /// Of the sender of the packet.
+    pub source: u16,
+    /// Of its receiver.
+    pub destination: u16,
+}
+
+/// Congestion control state of an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Of NSCC (type 0).
+    Nscc {
+        /// Service time of the receiver.
+        service_time: u16,
+        /// The sender restores its window.
+        restore: bool,
+        /// Penalty on the window, 0 to 127.
+        penalty: u8,
+        /// Bytes received in units of 256, 24 bits.
+        received: u32,
+        /// Packets out of order.
+        out_of_order: u16,
+    },
+    /// Of RCCC (type 1).
+    Credit {
+        /// Credit in units of 256 B, 24 bits.
+        credit: u32,
+        /// Packets out of order.
+        out_of_order: u16,
+    },
+    /// Of another type.
+    Other {
+        /// Type, 2 to 15.
+        kind: u8,
+        /// State.
+        state: u64,
+    },
+}
+
+impl State {
+    fn decode(kind: u8, state: u64) -> State {
+        match kind {
+            0 => State::Nscc {
+                service_time: (state >> 48) as u16,
+                restore: state >> 47 & 1 == 1,
+                penalty: (state >> 40) as u8 & 0x7F,
+                received: (state >> 16) as u32 & 0xFF_FFFF,
+                out_of_order: state as u16,
+            },
+            1 => State::Credit { credit: (state >> 40) as u32, out_of_order: state as u16 },
+            kind => State::Other { kind, state },
+        }
+    }
+    /// Type and octets.
+    fn bits(self) -> (u8, u64) {
+        match self {
+            State::Nscc { service_time, restore, penalty, received, out_of_order } => (
+                0,
+                u64::from(service_time) << 48
+                    | u64::from(restore) << 47
+                    | u64::from(penalty & 0x7F) << 40
+                    | u64::from(received & 0xFF_FFFF) << 16
+                    | u64::from(out_of_order),
+            ),
+            State::Credit { credit, out_of_order } => {
+                (1, u64::from(credit & 0xFF_FFFF) << 40 | u64::from(out_of_order))
+            }
+            State::Other { kind, state } => (kind & 15, state),
+        }
+    }
+}
+
+/// Congestion control part of an acknowledgement (ACK_CC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Congestion {
+    /// Flags, 4 bits.
+    pub flags: u8,
+    /// Maximum PSN range in units of 128.
+    pub range: u8,
+    /// First PSN of the bitmap, relative to the cumulative one.
+    pub sack_offset: i16,
+    /// Packets that have arrived.
+    pub sack: u64,
+    /// State.
+    pub state: State,
+    /// State of a vendor (ACK_CCX).
+    pub vendor: Option<u64>,
+}
+
+/// Header of the packet delivery sublayer, by its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Header {
+    /// Request in a context.
+    Request {
+        /// Ordered delivery (ROD); otherwise unordered (RUD).
+        ordered: bool,
+        /// PSN up to which the peer may forget, relative to `psn`.
+        clear_offset: i16,
+        /// Packet sequence number.
+        psn: u32,
+        /// Contexts.
+        contexts: Contexts,
+        /// Congestion control context (8 bits) and credit target in units of 256 B (24 bits); `None`: the short form.
+        congestion: Option<u32>,
+    },
+    /// Request without a context, or the response to one (RUDI).
+    Idempotent {
+        /// It is a response.
+        response: bool,
+        /// Packet identifier.
+        id: u32,
+    },
+    /// Request without acknowledgement (UUD).
+    Datagram,
+    /// Acknowledgement.
+    Ack {
+        /// PSN that it answers, relative to the cumulative one; or the value of a probe.
+        offset: i16,
+        /// Cumulative PSN.
+        cumulative: u32,
+        /// Contexts.
+        contexts: Contexts,
+        /// Congestion control; `None`: the short form.
+        congestion: Option<Congestion>,
+    },
+    /// Negative acknowledgement.
+    Nack {
+        /// Reason.
+        code: u8,
+        /// Reason of a vendor.
+        vendor: u8,
+        /// PSN that it is about.
+        psn: u32,
+        /// Contexts.
+        contexts: Contexts,
+        /// Value that belongs to the reason.
+        value: u32,
+        /// Congestion control; `None`: the short form.
+        state: Option<[u8; 16]>,
+    },
+    /// Control packet.
+    Control {
+        /// Value that the answer to a probe repeats.
+        opaque: u16,
+        /// PSN.
+        psn: u32,
+        /// Contexts.
+        contexts: Contexts,
+        /// Value that belongs to the type.
+        value: u32,
+    },
+}
+
+/// Packet behind its UDP header.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Uet {
+    /// Type of the header that follows; of a control packet its own type. 4 bits.
+    pub next: u8,
+    /// Flags, 7 bits.
+    pub flags: u8,
+    /// Header.
+    pub header: Header,
+    /// Semantic sublayer and data.
+    pub payload: Vec<u8>,
+}
+
+/// Names of NACK codes.
+fn nack_name(code: u8) -> Option<&'static str> {
+    Some(match code {
+        1 => "trimmed",
+        2 => "trimmed at the last hop",
+        3 => "trimmed acknowledgement",
+        4 => "no context",
+        5 => "no congestion control context",
+        6 => "no bitmap",
+        7 => "no packet buffer",
+        8 => "no guaranteed delivery",
+        9 => "no message",
+        10 => "no resource",
+        11 => "PSN out of the window",
+        13 => "out of order",
+        14 => "wrong context",
+        15 => "header mismatch",
+        16 => "closing",
+        18 => "packet not received",
+        23 => "new start PSN",
+        26 => "loss inferred",
+        _ => return None,
+    })
+}
+
+/// Names of control packets.
+const CONTROLS: [&str; 10] = [
+    "no operation",
+    "acknowledgement request",
+    "clear",
+    "clear request",
+    "close",
+    "close request",
+    "probe",
+    "credit",
+    "credit request",
+    "negotiation",
+];
+
+impl Uet {
+    /// Packet without flags whose payload follows.
+    pub fn new(header: Header, payload: Vec<u8>) -> Uet {
+        Uet { next: 0, flags: 0, header, payload }
+    }
+
+    /// Reads what follows the UDP header.
+    pub fn decode(bytes: &[u8]) -> Result<Uet, Error> {
+        let bits = PrologueView::new(bytes)?.bits();
+        let (kind, next, flags) = ((bits >> 11) as u8, (bits >> 7) as u8 & 15, bits as u8 & 0x7F);
+        let (header, rest) = Header::decode(kind, bytes)?;
+        Ok(Uet { next, flags, header, payload: rest.to_vec() })
+    }
+
+    /// Octets behind the UDP header.
+    pub fn bytes(&self) -> usize {
+        self.header.kind().1 + self.payload.len()
+    }
+
+    /// Appends what follows the UDP header.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let kind = u16::from(self.header.kind().0);
+        (kind << 11 | u16::from(self.next & 15) << 7 | u16::from(self.flags & 0x7F)).put(out);
+        self.header.encode(out);
+        out.extend_from_slice(&self.payload);
+    }
+}
+
+impl Header {
+    /// Type and octets.
+    fn kind(&self) -> (u8, usize) {
+        match self {
+            Header::Request { ordered, congestion: None, .. } => (if *ordered { ROD } else { RUD }, 12),
+            Header::Request { ordered, .. } => (if *ordered { ROD_CC } else { RUD_CC }, 16),
+            Header::Idempotent { response, .. } => (if *response { RUDI_RESPONSE } else { RUDI }, 8),
+            Header::Datagram => (UUD, 4),
+            Header::Ack { congestion: None, .. } => (ACK, 12),
+            Header::Ack { congestion: Some(Congestion { vendor: None, .. }), .. } => (ACK_CC, 32),
+            Header::Ack { .. } => (ACK_CCX, 40),
+            Header::Nack { state: None, .. } => (NACK, 16),
+            Header::Nack { .. } => (NACK_CCX, 32),
+            Header::Control { .. } => (CONTROL, 16),
+        }
+    }
+
+    fn decode(kind: u8, bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
+        match kind {
+            RUD | ROD | RUD_CC | ROD_CC => Header::decode_request(kind, bytes),
+            RUDI | RUDI_RESPONSE => {
+                let view = IdempotentView::new(bytes)?;
+                Ok((Header::Idempotent { response: kind == RUDI_RESPONSE, id: view.id() }, view.rest()))
+            }
+            UUD => Ok((Header::Datagram, DatagramView::new(bytes)?.rest())),
+            ACK | ACK_CC | ACK_CCX => Header::decode_ack(kind, bytes),
+            NACK | NACK_CCX => {
+                let view = NackView::new(bytes)?;
+                let long = (kind == NACK_CCX).then(|| NackCcxView::new(bytes)).transpose()?;
+                let header = Header::Nack {
+                    code: view.code(),
+                    vendor: view.vendor(),
+                    psn: view.psn(),
+                    contexts: Contexts { source: view.source(), destination: view.destination() },
+                    value: view.value(),
+                    state: long.map(|long| long.state()),
+                };
+                Ok((header, long.map_or(view.rest(), |long| long.rest())))
+            }
+            CONTROL => {
+                let view = ControlView::new(bytes)?;
+                let header = Header::Control {
+                    opaque: view.opaque(),
+                    psn: view.psn(),
+                    contexts: Contexts { source: view.source(), destination: view.destination() },
+                    value: view.value(),
+                };
+                Ok((header, view.rest()))
+            }
+            other => {
+                Err(Error::Value { what: "the type of a UET packet", accepted: "2 to 14", got: other.into() })
+            }
+        }
+    }
+
+    fn decode_request(kind: u8, bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
+        let view = RequestView::new(bytes)?;
+        let long = matches!(kind, RUD_CC | ROD_CC).then(|| CreditRequestView::new(bytes)).transpose()?;
+        let header = Header::Request {
+            ordered: matches!(kind, ROD | ROD_CC),
+            clear_offset: view.clear_offset(),
+            psn: view.psn(),
+            contexts: Contexts { source: view.source(), destination: view.destination() },
+            congestion: long.map(|long| long.congestion()),
+        };
+        Ok((header, long.map_or(view.rest(), |long| long.rest())))
+    }
+
+    fn decode_ack(kind: u8, bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
+        let view = AckView::new(bytes)?;
+        let (mut congestion, mut rest) = (None, view.rest());
+        if kind != ACK {
+            let long = AckCcView::new(bytes)?;
+            let vendor = (kind == ACK_CCX).then(|| AckCcxView::new(bytes)).transpose()?;
+            rest = vendor.map_or(long.rest(), |vendor| vendor.rest());
+            congestion = Some(Congestion {
+                flags: long.kind() & 15,
+                range: long.range(),
+                sack_offset: long.sack_offset(),
+                sack: long.sack(),
+                state: State::decode(long.kind() >> 4, long.state()),
+                vendor: vendor.map(|vendor| vendor.vendor()),
+            });
+        }
+        let header = Header::Ack {
+            offset: view.offset(),
+            cumulative: view.cumulative(),
+            contexts: Contexts { source: view.source(), destination: view.destination() },
+            congestion,
+        };
+        Ok((header, rest))
+    }
+
+    /// Appends it, without its first two octets.
+    fn encode(&self, out: &mut Vec<u8>) {
+        match *self {
+            Header::Request { clear_offset, psn, contexts, congestion, .. } => {
+                clear_offset.put(out);
+                psn.put(out);
+                contexts.put(out);
+                if let Some(congestion) = congestion {
+                    congestion.put(out);
+                }
+            }
+            Header::Idempotent { id, .. } => {
+                0u16.put(out);
+                id.put(out);
+            }
+            Header::Datagram => 0u16.put(out),
+            Header::Ack { offset, cumulative, contexts, congestion } => {
+                offset.put(out);
+                cumulative.put(out);
+                contexts.put(out);
+                if let Some(congestion) = congestion {
+                    congestion.put(out);
+                }
+            }
+            Header::Nack { code, vendor, psn, contexts, value, state } => {
+                [code, vendor].put(out);
+                psn.put(out);
+                contexts.put(out);
+                value.put(out);
+                if let Some(state) = state {
+                    state.put(out);
+                }
+            }
+            Header::Control { opaque, psn, contexts, value } => {
+                opaque.put(out);
+                psn.put(out);
+                contexts.put(out);
+                value.put(out);
+            }
+        }
+    }
+}
+
+impl Contexts {
+    fn put(self, out: &mut Vec<u8>) {
+        self.source.put(out);
+        self.destination.put(out);
+    }
+}
+
+impl Congestion {
+    fn put(self, out: &mut Vec<u8>) {
+        let (kind, state) = self.state.bits();
+        [kind << 4 | self.flags & 15, self.range].put(out);
+        self.sack_offset.put(out);
+        self.sack.put(out);
+        state.put(out);
+        if let Some(vendor) = self.vendor {
+            vendor.put(out);
+        }
+    }
+}
+
+impl fmt::Display for Uet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let again = if self.flags & RETRANSMITTED != 0 { ", retransmitted" } else { "" };
+        match self.header {
+            Header::Request { ordered, psn, contexts, .. } => {
+                let mode = if ordered { "ROD" } else { "RUD" };
+                let asks = if self.flags & ACK_REQUEST != 0 { ", requests an ACK" } else { "" };
+                write!(f, "UET {mode} request to context {}, PSN {psn}{again}{asks}", contexts.destination)
+            }
+            Header::Idempotent { response, id } => {
+                write!(f, "UET RUDI {} {id}", if response { "response" } else { "request" })
+            }
+            Header::Datagram => write!(f, "UET UUD datagram"),
+            Header::Ack { offset, cumulative, contexts, .. } => {
+                let marked = if self.flags & MARKED != 0 { ", marked" } else { "" };
+                let psn = cumulative.wrapping_add_signed(offset.into());
+                write!(
+                    f,
+                    "UET ACK to context {}, cumulative PSN {cumulative}, of PSN {psn}{marked}{again}",
+                    contexts.destination
+                )
+            }
+            Header::Nack { code, psn, contexts, .. } => {
+                write!(f, "UET NACK to context {}, PSN {psn}, ", contexts.destination)?;
+                match nack_name(code) {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "code {code}"),
+                }
+            }
+            Header::Control { psn, contexts, .. } => match CONTROLS.get(usize::from(self.next)) {
+                Some(name) => {
+                    write!(f, "UET control ({name}) to context {}, PSN {psn}", contexts.destination)
+                }
+                None => {
+                    write!(f, "UET control {} to context {}, PSN {psn}", self.next, contexts.destination)
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CONTEXTS: Contexts = Contexts { source: 0x0102, destination: 0x0304 };
+
+    /// Type, header and the octets of field tables.
+    fn golden() -> Vec<(Uet, &'static str)> {
+        let congestion = Congestion {
+            flags: 0,
+            range: 128,
+            sack_offset: 1,
+            sack: 0x8000_0000_0000_0001,
+            state: State::Nscc {
+                service_time: 5,
+                restore: true,
+                penalty: 64,
+                received: 0x01_0203,
+                out_of_order: 7,
+            },
+            vendor: None,
+        };
+        let request = Header::Request {
+            ordered: false,
+            clear_offset: -1,
+            psn: 0x0A0B_0C0D,
+            contexts: CONTEXTS,
+            congestion: None,
+        };
+        let ack = Header::Ack {
+            offset: 2,
+            cumulative: 0x0A0B_0C0D,
+            contexts: CONTEXTS,
+            congestion: Some(congestion),
+        };
+        let credit = State::Credit { credit: 0x0D_0E0F, out_of_order: 0x0809 };
+        vec![
+            // 00010 0001 0011000: RUD, next header 1, retransmitted and requests an acknowledgement.
+            (
+                Uet { next: 1, flags: RETRANSMITTED | ACK_REQUEST, ..Uet::new(request, vec![0xAA]) },
+                "1098 ffff 0a0b0c0d 0102 0304 aa",
+            ),
+            (
+                Uet::new(
+                    Header::Request {
+                        ordered: true,
+                        clear_offset: 0,
+                        psn: 9,
+                        contexts: CONTEXTS,
+                        congestion: Some(0x0500_1000),
+                    },
+                    vec![],
+                ),
+                "7000 0000 00000009 0102 0304 05001000",
+            ),
+            (Uet::new(Header::Idempotent { response: false, id: 77 }, vec![]), "2000 0000 0000004d"),
+            (Uet::new(Header::Idempotent { response: true, id: 77 }, vec![]), "2800 0000 0000004d"),
+            (Uet::new(Header::Datagram, vec![1, 2]), "3000 0000 0102"),
+            (
+                Uet { flags: MARKED, ..Uet::new(ack, vec![]) },
+                "4020 0002 0a0b0c0d 0102 0304 00 80 0001 8000000000000001 0005 c0 010203 0007",
+            ),
+            (
+                Uet::new(
+                    Header::Ack {
+                        offset: -2,
+                        cumulative: 3,
+                        contexts: CONTEXTS,
+                        congestion: Some(Congestion { state: credit, vendor: Some(1), ..congestion }),
+                    },
+                    vec![],
+                ),
+                "4800 fffe 00000003 0102 0304 10 80 0001 8000000000000001 0d0e0f 00 0000 0809 0000000000000001",
+            ),
+            (
+                Uet::new(
+                    Header::Nack { code: 1, vendor: 0, psn: 8, contexts: CONTEXTS, value: 6, state: None },
+                    vec![],
+                ),
+                "5000 01 00 00000008 0102 0304 00000006",
+            ),
+            (
+                Uet {
+                    next: 6,
+                    ..Uet::new(
+                        Header::Control { opaque: 0x1234, psn: 8, contexts: CONTEXTS, value: 0 },
+                        vec![],
+                    )
+                },
+                "5b00 1234 00000008 0102 0304 00000000",
+            ),
+        ]
+    }
+
+    fn octets(text: &str) -> Vec<u8> {
+        let digits: Vec<char> = text.chars().filter(|digit| !digit.is_whitespace()).collect();
+        let octet = |pair: &[char]| u8::from_str_radix(&pair.iter().collect::<String>(), 16).unwrap();
+        digits.chunks(2).map(octet).collect()
+    }
+
+    #[test]
+    fn headers_are_those_of_the_field_tables() {
+        for (packet, text) in golden() {
+            let expected = octets(text);
+            let mut out = Vec::new();
+            packet.encode(&mut out);
+            assert_eq!(out, expected, "{packet}");
+            assert_eq!(out.len(), packet.bytes());
+            assert_eq!(Uet::decode(&out).unwrap(), packet);
+            // Each octet of the header is needed.
+            let header = packet.header.kind().1;
+            assert!((0..header).all(|len| Uet::decode(&out[..len]).is_err()), "{packet}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_specification() {
+        let sizes: Vec<usize> = golden().iter().map(|(packet, _)| packet.header.kind().1).collect();
+        assert_eq!(sizes, [12, 16, 8, 8, 4, 32, 40, 16, 16]);
+        // Ethernet, IPv4, UDP, FCS: what the transport sends by default.
+        assert_eq!(14 + 20 + 8 + 12 + SES_REQUEST_BYTES + 4, 102);
+        assert_eq!(14 + 20 + 8 + 32 + SES_RESPONSE_BYTES + 4, 90);
+    }
+
+    #[test]
+    fn packets_in_words() {
+        let words: Vec<String> = golden().iter().map(|(packet, _)| packet.to_string()).collect();
+        assert_eq!(words[0], "UET RUD request to context 772, PSN 168496141, retransmitted, requests an ACK");
+        assert_eq!(words[5], "UET ACK to context 772, cumulative PSN 168496141, of PSN 168496143, marked");
+        assert_eq!(words[7], "UET NACK to context 772, PSN 8, trimmed");
+        assert_eq!(words[8], "UET control (probe) to context 772, PSN 8");
+    }
+
+    #[test]
+    fn unknown_types_are_refused() {
+        for kind in [0u16, 1, 15, 31] {
+            let bytes = [&(kind << 11).to_be_bytes()[..], &[0; 40]].concat();
+            assert!(matches!(Uet::decode(&bytes), Err(Error::Value { .. })), "{kind}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(packet) = Uet::decode(&bytes) {
+                let mut out = Vec::new();
+                packet.encode(&mut out);
+                prop_assert_eq!(out.len(), bytes.len());
+                prop_assert_eq!(Uet::decode(&out).unwrap(), packet);
+            }
+        }
+    }
+}
