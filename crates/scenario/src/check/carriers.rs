@@ -4,7 +4,9 @@ use super::{Context, files};
 use crate::model::{CarrierText, Job, Transfers};
 use crate::place::Place;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys};
+use transport::{
+    Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys,
+};
 use units::Bytes;
 use workload::{Framing, ServiceOrder, frame_length};
 
