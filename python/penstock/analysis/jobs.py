@@ -171,7 +171,8 @@ def told(result: Measurements, name: str) -> list[str]:
     if own["bus_bps"] is not None and own["bus_bps"] > 0:
         part = own["bus_bps"] / own["bound_bps"]
         lines.append(
-            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share(part)} of the rate of the slowest link."
+            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, "
+            f"{share(part)} of the rate of the slowest link."
         )
     lines.extend(_slowest(result, name))
     return lines if chain is None else [*lines, *sentences(chain)]
