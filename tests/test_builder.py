@@ -51,6 +51,7 @@ def test_every_table_of_a_scenario_has_a_call() -> None:
         "switches": "switch",
         "flows": "flow",
         "faults": "fault",
+        "jobs": "job",
     }
     assert not [table for table in keys.TABLES if not hasattr(Scenario, calls.get(table, table))]
 

@@ -15,6 +15,10 @@
 //!
 //! Not modelled: a computation that is interrupted; the handshake of a rendezvous, whose send would end when the receive is there.
 
+mod records;
+
+pub use records::{Blocked, IterationTimes, PeerCounts, Post, RankCounts, Unsent};
+
 use crate::keys::JobCosts;
 use crate::matching::Matching;
 use crate::schedule::{Action, Schedule};
@@ -24,86 +28,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use units::Time;
-
-/// A message to be posted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Post {
-    /// Rank that receives it.
-    pub to: u32,
-    /// Its bytes.
-    pub bytes: u64,
-    /// Label by which the receiver matches it.
-    pub tag: u32,
-}
-
-/// What a rank counts of its messages to one peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PeerCounts {
-    /// Messages that are acknowledged.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Sum and maximum of the times from posting to acknowledgement.
-    pub time: Time,
-    /// See `time`.
-    pub time_max: Time,
-}
-
-/// Totals of a rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RankCounts {
-    /// Messages posted.
-    pub sent: u64,
-    /// Their bytes.
-    pub bytes_sent: u64,
-    /// Messages received and matched.
-    pub received: u64,
-    /// Their bytes.
-    pub bytes_received: u64,
-    /// Time of the processor spent on computation.
-    pub computed: Time,
-    /// Time of the processor spent on messages.
-    pub overhead: Time,
-}
-
-/// One iteration of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IterationTimes {
-    /// When it began.
-    pub began: Time,
-    /// When its computation ended and its first message could leave.
-    pub computed: Time,
-    /// When it ended; [`Time::NEVER`]: it has not.
-    pub ended: Time,
-}
-
-/// A lane that waits for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocked {
-    /// The lane, or the operation of a program.
-    pub lane: u32,
-    /// Rank that would send it; `None`: any.
-    pub from: Option<u32>,
-    /// Its label; `None`: any.
-    pub tag: Option<u32>,
-    /// Its bytes.
-    pub bytes: u64,
-    /// Since when.
-    pub since: Time,
-}
-
-/// A message that is posted and not acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unsent {
-    /// Its label.
-    pub tag: u32,
-    /// Its bytes.
-    pub bytes: u64,
-    /// When it was posted.
-    pub posted: Time,
-    /// The lane, or the operation of a program.
-    pub lane: u32,
-}
 
 /// What a lane does when the processor is done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

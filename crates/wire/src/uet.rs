@@ -5,10 +5,12 @@
 //!
 //! Not modelled: headers of the semantic sublayer, which are part of the payload; TSS (security); native UET over IP without UDP.
 
+mod encoding;
+mod words;
+
 use crate::Error;
 use crate::view::{Field, view};
 use serde::Serialize;
-use std::fmt;
 
 /// UDP port of UET.
 pub const UDP_PORT: u16 = 4793;
@@ -338,45 +340,6 @@ pub struct Uet {
     pub payload: Vec<u8>,
 }
 
-/// Names of NACK codes.
-fn nack_name(code: u8) -> Option<&'static str> {
-    Some(match code {
-        1 => "trimmed",
-        2 => "trimmed at the last hop",
-        3 => "trimmed acknowledgement",
-        4 => "no context",
-        5 => "no congestion control context",
-        6 => "no bitmap",
-        7 => "no packet buffer",
-        8 => "no guaranteed delivery",
-        9 => "no message",
-        10 => "no resource",
-        11 => "PSN out of the window",
-        13 => "out of order",
-        14 => "wrong context",
-        15 => "header mismatch",
-        16 => "closing",
-        18 => "packet not received",
-        23 => "new start PSN",
-        26 => "loss inferred",
-        _ => return None,
-    })
-}
-
-/// Names of control packets.
-const CONTROLS: [&str; 10] = [
-    "no operation",
-    "acknowledgement request",
-    "clear",
-    "clear request",
-    "close",
-    "close request",
-    "probe",
-    "credit",
-    "credit request",
-    "negotiation",
-];
-
 impl Uet {
     /// Packet without flags whose payload follows.
     pub fn new(header: Header, payload: Vec<u8>) -> Uet {
@@ -496,109 +459,6 @@ impl Header {
             congestion,
         };
         Ok((header, rest))
-    }
-
-    /// Appends it, without its first two octets.
-    fn encode(&self, out: &mut Vec<u8>) {
-        match *self {
-            Header::Request { clear_offset, psn, contexts, congestion, .. } => {
-                clear_offset.put(out);
-                psn.put(out);
-                contexts.put(out);
-                if let Some(congestion) = congestion {
-                    congestion.put(out);
-                }
-            }
-            Header::Idempotent { id, .. } => {
-                0u16.put(out);
-                id.put(out);
-            }
-            Header::Datagram => 0u16.put(out),
-            Header::Ack { offset, cumulative, contexts, congestion } => {
-                offset.put(out);
-                cumulative.put(out);
-                contexts.put(out);
-                if let Some(congestion) = congestion {
-                    congestion.put(out);
-                }
-            }
-            Header::Nack { code, vendor, psn, contexts, value, state } => {
-                [code, vendor].put(out);
-                psn.put(out);
-                contexts.put(out);
-                value.put(out);
-                if let Some(state) = state {
-                    state.put(out);
-                }
-            }
-            Header::Control { opaque, psn, contexts, value } => {
-                opaque.put(out);
-                psn.put(out);
-                contexts.put(out);
-                value.put(out);
-            }
-        }
-    }
-}
-
-impl Contexts {
-    fn put(self, out: &mut Vec<u8>) {
-        self.source.put(out);
-        self.destination.put(out);
-    }
-}
-
-impl Congestion {
-    fn put(self, out: &mut Vec<u8>) {
-        let (kind, state) = self.state.bits();
-        [kind << 4 | self.flags & 15, self.range].put(out);
-        self.sack_offset.put(out);
-        self.sack.put(out);
-        state.put(out);
-        if let Some(vendor) = self.vendor {
-            vendor.put(out);
-        }
-    }
-}
-
-impl fmt::Display for Uet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let again = if self.flags & RETRANSMITTED != 0 { ", retransmitted" } else { "" };
-        match self.header {
-            Header::Request { ordered, psn, contexts, .. } => {
-                let mode = if ordered { "ROD" } else { "RUD" };
-                let asks = if self.flags & ACK_REQUEST != 0 { ", requests an ACK" } else { "" };
-                write!(f, "UET {mode} request to context {}, PSN {psn}{again}{asks}", contexts.destination)
-            }
-            Header::Idempotent { response, id } => {
-                write!(f, "UET RUDI {} {id}", if response { "response" } else { "request" })
-            }
-            Header::Datagram => write!(f, "UET UUD datagram"),
-            Header::Ack { offset, cumulative, contexts, .. } => {
-                let marked = if self.flags & MARKED != 0 { ", marked" } else { "" };
-                let psn = cumulative.wrapping_add_signed(offset.into());
-                write!(
-                    f,
-                    "UET ACK to context {}, cumulative PSN {cumulative}, of PSN {psn}{marked}{again}",
-                    contexts.destination
-                )
-            }
-            Header::Nack { code, psn, contexts, .. } => {
-                write!(f, "UET NACK to context {}, PSN {psn}, ", contexts.destination)?;
-                match nack_name(code) {
-                    Some(name) => f.write_str(name),
-                    None => write!(f, "code {code}"),
-                }
-            }
-            Header::Control { psn, contexts, .. } => match CONTROLS.get(usize::from(self.next)) {
-                Some(name) => {
-                    write!(f, "UET control ({name}) to context {}, PSN {psn}", contexts.destination)
-                }
-                None => {
-                    write!(f, "UET control {} to context {}, PSN {psn}", self.next, contexts.destination)
-                }
-            },
-        }
     }
 }
 

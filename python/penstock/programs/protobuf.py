@@ -1,6 +1,6 @@
 """Messages of Protocol Buffers without a schema: fields by number, as they are encoded.
 
-Source: https://protobuf.dev/programming-guides/encoding/
+Source: Protocol Buffers documentation, "Encoding"
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ impl Nscc {
         }
     }
 
-    /// The same beside credits of the receiver, which a trim at the last switch concerns.
+    /// This control beside credits of the receiver: a trim at the last switch then concerns the credits alone.
     #[must_use]
     pub(super) fn beside_credits(self) -> Nscc {
         Nscc { has_credits: true, ..self }
