@@ -17,6 +17,8 @@ pub fn root() -> PathBuf {
 ///
 /// # Errors
 /// They cannot be read.
+///
+/// Those of the largest fabrics are left out: they take longer than a fuzzer should wait.
 pub fn scenarios() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut files = Vec::new();
     for directory in ["python/penstock/scenarios", "fuzz/seeds"] {
@@ -25,9 +27,14 @@ pub fn scenarios() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         }
     }
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    let is_large = |file: &PathBuf| file.file_stem().is_some_and(|name| LARGE.iter().any(|&large| name == large));
+    files.retain(|file| !is_large(file));
     files.sort();
     files.into_iter().map(|file| Ok((file.clone(), fs::read(file)?))).collect()
 }
+
+/// Scenarios of hundreds and thousands of hosts.
+const LARGE: [&str; 3] = ["dcn-plus", "hpn-7", "spectrum-x"];
 
 /// Values that can take each other's place.
 const WORDS: &[&[&str]] = &[

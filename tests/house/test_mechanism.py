@@ -26,7 +26,7 @@ ADDED = [*KINDS.values()]
 
 
 COLUMN = "crates/fabric/src/tables/queues.rs"
-STAGE = Example("A stage of a port", "trimming", "stages", "crates/fabric/src/run/steps/stages.rs")
+STAGE = Example("A stage of a port", "shortening", "stages", "crates/fabric/src/run/steps/stages.rs")
 STAGES = "crates/fabric/src/run/state/stages.rs"
 
 

@@ -82,7 +82,7 @@ fn a_connection_takes_two_kilobytes_and_asks_for_no_more() {
     assert!(active <= idle + 120, "{active} B an active connection");
     let own = size_of::<RdmaSender>() + size_of::<RdmaReceiver>();
     assert!(idle_pair <= EACH + own, "{idle_pair} B an idle queue pair");
-    assert!(active_pair <= idle_pair + size_of::<QueuePair>() + PAIR, "{active_pair} B an active queue pair");
+    assert!(active_pair <= idle_pair + size_of::<QueuePair>() + PAIR, "{active_pair} B an active queue pair, {idle_pair} B an idle one, {} B of it the pair", size_of::<QueuePair>());
     // 100 connections share one link, with losses, repairs and timeouts.
     let net = net(10, Time::ZERO, &tcp());
     let mut simulation = Simulation::new(&net.0).expect("builds");

@@ -277,6 +277,7 @@ impl UetHeader {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let label = packet << 17 | u64::from(self.retransmitted) << 16 | u64::from(self.out_of_order);
         let words = [
+            label,
             pair(self.word, self.context),
             pair(self.answers, self.sack_base),
             self.sack,
@@ -284,7 +285,7 @@ impl UetHeader {
             self.service.ps(),
             self.message.into(),
         ];
-        words.into_iter().fold(label, mixed)
+        words.into_iter().fold(1, mixed)
     }
 }
 

@@ -283,6 +283,7 @@ UNSEEN = {
     "PF": "needs a clock of the NIC, an overloaded port, or PFC frames that NICs keep: --against sim",
     "ET": "needs more frames than software sends: shares show at a port that is overloaded",
     "QN": "needs a congestion point that is overloaded",
+    "TR": "needs a port that is overloaded, and what a switch does with each frame",
     "DX": "the agent of a switch has an administrator of its own: penstock dcbx speaks with it",
 }
 """Why cases cannot be seen from outside."""

@@ -12,15 +12,15 @@ Source: the models and examples of Keysight/infragraph.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .json_text import nodes
 from .piece import Document, Note, Piece, brief, explicit, trunk
 from .reading import Path
-from .yaml_blocks import Node, parse
+from .yaml_blocks import Node
 
 MOST_INSTANCES = 65_536
 MOST_LINKS = 10**6
@@ -89,8 +89,7 @@ def read(document: Document) -> Piece:
         If the text is something else, names what it does not have, or has links without a rate; the message
         has the line.
     """
-    found = _json(document) if document.text.lstrip().startswith("{") else parse(document)
-    root = found.placed()
+    root = nodes(document).placed()
     document.ledger.fields({key: one.plain() for key, one in _table(document, root).items()})
     fabric = _Fabric(document)
     if "name" in _table(document, root):
@@ -109,22 +108,6 @@ def read(document: Document) -> Piece:
     if not fabric.edges:
         raise document.error(root.line, "has no edges between instances: there is no link")
     return _piece(fabric)
-
-
-def _json(document: Document) -> Node:
-    """A document in JSON; all of it has line 1."""
-
-    def node(value: Any) -> Node:
-        if isinstance(value, dict):
-            return Node(1, {str(key): node(one) for key, one in value.items()})
-        if isinstance(value, list):
-            return Node(1, [node(one) for one in value])
-        return Node(1, "" if value is None else str(value))
-
-    try:
-        return node(json.loads(document.text))
-    except (ValueError, RecursionError) as error:
-        raise document.error(getattr(error, "lineno", 1), f"this is no JSON: {error}") from None
 
 
 def _items(document: Document, node: Node, key: str) -> list[Node]:

@@ -12,6 +12,7 @@ from penstock.errors import InputError
 
 from .piece import Document
 from .reading import Fields, Ledger
+from .yaml_blocks import Node, parse
 
 _INDEXED_DEPTH = 3
 """Keys within keys whose lines are known: table, entry and field of CONFIG_DB."""
@@ -167,3 +168,27 @@ def _end_of_string(text: str, begin: int, last: int) -> int:
             return at
         at = text.find('"', at + 1, last)
     return last
+
+
+def nodes(document: Document) -> Node:
+    """The values of a document in JSON or YAML; those of JSON all have line 1.
+
+    Raises
+    ------
+    InputError
+        If it is neither; the message has the line.
+    """
+    if not document.text.lstrip().startswith("{"):
+        return parse(document)
+
+    def node(value: Any) -> Node:
+        if isinstance(value, dict):
+            return Node(1, {str(key): node(one) for key, one in value.items()})
+        if isinstance(value, list):
+            return Node(1, [node(one) for one in value])
+        return Node(1, "" if value is None else str(value))
+
+    try:
+        return node(json.loads(document.text))
+    except (ValueError, RecursionError) as error:
+        raise document.error(getattr(error, "lineno", 1), f"this is no JSON: {error}") from None

@@ -6,7 +6,7 @@ use units::Time;
 
 /// Packets out of order from which losses are inferred, at least.
 const MIN_OUT_OF_ORDER: u64 = 5;
-/// The same in windows.
+/// Windows out of order from which losses are inferred, at least.
 const OUT_OF_ORDER_WINDOWS: f64 = 1.5;
 
 /// When a probe is due, and what one means.

@@ -1,4 +1,4 @@
-//! Trimming: a frame of priority 4 that finds eight frames or more in its queue goes on without its payload.
+//! Shortening: a frame of priority 4 that finds eight frames or more in its queue goes on without its payload.
 //!
 //! Source: none; the example of CONTRIBUTING.md.
 //!
@@ -15,13 +15,13 @@ use crate::spec::NodeSpec;
 use frame::{MIN_FRAME_BYTES, Priority};
 use units::Time;
 
-/// Frames in a queue from which on others are trimmed, and from which on they are dropped.
-const TRIMS: u64 = 8;
+/// Frames in a queue from which on others are shortened, and from which on they are dropped.
+const SHORTENS: u64 = 8;
 const DROPS: u64 = 40;
 
-pub(super) struct Trimming;
+pub(super) struct Shortening;
 
-impl Stage for Trimming {
+impl Stage for Shortening {
     fn is_at(node: &NodeSpec) -> bool {
         node.switch().is_some()
     }
@@ -29,11 +29,11 @@ impl Stage for Trimming {
     fn enter(here: &mut NodeView, at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
         let queue = here.links.ports[at.egress].queue(at.class);
         let frames = here.buffers.queues[queue].occupancy.frames;
-        if at.frame.priority() != Priority(4) || frames < TRIMS {
+        if at.frame.priority() != Priority(4) || frames < SHORTENS {
             return Verdict::Pass;
         }
         if frames >= DROPS {
-            return Verdict::Drop(Cause::Stage(StageId::of(PortFeatures::TRIMMING)));
+            return Verdict::Drop(Cause::Stage(StageId::of(PortFeatures::SHORTENING)));
         }
         at.frame.bytes = MIN_FRAME_BYTES;
         Verdict::Wait
