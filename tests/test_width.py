@@ -41,7 +41,9 @@ def test_tables_fit_eighty_columns(name: str, tmp_path: Path) -> None:
     rules = [at for at, line in enumerate(lines) if line.strip() and set(line.strip()) == {"─"}]
     assert rules
     for at in rules:
-        assert all(len(line) <= 80 for line in lines[at - 1 : at + 3]), lines[at - 1 : at + 3]
+        # A table of one row may be the last one before the totals.
+        shown = [line for line in lines[at - 1 : at + 3] if not line.startswith("simulated")]
+        assert all(len(line) <= 80 for line in shown), shown
     assert any(line.startswith("not shown in 80 columns: ") for line in lines)
 
 

@@ -27,7 +27,8 @@ pub fn scenarios() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         }
     }
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
-    let is_large = |file: &PathBuf| file.file_stem().is_some_and(|name| LARGE.iter().any(|&large| name == large));
+    let is_large =
+        |file: &PathBuf| file.file_stem().is_some_and(|name| LARGE.iter().any(|&large| name == large));
     files.retain(|file| !is_large(file));
     files.sort();
     files.into_iter().map(|file| Ok((file.clone(), fs::read(file)?))).collect()

@@ -316,7 +316,9 @@ def _show_outages(out: Screen, result: Result) -> None:
         return
     whose = "all flows" if are_of_all(result) else "flows with a series"
     columns = ("fault", "at", "from", "for", "before", "during", "after")
-    shown = Table(f"Faults, and what {whose} received before, during and after", *columns, numeric=2, spare=("before",))
+    shown = Table(
+        f"Faults, and what {whose} received before, during and after", *columns, numeric=2, spare=("before",)
+    )
     for one in found[:ROWS_SHOWN]:
         times = (duration(one.begin_ns), duration(one.end_ns - one.begin_ns))
         rates = (rate(one.before_bps), rate(one.during_bps), rate(one.after_bps))
