@@ -121,7 +121,8 @@ def test_files_are_short(root: Path) -> None:
 
 
 INNER = re.compile(
-    r'include_str!\("\w+/(\w+\.rs)"\)|, "(\w+)"(?:, Hears::\w+)?;$|^ +"(\w+)": \w+\(\w+\), (?:true|false)',
+    r'include_str!\("\w+/(\w+\.rs)"\)|, "(\w+)"(?:, Hears::\w+)?;$|'
+    r'^ +"(\w+)": \w+\(\w+\), (?:true|false)',
     re.MULTILINE,
 )
 """Entries of a registry beside a folder of its own."""

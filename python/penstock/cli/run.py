@@ -320,9 +320,8 @@ def _show_outages(out: Screen, result: Result) -> None:
         f"Faults, and what {whose} received before, during and after", *columns, numeric=2, spare=("before",)
     )
     for one in found[:ROWS_SHOWN]:
-        times = (duration(one.begin_ns), duration(one.end_ns - one.begin_ns))
-        rates = (rate(one.before_bps), rate(one.during_bps), rate(one.after_bps))
-        shown.add_row(one.what, one.where, *times, *rates)
+        rates = map(rate, (one.before_bps, one.during_bps, one.after_bps))
+        shown.add_row(one.what, one.where, *map(duration, (one.begin_ns, one.end_ns - one.begin_ns)), *rates)
     out.print(shown)
     _say_rest(out, len(found), ROWS_SHOWN, "faults")
 
