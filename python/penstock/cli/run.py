@@ -316,9 +316,7 @@ def _show_outages(out: Screen, result: Result) -> None:
         return
     whose = "all flows" if are_of_all(result) else "flows with a series"
     columns = ("fault", "at", "from", "for", "before", "during", "after")
-    shown = Table(
-        f"Faults, and what {whose} received before, during and after", *columns, numeric=2, spare=("before",)
-    )
+    shown = Table(f"Faults, and what {whose} received around them", *columns, numeric=2, spare=("before",))
     for one in found[:ROWS_SHOWN]:
         rates = map(rate, (one.before_bps, one.during_bps, one.after_bps))
         shown.add_row(one.what, one.where, *map(duration, (one.begin_ns, one.end_ns - one.begin_ns)), *rates)
