@@ -329,7 +329,7 @@ pub struct SwitchSpec {
     pub flow_control: Option<Control>,
     /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.
     pub remaps: Vec<Remap>,
-    /// What is done to frames that find no room; `None`: they are lost.
+    /// Trimming of frames that find no room; `None`: they are lost.
     pub trimming: Option<queueing::TrimmingSpec>,
 }
 

@@ -28,7 +28,7 @@ pub struct CollectiveSpec {
     pub skew: f64,
 }
 
-/// What the ranks of a job do in an iteration, checked.
+/// The checked work of all ranks of a job in an iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadSpec {
     /// A collective.

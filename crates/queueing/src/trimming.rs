@@ -1,6 +1,6 @@
 //! Packet trimming: a switch cuts the payload of a frame that it would drop, and forwards the rest.
 //!
-//! What is left of a frame tells its receiver at once that the payload is lost, so that the sender need not wait for a timeout. It has
+//! The headers show the receiver at once that the payload is lost, so that the sender need not wait for a timeout. It has
 //! the DSCP of trimmed frames, waits in the queue of that DSCP, and is lost only if that has no room either. A frame that is not longer
 //! than `size` keeps its length, and has the new DSCP alone. Switches on the rest of the way treat it as any frame of its DSCP.
 //!
@@ -53,7 +53,7 @@ pub struct TrimmingKeys {
     /// `threshold` of queues to hosts. A size. Default: `threshold`; with "uec" 1.5 of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_hop_threshold: Option<Bytes>,
-    /// What the queue of trimmed frames may hold; a trimmed frame above it is dropped. A size. Default: none (the limits of the buffer); with "htsim" twice `threshold`.
+    /// The limit of the queue of trimmed frames; a trimmed frame above it is dropped. A size. Default: none (the limits of the buffer); with "htsim" twice `threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_limit: Option<Bytes>,
     /// Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of the queue. Default: "arriving"; with "htsim" "random".
@@ -99,7 +99,7 @@ pub enum Victim {
     Random,
 }
 
-/// What is done to frames that find no room in their queue.
+/// Action on frames that find no room in their queue: `packet_discard_action` of SONiC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscardAction {
@@ -140,7 +140,7 @@ impl TrimmingKeys {
         [self.dscp.unwrap_or(48)].into_iter().chain(self.dscp_to.iter().flatten().map(|entry| entry.dscp))
     }
 
-    /// What the keys mean, with the traffic class that a DSCP has at the switch, and the nodes that a list of neighbours names.
+    /// The keys resolved: the traffic class that a DSCP has at the switch, and the nodes that a list of neighbours names.
     ///
     /// # Errors
     /// What cannot be meant.

@@ -60,7 +60,7 @@ pub(crate) enum Held {
     Retransmitting,
     /// It is on its way.
     InFlight,
-    /// Nothing is on its way any more: it was lost, and nobody sends it again.
+    /// Lost, and not retransmitted: no frame of it is in flight.
     Lost,
 }
 

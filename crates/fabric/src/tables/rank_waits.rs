@@ -25,7 +25,7 @@ pub(super) static RANK_WAITS: TableSpec = TableSpec {
         real("since_ns", "ns", "Since when."),
         text(
             "cause",
-            "Why it is not there: \"not posted\" (`peer` waits itself), \"peer ended\" (it will never be sent), \"connection failed\" (after all retries), \"link down\", \"paused\", \"no credits\", \"receiver not ready\", \"retransmitting\", \"in flight\", \"lost\" (and nobody sends it again), \"never sent\" (by any rank), \"working\", \"not started\".",
+            "Cause of the wait: \"not posted\" (`peer` waits itself), \"peer ended\" (it will never be sent), \"connection failed\" (after all retries), \"link down\", \"paused\", \"no credits\", \"receiver not ready\", \"retransmitting\", \"in flight\", \"lost\" (and nobody sends it again), \"never sent\" (by any rank), \"working\", \"not started\".",
         ),
         text("port", "Port at which it is held, if it is down, paused or without credits; otherwise empty."),
     ]],

@@ -3,6 +3,7 @@
 use super::{Context, files};
 use crate::model::{CarrierText, Job, Transfers};
 use crate::place::Place;
+use keys::Remark;
 use std::sync::Arc;
 use transport::{
     Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys,
@@ -96,6 +97,26 @@ fn application(
     }
 }
 
+/// Refuses a length of messages beside those of transfers or jobs.
+fn refuse_length(is_given: bool, at: &Place, context: &mut Context<'_>) {
+    if is_given {
+        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        context.error(&at.key("message"), "message of scheduled transfers", help);
+    }
+}
+
+/// The carrier, if its keys are right; errors and warnings are reported.
+fn reported<T>(
+    made: Result<(T, Vec<Remark>), Vec<Remark>>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<T> {
+    let refused = |wrong: Vec<Remark>| wrong.into_iter().for_each(|why| context.refuse(why, at));
+    let (spec, warnings) = made.map_err(refused).ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, at));
+    Some(spec)
+}
+
 /// Queue pairs that carry transfers in frames of at most this length.
 fn over_rdma(
     keys: &RdmaKeys,
@@ -103,15 +124,8 @@ fn over_rdma(
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<(Framing, Application)> {
-    if keys.message.value().is_some() {
-        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
-        context.error(&at.key("message"), "message of scheduled transfers", help);
-    }
-    let (spec, warnings) = keys
-        .carrier(Some(Bytes::new(0)), frame)
-        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
-        .ok()?;
-    warnings.into_iter().for_each(|why| context.beware(why, at));
+    refuse_length(keys.message.value().is_some(), at, context);
+    let spec = reported(keys.carrier(Some(Bytes::new(0)), frame), at, context)?;
     let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
     Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
 }
@@ -123,15 +137,8 @@ fn over_uet(
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<(Framing, Application)> {
-    if keys.message.value().is_some() {
-        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
-        context.error(&at.key("message"), "message of scheduled transfers", help);
-    }
-    let (spec, warnings) = keys
-        .carrier(Some(Bytes::new(0)), frame)
-        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
-        .ok()?;
-    warnings.into_iter().for_each(|why| context.beware(why, at));
+    refuse_length(keys.message.value().is_some(), at, context);
+    let spec = reported(keys.carrier(Some(Bytes::new(0)), frame), at, context)?;
     let framing = Framing { frame: spec.frame_bytes(spec.payload), header: spec.headers };
     Some((framing, Application::Transfers(Scheduled::Uet(spec))))
 }
@@ -151,11 +158,7 @@ fn over_tcp(
             context.error(&at.key(key), format!("{key} of scheduled transfers"), help);
         }
     }
-    let (spec, warnings) = keys
-        .carrier(Some(Bytes::new(0)), frame)
-        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
-        .ok()?;
-    warnings.into_iter().for_each(|why| context.beware(why, at));
+    let spec = reported(keys.carrier(Some(Bytes::new(0)), frame), at, context)?;
     let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
     Some((framing, Application::Transfers(Scheduled::Tcp(spec))))
 }

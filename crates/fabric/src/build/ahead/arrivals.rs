@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Sets the bit of these ports.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
-    // What is left of a trimmed frame overtakes others, and is not counted.
+    // A trimmed frame overtakes others, and is not counted as reordered.
     if fabric.hosts.overtaking.is_some() || super::trims(plan.spec) {
         return;
     }

@@ -205,7 +205,7 @@ pub(crate) struct ColdPort {
     pub remap: Option<[Priority; PRIORITIES]>,
     /// What is done to frames at a congestion notification domain.
     pub domain: Option<Box<PortDomain>>,
-    /// What is done to frames that find no room, at switches that trim.
+    /// Trimming of frames that find no room; `None`: they are lost.
     pub trimming: Option<Box<PortTrimming>>,
 }
 

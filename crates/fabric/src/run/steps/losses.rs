@@ -52,7 +52,7 @@ pub fn lose(
 
 /// Whether a node promises not to lose a frame that came in through a port.
 pub fn is_promised(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
-    // What it has lost already was of a lossy class.
+    // Only frames of lossy classes are trimmed: a payload that was cut is no loss of a lossless class.
     if frame.flags.is_trimmed() {
         return false;
     }
