@@ -381,7 +381,7 @@ pub struct LinkSpec {
     /// The limit of the response to a pause that the PHY of this link has; `None`: that of the rate. A station that
     /// is configured with a response time takes that.
     pub response_time: Option<Time>,
-    /// What a path over this link costs in either direction, at least 1: frames take the cheapest paths. Links of hosts cost 1.
+    /// Routing cost of the link in either direction, at least 1: frames take the paths of least total cost. Links of hosts cost 1.
     pub cost: u32,
 }
 
@@ -414,7 +414,7 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// Whether its senders give each frame an entropy value, by which switches choose its path.
+    /// Returns true if its senders give each frame an entropy value, by which switches choose its path.
     pub fn gives_entropy(&self) -> bool {
         self.transport.as_deref().is_some_and(ConnectionSpec::gives_entropy)
     }

@@ -60,7 +60,7 @@ pub struct UetHeader {
     pub service: Time,
     /// Of a request: credit target. Of an ACK or a control packet: credit. In units of 256 B, modulo 2^24.
     pub credit: u32,
-    /// Of the last request of a message that other transfers depend on: the transfer, counted from 1. Otherwise 0.
+    /// In the last request of a message that other transfers depend on, the transfer, counted from 1; otherwise 0.
     pub message: u32,
 }
 

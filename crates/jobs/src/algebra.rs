@@ -208,7 +208,7 @@ fn iterations_follow_each_other_and_computation_is_exposed() {
     }
 }
 
-/// Whether the messages of a workload match, and who has learnt of whom at the end: by rank, a bit for each.
+/// Returns true if the messages of a workload match, and who has learnt of whom at the end: by rank, a bit for each.
 fn knowledge(spec: &CollectiveSpec, n: u32) -> Vec<u64> {
     let workload = spec.start(n);
     let lanes = workload.lanes();

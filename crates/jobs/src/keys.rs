@@ -24,7 +24,7 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// What all ranks of a job run together: a collective, or a program.
+/// Workload of a job: a collective, or a program.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadKeys {

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use units::Time;
 
-/// What a lane does when the processor is done with it.
+/// Continuation of a lane after its time on the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Then {
     BeginLanes,
@@ -172,7 +172,7 @@ impl Rank {
         self.posts.pop_front()
     }
 
-    /// Whether all iterations are over.
+    /// Returns true if all iterations are over.
     pub fn is_done(&self) -> bool {
         self.finished() == self.iterations as usize
     }
@@ -208,7 +208,7 @@ impl Rank {
     pub fn unsent_peers(&self) -> impl Iterator<Item = u32> + '_ {
         self.peers.iter().filter(|(_, own)| !own.unsent.is_empty()).map(|(&peer, _)| peer)
     }
-    /// Whether its processor works, and until when.
+    /// End of the work of its processor; `None`: it is idle.
     pub fn works_until(&self) -> Option<Time> {
         self.working.iter().map(|Reverse((at, ..))| *at).max()
     }
@@ -337,7 +337,7 @@ impl Rank {
         }
     }
 
-    /// Whether the send of so many bytes ends when it is acknowledged, and not before.
+    /// Returns true if the send of so many bytes ends when it is acknowledged, and not before.
     fn ends_with_acknowledgement(&self, bytes: u64) -> bool {
         matches!(&*self.workload, Workload::Program(_, eager) if bytes > *eager)
     }

@@ -119,7 +119,7 @@ pub struct ProfileKeys {
     /// It lets go this far below its XOFF, if that is above `xon`. A size in bytes. Default: "0 B"; never, if `xon` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
-    /// What becomes of frames that find no room in a queue with this egress profile: "drop", or "trim", by `trimming` of the switch. Default: "drop".
+    /// Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by `trimming` of the switch. Default: "drop".
     #[serde(default, skip_serializing_if = "is_drop")]
     pub discard_action: DiscardAction,
 }
@@ -175,7 +175,7 @@ pub struct ProfileSpec {
     pub name: String,
     /// What holds for each group or queue with it.
     pub rules: Rules,
-    /// Whether frames that find no room are trimmed.
+    /// True if frames that find no room are trimmed.
     pub trims: bool,
 }
 

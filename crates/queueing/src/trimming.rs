@@ -47,7 +47,7 @@ pub struct TrimmingKeys {
     /// Queues whose frames are trimmed. A list of traffic classes, 0 to 7. Default: those whose profile has `discard_action` = "trim"; without `buffer.memory` all that are lossy, but that of trimmed frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<u32>>,
-    /// What a queue may hold, at most; a frame above it is trimmed. A size. Default: none with "sonic" (the limits of the buffer), else required.
+    /// Limit of a queue; a frame above it is trimmed. A size. Default: none with "sonic" (the limits of the buffer), else required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Bytes>,
     /// `threshold` of queues to hosts. A size. Default: `threshold`; with "uec" 1.5 of it.
@@ -127,7 +127,7 @@ pub struct TrimmingSpec {
     pub header_limit: Option<u64>,
     /// See [`Victim`].
     pub victim: Victim,
-    /// Whether frames that are trimmed at ports to hosts are marked as such.
+    /// True if frames that are trimmed at ports to hosts are marked as such.
     pub marks_last_hop: bool,
 }
 
@@ -143,7 +143,7 @@ impl TrimmingKeys {
     /// The keys resolved: the traffic class that a DSCP has at the switch, and the nodes that a list of neighbours names.
     ///
     /// # Errors
-    /// What cannot be meant.
+    /// Keys that exclude each other or are out of range.
     pub fn spec(
         &self,
         class_of: impl Fn(u32) -> u8,

@@ -35,7 +35,7 @@ impl Place {
         Place(steps)
     }
 
-    /// What else is written where this place is: the names of all tables that one pattern stands for, this one among them.
+    /// Names of all tables that the pattern at this place stands for, this one included.
     pub fn written_for<'a>(&self, aliases: &'a [Alias]) -> impl Iterator<Item = &'a str> {
         let with_same = |alias: &'a Alias| {
             let own = self.0.get(alias.table.0.len()).filter(|_| self.0.starts_with(&alias.table.0))?;

@@ -104,7 +104,7 @@ impl ConnectionSpec {
             _ => None,
         }
     }
-    /// Whether its ends give each frame an entropy value.
+    /// Returns true if its ends give each frame an entropy value.
     pub fn gives_entropy(&self) -> bool {
         let paths = self.queue_pairs().map(|pairs| &pairs.paths).or(self.uet().map(|uet| &uet.paths));
         paths.is_some_and(|paths| *paths != crate::PathSelectionKeys::Fixed)

@@ -39,7 +39,7 @@ pub struct Segment {
     pub bytes: u16,
     /// Whether switches may mark it instead of dropping it (the codepoint ECT(0) of RFC 3168).
     pub ecn_capable: bool,
-    /// What switches hash with the flow where they choose a path for each frame: 0 to [`frame::Route::ENTROPIES`] - 1. Frames of a flow
+    /// Entropy value that switches hash with the flow where they choose a path for each frame: 0 to [`frame::Route::ENTROPIES`] - 1. Frames of a flow
     /// with the same value take the same path.
     pub entropy: u16,
 }

@@ -35,7 +35,7 @@ pub const MOST_ENTROPIES: u64 = frame::Route::ENTROPIES as u64;
 /// Entropy values of a connection by default, as of the simulators of Ultra Ethernet.
 pub(crate) const USUAL_ENTROPIES: u64 = 64;
 
-/// What became of a packet.
+/// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathSignal {
     /// It has arrived without a mark.
@@ -52,12 +52,12 @@ pub enum PathSignal {
     TimedOut,
 }
 
-/// What a packet with an entropy value has met.
+/// Feedback on a packet with an entropy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFeedback {
     /// Its entropy value.
     pub entropy: u16,
-    /// What became of it.
+    /// Its outcome.
     pub signal: PathSignal,
 }
 
@@ -85,7 +85,7 @@ impl Draws {
     }
 }
 
-/// What a selection knows of its connection before it begins.
+/// Facts of a connection that a selection begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathsFacts {
     /// The round trip without queues.

@@ -62,7 +62,7 @@ pub struct RdmaSender {
     served: Vec<Vec<Served>>,
     /// What it sends through, if that has limits, and what its queue pairs are called there.
     nic: Option<(SharedNic, u64)>,
-    /// Of the draws of its queue pairs.
+    /// Seed of the draws of its queue pairs.
     seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the time of messages over RDMA was spent on, by hand; what queue pairs take; and keys that are refused.
+//! Time of messages over RDMA by cause, worked out by hand; memory of queue pairs; refused keys.
 
 use crate::endpoint::Protocol;
 use crate::pipe::Outcome;

@@ -58,7 +58,7 @@ impl TransferReceiver {
         self.delivered.get(nth).copied().filter(|&at| at != Time::NEVER)
     }
 
-    /// Whether an application posts messages: they are not known before.
+    /// Returns true if an application posts messages: they are not known before.
     fn takes_posts(&self) -> bool {
         self.due.is_empty()
     }

@@ -40,7 +40,7 @@ pub struct UetReceiver {
     ack_every: u64,
     /// Grants of credit; `None`: none.
     grants: Option<Box<Grants>>,
-    /// Whether it records when messages are delivered.
+    /// True if it records when messages are delivered.
     keeps_times: bool,
     arrived: PsnSet,
     /// Parts of the numbers between known boundaries of messages, from the first one that is not delivered on.
@@ -74,7 +74,7 @@ struct Part {
     is_delivered: bool,
 }
 
-/// What is to be answered.
+/// Answers that are due.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     psn: u64,
@@ -104,7 +104,7 @@ pub struct UetReceived {
     pub packets: u64,
     /// Messages delivered.
     pub messages: u64,
-    /// Of these, those before which all were delivered.
+    /// Packets among these before which all were delivered.
     pub in_order: u64,
     /// Packets that arrived with a mark.
     pub marked: u64,
@@ -157,7 +157,7 @@ impl UetReceiver {
             grants.attach(pacer);
         }
     }
-    /// Whether it grants credit.
+    /// Returns true if it grants credit.
     pub fn grants(&self) -> bool {
         self.grants.is_some()
     }
@@ -176,7 +176,7 @@ impl UetReceiver {
     pub(crate) fn arrived(&self, range: Range<u64>) -> u64 {
         self.arrived.count(range)
     }
-    /// As if so many packets had come before.
+    /// Begins with the PSN after so many packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.arrived = PsnSet::new(psn);

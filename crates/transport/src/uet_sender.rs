@@ -119,7 +119,7 @@ impl UetSender {
     pub fn line_rate(&self) -> f64 {
         self.line
     }
-    /// Whether its messages are scheduled transfers.
+    /// Returns true if its messages are scheduled transfers.
     pub fn is_scheduled(&self) -> bool {
         !self.due.is_empty()
     }
@@ -137,7 +137,7 @@ impl UetSender {
     pub fn last_psn(&self, transfer: usize) -> Option<u64> {
         self.last_psn.get(transfer).copied().filter(|&psn| psn > 0)
     }
-    /// Whether nothing acknowledges its packets.
+    /// Returns true if nothing acknowledges its packets.
     pub fn is_unreliable(&self) -> bool {
         self.spec.mode == UetMode::Uud
     }
@@ -147,7 +147,7 @@ impl UetSender {
         let packets = bytes.div_ceil(payload).max(1);
         bytes.saturating_sub(arrived(last + 1 - packets..last + 1) * payload)
     }
-    /// As if so many packets had gone before.
+    /// Begins with the PSN after so many packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.context.start_at(psn);

@@ -173,7 +173,7 @@ view! {
 /// Contexts of source and destination, PDCIDs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Contexts {
-    /// Of the sender of the packet.
+    /// Context of the sender of the packet.
     pub source: u16,
     /// Of its receiver.
     pub destination: u16,

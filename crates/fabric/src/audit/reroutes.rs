@@ -69,7 +69,7 @@ impl<'s> Ways<'s> {
         Ways { spec, neighbours, pairs, searches: 0 }
     }
 
-    /// What paths from a node to each other cost; `u32::MAX`: there is no way.
+    /// Costs of the cheapest paths from a node to each other; `u32::MAX`: there is no way.
     fn distances(&mut self, from: NodeId, down: Option<Down>) -> Vec<u32> {
         self.searches += 1;
         let mut found = vec![u32::MAX; self.neighbours.len()];

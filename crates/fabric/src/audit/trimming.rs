@@ -39,7 +39,7 @@ pub fn check(audit: &mut Audit<'_>) {
     }
 }
 
-/// What trimming cannot have beside it.
+/// Reports settings that exclude trimming.
 fn together(node: &NodeSpec, switch: &SwitchSpec, trimming: &TrimmingSpec) -> Option<Remark> {
     let name = &node.name;
     let within = |remark: Remark| Some(remark.within("trimming"));
@@ -94,7 +94,7 @@ fn in_lossless(node: &NodeSpec, switch: &SwitchSpec, trimming: &TrimmingSpec) ->
     Some(Remark::about("dscp", message, help).within("trimming"))
 }
 
-/// Whether frames may find no room.
+/// Returns true if frames may find no room.
 fn finds_no_room(switch: &SwitchSpec, trimming: &TrimmingSpec) -> bool {
     let by_profiles = trimming.classes.is_none();
     let pools = switch.pools.as_ref().filter(|_| by_profiles);

@@ -97,7 +97,7 @@ fn senders(spec: &Spec) -> Option<BTreeSet<NodeId>> {
     (!answers).then(|| spec.flows.iter().map(|flow| flow.from).collect())
 }
 
-/// Whether a switch trims frames.
+/// Returns true if a switch trims frames.
 fn trims(spec: &Spec) -> bool {
     spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| switch.trimming.is_some())
 }

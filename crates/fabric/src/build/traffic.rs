@@ -183,7 +183,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     }
 }
 
-/// What all endpoints of a host share, by host.
+/// Resources that all endpoints of a host share, by host.
 #[derive(Default)]
 struct SharedByHost {
     /// Those of hosts whose NIC has limits.

@@ -64,7 +64,7 @@ pub(crate) enum Held {
     Lost,
 }
 
-/// What a rank waits for.
+/// The wait of a rank.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WaitCause {
     /// It has not begun: its job starts later.
@@ -125,12 +125,12 @@ impl Simulation {
         self.jobs.over
     }
 
-    /// Whether no event is pending.
+    /// Returns true if no event is pending.
     fn is_quiet(&mut self) -> bool {
         self.shards.iter_mut().all(|shard| shard.runner.windows().pending().next().is_none())
     }
 
-    /// What a rank waits for; `None`: it has ended.
+    /// The wait of a rank; `None`: it has ended.
     fn wait_of(&self, ranks: &[&RankState], state: &RankState) -> Option<RankWait> {
         let own = &state.machine;
         if own.is_done() {
@@ -201,7 +201,7 @@ impl Simulation {
         frames
     }
 
-    /// What every rank that has not ended waits for, by job and rank.
+    /// The wait of every rank that has not ended, by job and rank.
     pub(crate) fn rank_waits(&self) -> Vec<RankWait> {
         let ranks = self.ranks();
         ranks.iter().filter_map(|state| self.wait_of(&ranks, state)).collect()

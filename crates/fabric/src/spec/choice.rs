@@ -73,7 +73,7 @@ pub enum PathChoice {
     Adaptive(Adaptive),
 }
 
-/// What adaptive routing compares.
+/// Keys of adaptive routing: how ports are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
@@ -246,7 +246,7 @@ pub struct Chosen {
     pub now: Time,
 }
 
-/// What waits at a port.
+/// Load of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Bytes that wait, and what is left of the frame on the link.

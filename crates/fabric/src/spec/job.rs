@@ -13,7 +13,7 @@ pub struct JobSpec {
     pub hosts: Vec<NodeId>,
     /// The messages of an iteration.
     pub workload: WorkloadSpec,
-    /// What a rank's processor spends.
+    /// Costs of a rank's processor.
     pub costs: JobCosts,
     /// When the first iteration begins.
     pub start: Time,

@@ -72,7 +72,7 @@ impl Wiring {
         wiring
     }
 
-    /// As it is, with the cost of each link in the order of links.
+    /// This wiring with the cost of each link, in the order of links.
     pub fn with_costs(mut self, costs: impl Iterator<Item = u32> + Clone) -> Wiring {
         if costs.clone().any(|cost| cost != 1) {
             self.costs = costs.collect();
@@ -80,7 +80,7 @@ impl Wiring {
         self
     }
 
-    /// What a path over the link of a port costs.
+    /// Routing cost of the link of a port.
     pub fn cost(&self, port: PortId) -> u32 {
         self.costs.get(self.link_of[port.at()] as usize).copied().unwrap_or(1)
     }
@@ -200,7 +200,7 @@ pub struct Routes<'a> {
 pub(crate) struct Uplink {
     pub port: PortId,
     pub switch: NodeId,
-    /// Of the link.
+    /// Routing cost of the link.
     pub cost: u32,
 }
 

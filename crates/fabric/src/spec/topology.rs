@@ -151,7 +151,7 @@ pub struct GraphLink {
     pub phy: Option<&'static Phy>,
     /// The line code, if there is one: rates of the link that are written down are rates on the wire.
     pub line_code: Option<LineCode>,
-    /// What a path over it costs, at least 1; frames take the cheapest paths.
+    /// Routing cost, at least 1; frames take the paths of least total cost.
     pub cost: u32,
 }
 

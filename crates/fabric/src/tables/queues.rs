@@ -77,7 +77,7 @@ impl View<'_> {
             .integers("trim_drops", used.iter().map(|row| trimmed(row).dropped))
     }
 
-    /// What each queue trimmed, by port and class.
+    /// Trimmed frames of each queue, by port and class.
     fn trims_of_queues(&self) -> BTreeMap<(u32, u8), Trims> {
         let mut all = BTreeMap::<_, Trims>::new();
         for (&(port, class, _), trims) in &self.s.ledger().trims {

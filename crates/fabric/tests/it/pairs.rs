@@ -683,7 +683,7 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
     }
 }
 
-/// What carries scheduled transfers over UET.
+/// UET as the carrier of scheduled transfers.
 fn scheduled_over_uet(rolls: &mut Rolls) -> ConnectionSpec {
     let control = rolls.pick(UetControlKeys::NAMES);
     let keys = UetKeys {

@@ -27,7 +27,7 @@ pub(crate) enum Step {
     AwaitSend,
 }
 
-/// What a rank does at a position: its distance to the peer.
+/// The step of a rank at a position, with the distance to its peer.
 pub(crate) fn step(n: u32, burst: bool, at: u32) -> Option<Step> {
     let peers = n - 1;
     if burst {

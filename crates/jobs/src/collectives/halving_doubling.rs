@@ -54,7 +54,7 @@ impl Fold {
     pub fn rank(self, number: u32) -> u32 {
         if number < self.surplus { 2 * number + 1 } else { number + self.surplus }
     }
-    /// Whether a rank takes the part of one that is folded.
+    /// Returns true if a rank takes the part of one that is folded.
     pub fn stands_for_two(self, rank: u32) -> bool {
         rank < 2 * self.surplus && rank % 2 == 1
     }

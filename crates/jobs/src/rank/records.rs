@@ -1,4 +1,4 @@
-//! What a rank hands out: messages to post, counts, times, and what it waits for.
+//! Records of a rank: messages to post, counts, times, waits.
 
 use units::Time;
 
@@ -13,7 +13,7 @@ pub struct Post {
     pub tag: u32,
 }
 
-/// What a rank counts of its messages to one peer.
+/// Counts of a rank's messages to one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerCounts {
     /// Messages that are acknowledged.

@@ -1,4 +1,4 @@
-//! What carries transfers and the messages of jobs.
+//! Carriers of transfers and of the messages of jobs: frames, TCP, RDMA, UET.
 
 use super::{Context, files};
 use crate::model::{CarrierText, Job, Transfers};

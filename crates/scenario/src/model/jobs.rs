@@ -28,9 +28,9 @@ pub struct Job {
     /// Which rank is where: "linear" (in the order in which `ranks` selects hosts; a list gives any placement) or "random" (drawn from the seed and the name). Default: "linear".
     #[serde(default)]
     pub placement: Placement,
-    /// What the ranks do in an iteration: a table with `collective` or `goal`. Required.
+    /// Workload of an iteration: a table with `collective` or `goal`. Required.
     pub workload: WorkloadKeys,
-    /// What carries messages: a table of a transport, as in `over` of transfers; each pair of ranks has one queue pair in each direction, or as many connections as messages are under way at once. Default: queue pairs with their defaults.
+    /// Carrier of the messages: a table of a transport, as in `over` of transfers; each pair of ranks has one queue pair in each direction, or as many connections as messages are under way at once. Default: queue pairs with their defaults.
     #[serde(default = "CarrierText::of_jobs")]
     pub over: CarrierText,
     /// When the first iteration begins. A time with unit. Default: "0 s".

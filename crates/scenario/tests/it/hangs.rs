@@ -29,7 +29,7 @@ fn texts(tables: &[Table], column: &str) -> Vec<String> {
     }
 }
 
-/// What ranks wait for at the end of a run, and whether it ended before its time.
+/// Waits of ranks at the end of a run, and true if it ended early.
 fn run(name: &str, goal: &str, over: &str, rest: &str) -> (Vec<Wait>, bool) {
     let folder = folder(name, goal);
     let text = format!(

@@ -257,12 +257,12 @@ impl RdmaSpec {
     pub fn longest_frame(&self) -> u16 {
         self.frame_bytes(self.extended.saturating_add(self.mtu)).max(self.cnp_bytes())
     }
-    /// Whether receivers answer each packet with its entropy value and its mark.
+    /// Returns true if receivers answer each packet with its entropy value and its mark.
     #[inline]
     pub fn echoes_paths(&self) -> bool {
         self.paths.is_adaptive()
     }
-    /// Whether receivers echo marks in acknowledgements.
+    /// Returns true if receivers echo marks in acknowledgements.
     #[inline]
     pub fn echoes_marks(&self) -> bool {
         self.control.hears_marks() || self.echoes_paths()

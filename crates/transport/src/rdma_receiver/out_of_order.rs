@@ -69,7 +69,7 @@ impl ReceivePair {
         lost.map_or(0, |lost| lost.map)
     }
 
-    /// Whether a packet at or beyond the expected one has arrived.
+    /// Returns true if a packet at or beyond the expected one has arrived.
     pub(super) fn has(&self, packet: u64) -> bool {
         let ahead = packet.checked_sub(self.expected);
         ahead.is_none_or(|ahead| self.kept.get(ahead as usize).is_some_and(Option::is_some))

@@ -13,11 +13,11 @@ pub(super) struct Reply {
     pub pair: u32,
     /// A packet out of order that has come, or one that is lost.
     pub arrived: Option<u32>,
-    /// Of the packet that it answers: what it echoes; `None`: it answers all that have come.
+    /// Echo of the packet that it answers; `None`: it answers all that have arrived.
     pub echo: Option<Echo>,
 }
 
-/// What an acknowledgement echoes of a packet.
+/// Fields of a packet that its acknowledgement echoes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Echo {
     pub entropy: u16,

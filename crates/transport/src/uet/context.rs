@@ -59,7 +59,7 @@ pub struct ContextCounts {
     pub retransmitted: u64,
     /// Acknowledgements received.
     pub acks: u64,
-    /// Of these, those that echo a mark.
+    /// Acknowledgements among these that echo a mark.
     pub marks: u64,
     /// NACKs received.
     pub nacks: u64,
@@ -132,7 +132,7 @@ pub struct DeliveryContext {
     timeout: Time,
     /// Those that are not complete, and complete ones behind them.
     messages: VecDeque<Message>,
-    /// Of these, the one of the next new packet.
+    /// Entropy value of the next new packet.
     at: usize,
     /// Oldest packet that is not acknowledged; next one that was never sent; one behind the last of the last message.
     oldest: u64,
@@ -224,7 +224,7 @@ impl DeliveryContext {
         self.paths = self.spec.paths.start(&PathsFacts { base_rtt: self.facts.base_rtt, seed });
     }
 
-    /// As if so many packets had gone before.
+    /// Begins with the PSN after so many packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         (self.oldest, self.next, self.end) = (psn, psn, psn);
@@ -252,7 +252,7 @@ impl DeliveryContext {
     pub fn close(&mut self) {
         self.closed = true;
     }
-    /// Whether every packet of what was posted has been sent.
+    /// Returns true if every packet of what was posted has been sent.
     pub fn has_sent_all(&self) -> bool {
         self.next == self.end || self.closed
     }
@@ -288,11 +288,11 @@ impl DeliveryContext {
     pub fn take_done(&mut self) -> Vec<Done> {
         std::mem::take(&mut self.done)
     }
-    /// Whether messages have become complete.
+    /// Returns true if messages have become complete.
     pub fn has_done(&self) -> bool {
         !self.done.is_empty()
     }
-    /// Of the messages that are not complete: transfer, bytes not acknowledged, packets retransmitted, timeouts.
+    /// Messages that are not complete: transfer, bytes not acknowledged, packets retransmitted, timeouts.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, u32, u32)> {
         self.messages.iter().filter(|message| message.missing > 0).map(|message| {
             // The short packet counts as the last one to arrive.
@@ -311,7 +311,7 @@ impl DeliveryContext {
         let bytes = self.facts.packet.into();
         (start < Time::NEVER).then_some(Record { kind: RecordKind::RoundTrip, start, end, bytes })
     }
-    /// Whether [`DeliveryContext::poll_record`] has one.
+    /// Returns true if [`DeliveryContext::poll_record`] has one.
     pub fn has_record(&self) -> bool {
         self.round_trip.0 < Time::NEVER
     }

@@ -13,7 +13,7 @@ pub struct UetFacts {
     pub packet: u16,
     /// Payload of a full packet in bytes (MSS of the standard).
     pub payload: u16,
-    /// Whether switches trim packets instead of dropping them.
+    /// True if switches trim packets instead of dropping them.
     pub trimming: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct UetLoss {
 pub enum UetLossCause {
     /// A NACK for a trimmed packet. `last_hop`: it was trimmed at the last switch.
     Trimmed {
-        /// Whether the last switch trimmed it.
+        /// True if the last switch trimmed it.
         last_hop: bool,
     },
     /// Inferred from acknowledgements, or by the retransmission timer.

@@ -146,7 +146,7 @@ impl Credits {
         let max = keys.max_credit(facts) as i64;
         Credits { credit: max, max, is_speculative: true, granted: 0 }
     }
-    /// Whether a packet may be sent.
+    /// Returns true if a packet may be sent.
     pub fn allows(&self) -> bool {
         self.credit > 0
     }

@@ -57,7 +57,7 @@ impl UetMode {
             UetMode::Uud => "uud",
         }
     }
-    /// Whether packets are of a context, whose acknowledgements a control can go by.
+    /// Returns true if packets are of a context, whose acknowledgements a control can go by.
     pub fn has_context(self) -> bool {
         matches!(self, UetMode::Rud | UetMode::Rod)
     }
@@ -99,9 +99,9 @@ pub struct UetSpec {
     pub retries: u32,
     /// Round trip of a full packet and its acknowledgement without queues, if it is given.
     pub base_rtt: Option<Time>,
-    /// Whether switches trim packets instead of dropping them.
+    /// True if switches trim packets instead of dropping them.
     pub trimming: bool,
-    /// Whether losses are inferred from acknowledgements and probes.
+    /// True if losses are inferred from acknowledgements and probes.
     pub infers_losses: bool,
     /// How a context chooses among paths.
     pub paths: PathSelectionKeys,
@@ -133,11 +133,11 @@ impl UetSpec {
     pub fn longest_frame(&self) -> u16 {
         self.frame_bytes(self.payload).max(self.ack).max(self.probe_bytes())
     }
-    /// Whether switches may mark its packets.
+    /// Returns true if switches may mark its packets.
     pub fn understands_marks(&self) -> bool {
         self.has_control() || self.paths.is_adaptive()
     }
-    /// Whether a congestion control limits what is in flight.
+    /// Returns true if a congestion control limits what is in flight.
     pub fn has_control(&self) -> bool {
         self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_))
     }

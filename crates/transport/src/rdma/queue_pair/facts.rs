@@ -1,4 +1,4 @@
-//! What a queue pair tells of itself.
+//! Counters and state of a queue pair, for tables and time series.
 
 use super::{Done, QueuePair};
 use crate::rdma::control::RdmaControl;
@@ -33,7 +33,7 @@ impl QueuePair {
     pub fn take_done(&mut self) -> Vec<Done> {
         std::mem::take(&mut self.done)
     }
-    /// Of the messages that are not complete: the transfer, bytes that are not acknowledged, packets sent again, timeouts.
+    /// Messages that are not complete: transfer, bytes not acknowledged, packets retransmitted, timeouts.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, u32, u32)> {
         self.messages.iter().map(|message| {
             let arrived = self.unacknowledged.saturating_sub(message.first) * u64::from(self.spec.mtu);

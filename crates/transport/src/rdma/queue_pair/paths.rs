@@ -23,7 +23,7 @@ impl QueuePair {
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     selector: PathSelector,
-    /// Of the packet `first` and those behind it; of a packet that was sent again, the last value.
+    /// Entropy values of the packet `first` and those behind it; of a retransmitted packet the last value.
     sent: VecDeque<u16>,
     first: u64,
 }

@@ -1,4 +1,4 @@
-//! What a packet delivery context sends next: lost packets, new ones, probes, requests for credit.
+//! Choice of the next packet of a packet delivery context: lost packets, new ones, probes, requests for credit.
 
 use super::{CREDIT_REQUEST, DeliveryContext, PROBE, Packet, State};
 use crate::endpoint::Segment;
@@ -33,7 +33,7 @@ impl DeliveryContext {
         // The counter may lag behind, as a NACK does not have it.
         self.flying == 0 || u64::try_from(after).is_ok_and(|after| after <= self.control.window())
     }
-    /// Whether a packet may be sent now.
+    /// Returns true if a packet may be sent now.
     pub fn has_work(&self) -> bool {
         if self.failed < Time::NEVER {
             return false;
@@ -43,7 +43,7 @@ impl DeliveryContext {
         }
         self.has_data()
     }
-    /// Whether a packet of data may be sent now.
+    /// Returns true if a packet of data may be sent now.
     pub(super) fn has_data(&self) -> bool {
         if self.credits.as_ref().is_some_and(|credits| !credits.allows()) {
             return false;
