@@ -1458,7 +1458,7 @@ class FlowletKeys(TypedDict, total=False):
 
 
 class AdaptiveKeys(TypedDict, total=False):
-    """What adaptive routing compares."""
+    """Keys of adaptive routing: how ports are compared."""
 
     quantum: str | None
     """Steps in which queues are compared: those within the same step count as equal. Default: "8000 B"."""
@@ -1589,8 +1589,8 @@ class ProfileKeys(TypedDict, total=False):
     given.
     """
     discard_action: DiscardAction | None
-    """What becomes of frames that find no room in a queue with this egress profile: "drop", or "trim",
-    by `trimming` of the switch. Default: "drop".
+    """Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by
+    `trimming` of the switch. Default: "drop".
     """
 
 
@@ -1894,11 +1894,11 @@ class TrimmingKeys(TypedDict, total=False):
     without `buffer.memory` all that are lossy, but that of trimmed frames.
     """
     threshold: str | None
-    """What a queue may hold, at most. Default: none with "sonic"."""
+    """Limit of a queue. Default: none with "sonic"."""
     last_hop_threshold: str | None
     """`threshold` of queues to hosts. Default: `threshold`; with "uec" 1.5 of it."""
     header_limit: str | None
-    """What the queue of trimmed frames may hold. Default: none."""
+    """The limit of the queue of trimmed frames. Default: none."""
     victim: Victim | None
     """Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of
     the queue. Default: "arriving"; with "htsim" "random".
@@ -3194,9 +3194,9 @@ class JobKeys(TypedDict, total=False):
     placement: Placement | None
     """Which rank is where: "linear" (in the order in which `ranks` selects hosts. Default: "linear"."""
     workload: Required[WorkloadKeys]
-    """What the ranks do in an iteration: a table with `collective` or `goal`."""
+    """Workload of an iteration: a table with `collective` or `goal`."""
     over: Carrier | None
-    """What carries messages: a table of a transport, as in `over` of transfers. Default: queue pairs
+    """Carrier of the messages: a table of a transport, as in `over` of transfers. Default: queue pairs
     with their defaults.
     """
     start: str | None
@@ -3224,7 +3224,7 @@ class JobKeys(TypedDict, total=False):
 
 
 class WorkloadKeys(TypedDict, total=False):
-    """What all ranks of a job run together: a collective, or a program."""
+    """Workload of a job: a collective, or a program."""
 
     collective: Collective | None
     """The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce",
@@ -3506,7 +3506,7 @@ Side = Literal["ingress", "egress"]
 PoolMode = Literal["dynamic", "static"]
 """How the profiles of a pool are limited that do not say it."""
 DiscardAction = Literal["drop", "trim"]
-"""What is done to frames that find no room in their queue."""
+"""Action on frames that find no room in their queue: `packet_discard_action` of SONiC."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]

@@ -120,7 +120,7 @@ impl Hashing {
         }
     }
 
-    /// What a node makes of the tuple of a frame and its entropy value, which stands for the source port, as in RoCEv2 and
+    /// Hash of the tuple of a frame and its entropy value, which stands for the source port, as in RoCEv2 and
     /// Ultra Ethernet. A switch that does not hash source ports does not see it.
     #[inline]
     pub(crate) fn of_frame(&self, frame: &Chosen) -> u64 {
