@@ -230,7 +230,8 @@ def test_only_across_reads_the_far_end_of_a_link(root: Path) -> None:
 
 def test_sources_that_the_page_names_exist(root: Path) -> None:
     """A path in full, and in a table of the path of a frame or of a key the function in that file."""
-    page = (root / "docs/architecture.md").read_text("utf-8")
+    pages = [root / "docs/architecture.md", root / "docs/internals.md"]
+    page = "\n".join(one.read_text("utf-8") for one in pages)
     named = set(re.findall(r"`(crates/[\w/]+\.rs)`", page))
     assert len(named) > 20
     assert [path for path in sorted(named) if not (root / path).exists()] == []
@@ -250,3 +251,8 @@ def test_watermarks_are_stored_once(root: Path) -> None:
         and re.search(r"^ +(pub )?\w+: (Vec<)?Levels>?,$", text, re.MULTILINE)
     ]
     assert sorted(stored) == ["ingress.rs", "pause_sender.rs"]
+
+
+def test_the_overview_is_two_pages(root: Path) -> None:
+    """What a newcomer reads first; details are in docs/internals.md."""
+    assert len((root / "docs/architecture.md").read_text("utf-8").split()) < 1600

@@ -61,6 +61,27 @@ const TRIMMED: u16 = 1 << (KIND_SHIFT + KIND_BITS);
 /// Of a trimmed frame.
 const AT_LAST_HOP: u16 = TRIMMED >> 1;
 
+/// The kinds by the highest six bits of a label: whole, trimmed, and trimmed on the last hop.
+const KIND_OF: [FrameKind; 64] = {
+    let first = [
+        FrameKind::Raw,
+        FrameKind::Data,
+        FrameKind::Ack,
+        FrameKind::MarkedAck,
+        FrameKind::Cnp,
+        FrameKind::Cnm,
+        FrameKind::Tag,
+        FrameKind::Part,
+    ];
+    let mut all = [FrameKind::Part; 64];
+    let mut kind = 0;
+    while kind < first.len() {
+        (all[kind], all[32 + kind], all[48 + kind]) = (first[kind], first[kind], first[kind]);
+        kind += 1;
+    }
+    all
+};
+
 /// Payload that a frame has lost to packet trimming on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trim {
@@ -99,22 +120,14 @@ impl Flags {
     /// What the frame is for.
     #[inline]
     pub const fn kind(self) -> FrameKind {
-        match self.kind_bits() {
-            0 => FrameKind::Raw,
-            1 => FrameKind::Data,
-            2 => FrameKind::Ack,
-            3 => FrameKind::MarkedAck,
-            4 => FrameKind::Cnp,
-            5 => FrameKind::Cnm,
-            6 => FrameKind::Tag,
-            _ => FrameKind::Part,
-        }
+        KIND_OF[(self.0 >> KIND_SHIFT) as usize]
     }
-    /// The number of its kind.
+    /// Returns true if the kind is one of these, a bit each.
     #[inline]
-    const fn kind_bits(self) -> u16 {
-        // Of a trimmed frame without the highest bit.
-        (self.0 & KIND) >> KIND_SHIFT & KIND >> (KIND_SHIFT + (self.0 >> (KIND_SHIFT + KIND_BITS)) as u32)
+    const fn is_among(self, kinds: u32) -> bool {
+        // Those of trimmed frames are the first sixteen, twice.
+        let trimmed = (kinds & 0xffff) as u64 * 0x1_0001;
+        (kinds as u64 | trimmed << 32) >> (self.0 >> KIND_SHIFT) & 1 != 0
     }
     /// The flags of a frame whose payload a switch has cut. Of a kind from the seventeenth on it stays whole.
     #[inline]
@@ -142,13 +155,13 @@ impl Flags {
     /// Whether a source pushes such frames: no endpoint sends or awaits them.
     #[inline]
     pub const fn is_pushed(self) -> bool {
-        matches!(self.kind(), FrameKind::Raw | FrameKind::Part)
+        self.is_among(1 << FrameKind::Raw as u8 | 1 << FrameKind::Part as u8)
     }
     /// Whether a node originates such frames itself (CNPs, congestion messages, returned tags): they enter a queue without being
     /// pulled from an endpoint, a rate limiter or a source.
     #[inline]
     pub const fn is_originated(self) -> bool {
-        matches!(self.kind(), FrameKind::Cnp | FrameKind::Cnm | FrameKind::Tag)
+        self.is_among(1 << FrameKind::Cnp as u8 | 1 << FrameKind::Cnm as u8 | 1 << FrameKind::Tag as u8)
     }
     /// Its ECN bits.
     #[inline]
@@ -213,11 +226,11 @@ impl Flags {
     /// Whether an endpoint sends such frames to another one, and it has no tag.
     #[inline]
     pub const fn is_of_endpoint(self) -> bool {
-        const THOSE: u64 = 1 << FrameKind::Data as u8
+        const THOSE: u32 = 1 << FrameKind::Data as u8
             | 1 << FrameKind::Ack as u8
             | 1 << FrameKind::MarkedAck as u8
             | 1 << FrameKind::Cnp as u8;
-        THOSE >> self.kind_bits() & 1 != 0 && !self.is_tagged()
+        self.is_among(THOSE) && !self.is_tagged()
     }
     /// Kind, ECN bits and flags without the priority, for fingerprints. Those of the first eight kinds, whole, lie in the low eight bits;
     /// bits 8 to 52 are 0.

@@ -71,7 +71,11 @@ impl Route {
     /// The entropy value of a frame; 0 along a listed path.
     #[inline]
     pub const fn entropy(self) -> u16 {
-        if self.0 & TREE != DESTINATION { 0 } else { ((self.0 & !TREE) >> NODE_BITS) as u16 }
+        if self.0 >> (32 - 2) == DESTINATION >> (32 - 2) {
+            (self.0 >> NODE_BITS) as u16 % Route::ENTROPIES
+        } else {
+            0
+        }
     }
     /// Along the paths to several receivers, beginning with this hop of the first; `hop` is below [`Route::LIMIT`].
     #[inline]

@@ -133,7 +133,7 @@ impl EndpointState {
         Frame {
             created: now,
             path: PathId(self.path),
-            route: route.with_entropy(segment.entropy),
+            route: if segment.entropy == 0 { route } else { route.with_entropy(segment.entropy) },
             word: segment.word,
             bytes: segment.bytes,
             flags: Flags::new(segment.kind, ecn).bypassable(self.bypassable).at(self.priority),

@@ -27,7 +27,7 @@ use crate::run::steps::nics;
 use crate::run::steps::releases;
 use crate::run::steps::tags;
 use crate::run::steps::telemetry;
-use frame::{Ecn, Frame, FrameKind, Header, PathId, TrafficClass};
+use frame::{Ecn, Frame, FrameKind, Header, PathId, TrafficClass, Trim};
 use queueing::Feedback;
 use std::num::NonZeroU32;
 use transport::{Endpoint, HostEvent, Protocol, Received, Requests};
@@ -103,11 +103,12 @@ fn deliver_to_transport(
     let Some(nth) = ends[usize::from(to_far)] else { return };
     let kind = frame.flags.kind();
     let is_trimmed = frame.flags.is_trimmed();
-    if to_far && kind == FrameKind::Data && !is_trimmed {
+    if is_trimmed {
+        if !takes_trimmed(here, frame, (nth, to_far)) {
+            return;
+        }
+    } else if to_far && kind == FrameKind::Data {
         here.hosts.receiver(frame.path).count(frame, now);
-    }
-    if is_trimmed && !takes_trimmed(here, frame, (nth, to_far)) {
-        return;
     }
     let mut state = &mut here.hosts.endpoints[nth];
     if to_far {
@@ -121,16 +122,19 @@ fn deliver_to_transport(
     if kind == FrameKind::Cnm {
         state.measured.messages.record(now - frame.created);
     }
-    let received = Received {
+    let mut received = Received {
         kind,
         word,
         header,
         bytes: frame.bytes,
         congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
         created: frame.created,
-        trim: frame.flags.trim(),
+        trim: Trim::Whole,
         entropy: frame.route.entropy(),
     };
+    if is_trimmed {
+        received.trim = frame.flags.trim();
+    }
     if received.congestion_experienced && state.notifies.is_some() {
         notify_peer(here, nth, &received, now, events);
         state = &mut here.hosts.endpoints[nth];
