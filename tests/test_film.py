@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from PIL import Image
 
 import penstock as ps
 from penstock.report.film import FEWEST_STRETCHES, MOST_STRETCHES, film
@@ -72,3 +75,40 @@ def test_marks_are_a_series_and_play() -> None:
     assert 0 < found["marks_max"] <= sum(told.values())
     assert {line[place] for line in found["marked"]} > {"0", "9"}
     assert "marked" not in (film(run()) or {})
+
+
+def recorded(result: ps.Result, path: Path) -> list[int]:
+    """Milliseconds of each frame of a recording."""
+    with Image.open(path) as image:
+        lengths = []
+        for nth in range(image.n_frames):  # type: ignore[attr-defined]
+            image.seek(nth)
+            image.load()
+            lengths.append(int(image.info["duration"]))
+    return lengths
+
+
+@pytest.mark.parametrize("suffix", ["gif", "webp"])
+def test_a_recording_plays_the_film(suffix: str, tmp_path: Path) -> None:
+    result = run("60 us", bin="4 us")
+    found = film(result)
+    assert found is not None
+    path = result.record(tmp_path / "new" / f"run.{suffix}", seconds=3)
+    with Image.open(path) as image:
+        frames = image.n_frames  # type: ignore[attr-defined]
+        colours = np.asarray(image.convert("RGB")).reshape(-1, 3)
+    # Frames of one picture may be merged by the format.
+    assert 2 <= frames <= len(found["used"])
+    assert sum(recorded(result, path)) == pytest.approx(3_000, rel=0.1)
+    assert len(np.unique(colours, axis=0)) > 5
+
+
+def test_a_recording_names_what_it_cannot_do(tmp_path: Path) -> None:
+    result = run("60 us", bin="4 us")
+    with pytest.raises(ps.InputError, match=r"run\.avi: expected a file that ends in \.gif, \.webp"):
+        result.record(tmp_path / "run.avi")
+    with pytest.raises(ps.InputError, match="--seconds is 0; expected more than 0, at most 120"):
+        result.record(tmp_path / "run.gif", seconds=0)
+    with pytest.raises(ps.InputError, match="no time series of ports"):
+        run(bin="off").record(tmp_path / "run.gif")
+    assert not list(tmp_path.iterdir())

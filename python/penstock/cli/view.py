@@ -14,13 +14,17 @@ from cyclopts import Parameter
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import console, say
+from .console import console, progress_bar, say
 
 MOST_PORT = 65_535
 
 
 def view(
-    *results: Path, port: int = 0, browser: Annotated[bool, Parameter(negative="--no-browser")] = True
+    *results: Path,
+    port: int = 0,
+    browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
+    record: Path | None = None,
+    seconds: float = 12.0,
 ) -> int:
     """Shows the report of a run or a sweep in a browser, or those of several side by side.
 
@@ -36,6 +40,10 @@ def view(
         Port of the loopback interface. Default: one that is free.
     browser
         Whether to open a browser; the address is printed in any case.
+    record
+        Writes what the page plays to this file instead: .gif or .webp; .mp4 and .webm need ffmpeg.
+    seconds
+        Length of the recording, above 0, at most 120.
     """
     from penstock.viewing.server import Pages
 
@@ -43,6 +51,8 @@ def view(
         raise InputError(
             "name the directory of a result or of a sweep, such as: penstock view out/first-light"
         )
+    if record is not None:
+        return _record(results, record, seconds)
     if not 0 <= port <= MOST_PORT:
         raise InputError(f"--port is {port}; expected 0 (any that is free) to {MOST_PORT}")
     for directory in results:
@@ -59,6 +69,23 @@ def view(
         if browser:
             webbrowser.open(link.as_uri())
         pages.serve_forever()
+    return EXIT_DONE
+
+
+def _record(results: tuple[Path, ...], path: Path, seconds: float) -> int:
+    """Writes a recording of one run."""
+    from penstock.report import record
+    from penstock.result import Result
+
+    if len(results) != 1:
+        raise InputError(f"--record makes a recording of one run; expected one result, not {len(results)}")
+    with progress_bar("recording") as bar:
+
+        def watch(done: int, frames: int) -> None:
+            bar.update(done, frames, f"{done} of {frames} frames", "")
+
+        frames = record(Result.load(results[0]), path, seconds=seconds, progress=watch)
+    console().print(f"recording  {path} ({frames} frames, {path.stat().st_size / 1e6:.1f} MB)")
     return EXIT_DONE
 
 

@@ -11,7 +11,7 @@ from penstock.measurements import of_result
 
 from .congestion import congestion, deadlock
 from .differences import differences
-from .fabric import fabric
+from .fabric import FabricPicture, fabric
 from .latencies import latencies
 from .occupancies import occupancies
 from .series import series
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 __all__ = [
+    "FabricPicture",
     "congestion",
     "deadlock",
     "differences",

@@ -15,9 +15,22 @@ from penstock.analysis.tiers import STEPS, Tier, step, tiers
 from penstock.measurements import of_result
 
 from .cells import draw_cells, heights
-from .style import DROP_COLOUR, FAINT, INK, PAUSE_COLOUR, USE_COLOURS, Margins, stack, style
+from .style import (
+    DROP_COLOUR,
+    FAINT,
+    INK,
+    PAUSE_COLOUR,
+    QUEUE_COLOUR,
+    USE_COLOURS,
+    Margins,
+    stack,
+    style,
+)
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from penstock.measurements import Measurements
 
 Point = tuple[float, float]
@@ -31,51 +44,97 @@ _ARC_HEIGHT = 0.35
 _NEAR = 0.27
 """Where on a link from its sender its share of pauses stands."""
 _WIDTH = 7.0
-_LEGEND = 0.35
-"""Inches of the legend below the picture."""
+_QUEUE_AT, _QUEUE_SIZE = 0.13, 160.0
+"""Where on a link from its sender the queue of its port stands, and square points of the longest one."""
+_AROUND = Margins(left=0.1, right=0.1, top=0.55, between=0.0, bottom=0.35)
+"""Inches around the fabric; the legend is below it."""
 
 
 @of_result
 def fabric(result: Measurements) -> Figure:
     """The fabric, each end of a link coloured by how much it sent, and marked if it was paused or dropped."""
     found = tiers(result)
-    nodes, links = len(result.topology["nodes"]), len(result.topology["links"])
-    layers = Counter(node["level"] for node in result.topology["nodes"])
-    large = max(layers.values(), default=0) > MAX_NODES or links > MAX_LINKS
+    picture = FabricPicture(result, found)
+    picture.draw(found)
     with style():
-        height = sum(heights(found)) if large else 3.2
-        around = Margins(left=0.1, right=0.1, top=0.55, between=0.0, bottom=_LEGEND)
-        figure, (axes,) = stack(_WIDTH, [height], around)
-        axes.set_axis_off()
-        axes.set_title(f"Fabric: {nodes:,} nodes, {links:,} links", pad=22)
-        said = (
-            "a cell each link and direction, its column the switch below it (of hosts: above them)"
-            if large
-            else "the half of a link beside a node shows what that node sent"
-        )
-        axes.annotate(
-            said,
-            (0.0, 1.0),
-            xytext=(0, 10),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            fontsize=7.5,
-            color=FAINT,
-        )
-        if large:
-            draw_cells(axes, found, _WIDTH - around.left - around.right)
-        else:
-            _draw_links(axes, result, found)
-        _draw_legend(figure, found)
-    return figure
+        _draw_legend(picture.figure, found)
+    return picture.figure
 
 
-def _draw_links(axes: Axes, result: Measurements, found: list[Tier]) -> None:
+class FabricPicture:
+    """A figure in which a fabric is drawn, once or once for each frame of a recording.
+
+    Attributes
+    ----------
+    figure : Figure
+        It has a place for a legend below the fabric.
+    """
+
+    def __init__(self, result: Measurements, found: list[Tier]) -> None:
+        self._result = result
+        nodes, links = len(result.topology["nodes"]), len(result.topology["links"])
+        layers = Counter(node["level"] for node in result.topology["nodes"])
+        self._large = max(layers.values(), default=0) > MAX_NODES or links > MAX_LINKS
+        self._title = f"Fabric: {nodes:,} nodes, {links:,} links"
+        self._width = _WIDTH - _AROUND.left - _AROUND.right
+        with style():
+            height = sum(heights(found)) if self._large else 3.2
+            self.figure, (self._axes,) = stack(_WIDTH, [height], _AROUND)
+
+    def draw(self, found: list[Tier], *, queued: NDArray[np.float64] | None = None, when: str = "") -> None:
+        """Draws the fabric with what its tiers say, in place of what was drawn before.
+
+        Parameters
+        ----------
+        queued : ndarray of float, optional
+            By row of the table ``ports``, the longest queue of the port, 0 to 1.
+        when : str
+            Time that the title names.
+        """
+        axes = self._axes
+        with style():
+            axes.clear()
+            axes.set_axis_off()
+            axes.set_title(f"{self._title}{f', {when}' if when else ''}", pad=22)
+            explained = (
+                "a cell each link and direction, its column the switch below it (of hosts: above them)"
+                if self._large
+                else "the half of a link beside a node shows what that node sent"
+            )
+            axes.annotate(
+                explained,
+                (0.0, 1.0),
+                xytext=(0, 10),
+                xycoords="axes fraction",
+                textcoords="offset points",
+                fontsize=7.5,
+                color=FAINT,
+            )
+            if self._large:
+                draw_cells(axes, found, self._width)
+            else:
+                _draw_links(axes, self._result, found, queued)
+
+    def legend(self, *, queues: bool = False) -> None:
+        """Draws the legend of a recording: utilisation, pauses, and queues if these are drawn."""
+        entries = [(PAUSE_COLOUR, "paused")]
+        if queues and not self._large:
+            entries.append((QUEUE_COLOUR, "queue of the port"))
+        with style():
+            _draw_entries(self.figure, entries)
+
+
+def _draw_links(
+    axes: Axes, result: Measurements, found: list[Tier], queued: NDArray[np.float64] | None
+) -> None:
     places = layout(result)
     ways: dict[str, list[list[Point]]] = defaultdict(list)
     names = [node["name"] for node in result.topology["nodes"]]
-    for start, end, use, paused, drops in _ends(found):
+    waits: list[tuple[Point, float]] = []
+    for start, end, use, paused, drops, row in _ends(found):
         way = _way(places[names[start]], places[names[end]], places.values())
+        if queued is not None and row >= 0 and queued[row] > 0:
+            waits.append((_point(way, _QUEUE_AT), float(queued[row])))
         ways[USE_COLOURS[use]].append(_first_half(way))
         for text, colour, at in (
             (f"{100 * paused:.0f} %" if paused >= 0.005 else "< 1 %", PAUSE_COLOUR, _NEAR),
@@ -85,18 +144,22 @@ def _draw_links(axes: Axes, result: Measurements, found: list[Tier]) -> None:
                 _badge(axes, _point(way, at), text, colour)
     for colour, lines in ways.items():
         axes.add_collection(LineCollection(lines, colors=colour, linewidths=3.0, capstyle="butt"))
+    if waits:
+        x, y = zip(*(place for place, _ in waits), strict=True)
+        sizes = [_QUEUE_SIZE * share for _, share in waits]
+        axes.scatter(x, y, s=sizes, color=QUEUE_COLOUR, edgecolor="white", linewidth=0.6, zorder=5)
     in_layer = Counter(y for _, y in places.values())
     _draw_nodes(axes, result, places, in_layer)
     axes.margins(0.08, 0.22)
 
 
-def _ends(found: list[Tier]) -> Iterator[tuple[int, int, int, float, int]]:
-    """Sender, receiver, step of utilisation, share of pauses and drops of each end of each link."""
+def _ends(found: list[Tier]) -> Iterator[tuple[int, int, int, float, int, int]]:
+    """Sender, receiver, step of utilisation, share of pauses, drops and row of the port of each end."""
     for tier in found:
         for one, starts, ends in ((tier.up, tier.low, tier.high), (tier.down, tier.high, tier.low)):
-            columns = (starts, ends, step(one.utilisation), one.paused, one.drops)
-            for start, end, use, paused, drops in zip(*columns, strict=True):
-                yield int(start), int(end), int(use), float(paused), int(drops)
+            columns = (starts, ends, step(one.utilisation), one.paused, one.drops, one.rows)
+            for start, end, use, paused, drops, row in zip(*columns, strict=True):
+                yield int(start), int(end), int(use), float(paused), int(drops), int(row)
 
 
 def _badge(axes: Axes, place: Point, text: str, colour: str) -> None:
@@ -130,14 +193,20 @@ def _draw_nodes(
 
 def _draw_legend(figure: Figure, found: list[Tier]) -> None:
     """What the colours mean, in one line below the picture."""
-    limits = [f"{100 * limit:.0f}" for limit in STEPS]
-    names = ["idle", f"to {limits[1]} %", *(f"to {limit} %" for limit in limits[2:]), f"above {limits[-1]} %"]
-    entries = list(zip(USE_COLOURS[:-1], names, strict=True))
+    entries = []
     ends = [end for tier in found for end in (tier.up, tier.down)]
     if any((end.paused > 0).any() for end in ends):
         entries.append((PAUSE_COLOUR, "paused, of the time"))
     if any((end.drops > 0).any() for end in ends):
         entries.append((DROP_COLOUR, "frames dropped"))
+    _draw_entries(figure, entries)
+
+
+def _draw_entries(figure: Figure, more: list[tuple[str, str]]) -> None:
+    """The steps of utilisation and these colours."""
+    limits = [f"{100 * limit:.0f}" for limit in STEPS]
+    names = ["idle", f"to {limits[1]} %", *(f"to {limit} %" for limit in limits[2:]), f"above {limits[-1]} %"]
+    entries = [*zip(USE_COLOURS[:-1], names, strict=True), *more]
     handles = [Rectangle((0, 0), 1, 1, facecolor=colour, label=name) for colour, name in entries]
     figure.legend(
         handles=handles,

@@ -21,6 +21,7 @@ from penstock.units import visible
 STYLE_FILE = Path(__file__).with_name("penstock.mplstyle")
 PAUSE_COLOUR = "#E08A00"
 DROP_COLOUR = "#B3194F"
+QUEUE_COLOUR = "#D1495B"
 QUIET_COLOUR = "#B8B8B8"
 USE_COLOURS = ("#CCD4DC", "#A3C6DF", "#5FA3D0", "#2179B5", "#0B518A", "#06264A", "#EEEEEE")
 """Of the steps of utilisation, idle to full, and of one that is not known."""

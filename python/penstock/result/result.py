@@ -182,6 +182,27 @@ class Result(Measurements):
             raise InputError('the widget needs anywidget: pip install "penstock[notebook]"') from None
         return widget(self, height)
 
+    def record(self, path: str | PathLike[str], *, seconds: float = 12.0) -> Path:
+        """Writes what the report page plays as a file for slides.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            ``.gif`` or ``.webp``; ``.mp4`` and ``.webm`` need ffmpeg.
+        seconds : float
+            Length of the recording, above 0, at most 120. Default 12.
+
+        Raises
+        ------
+        InputError
+            If the suffix is another, ffmpeg is missing, or the run has no time series of its ports.
+        """
+        from penstock.report.recording import record
+
+        target = path_of("path", path)
+        record(self, target, seconds=seconds)
+        return target
+
     @of_result
     def write_into(self, directory: Path, *, report: bool, pictures: bool = False) -> None:
         """Writes the files of the result, without manifest, into an existing directory."""
