@@ -15,6 +15,7 @@ from penstock.analysis.verdict import Unfinished, together, unfinished
 from penstock.errors import InputError, ResultError
 from penstock.units import count, duration, plain, rate, share, size
 
+from .beside import Drawing, draw_beside
 from .console import Screen, Table, console, print_json, show_verdict
 from .flows import GROUPED, grouped
 
@@ -49,6 +50,7 @@ TRANSFERS: dict[str, Writer] = {
     "slowdown_p99": plain,
     "unfinished": count,
 }
+_NO_PICTURE = Drawing()
 ROWS_SHOWN = 30
 PORTS: dict[str, Writer] = {
     "utilisation": share,
@@ -74,6 +76,7 @@ def compare(
     *more: Path,
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    drawing: Drawing = _NO_PICTURE,
 ) -> int:
     """Compares results: their scenarios, and all flows, connections, transfers and ports that differ.
 
@@ -94,6 +97,8 @@ def compare(
         Directory for a picture of the differences of two sets, with their intervals. Default: none.
     json
         Prints one JSON object instead of tables.
+    drawing
+        A picture of all results.
     """
     from penstock.result import Result
     from penstock.running.replications import load_replications
@@ -106,10 +111,17 @@ def compare(
                 "sets of replications are compared two at a time, seed by seed; for more variants: "
                 "penstock sweep SCENARIO --vary KEY=VALUES --vary simulation.seed=1..5"
             )
+        if drawing.picture is not None:
+            raise InputError("--picture is for single runs; of sets, --out draws the differences")
         return _compare_sets((first, second), (sets[0], sets[1]), out, json)
     if out is not None:
         raise InputError("--out is for two sets of replications; of single runs no interval is known")
-    return _compare_runs(places, [Result.load(place) for place in places], json=json)
+    results = [Result.load(place) for place in places]
+    picture = draw_beside(places, results, drawing)
+    exit_code = _compare_runs(places, results, json=json)
+    if picture is not None and not json:
+        console().print(f"picture  {picture}")
+    return exit_code
 
 
 def _compare_runs(places: Sequence[Path], results: Sequence[Result], *, json: bool) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.measurements import of_result
 
+from .beside import cdf, save_as, sizes
 from .congestion import congestion, deadlock
 from .differences import differences
 from .fabric import FabricPicture, fabric
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FabricPicture",
+    "cdf",
     "congestion",
     "deadlock",
     "differences",
@@ -34,8 +36,10 @@ __all__ = [
     "occupancies",
     "save",
     "save_all",
+    "save_as",
     "save_each",
     "series",
+    "sizes",
     "style",
     "timeline",
     "transfers",
