@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -13,6 +13,10 @@ from penstock.errors import InputError
 
 from . import EXIT_DONE
 from .console import console, say
+
+if TYPE_CHECKING:
+    from penstock.interchange.join import Joined
+    from penstock.interchange.piece import Document
 
 TRAFFIC = ("[[flows]]", "[[transfers]]", "[[jobs]]")
 """Tables of a scenario that send something."""
@@ -62,7 +66,8 @@ def import_(
     Parameters
     ----------
     files
-        One file, or several that go together, such as a fabric and its traffic.
+        One file, or several that go together, such as a fabric and its traffic; or one folder with the
+        CONFIG_DB of each switch of a fabric.
     format
         The format, once for each file, in their order. Default: what each looks like.
     like
@@ -85,6 +90,8 @@ def import_(
     for path in (out, *beside.values()):
         if path.exists():
             raise InputError(f"{path}: exists; choose another name")
+    if any(path.is_dir() for path in files):
+        return _import_folder(files, format, like, duration, told, out)
     found = []
     for number, path in enumerate(files):
         text = document(path, **vars(told))
@@ -92,7 +99,39 @@ def import_(
         say(f"{path}: {known.name}, {known.about}")
         found.append((known, text))
     read = list(zip((text for _, text in found), read_all(found), strict=True))
-    joined = join(read, out, like=None if like is None else library.read(like), duration=duration)
+    return _written(join(read, out, like=_like(like), duration=duration), out)
+
+
+def _import_folder(
+    files: tuple[Path, ...],
+    format: tuple[str, ...],
+    like: str | None,
+    duration: str | None,
+    told: Open,
+    out: Path,
+) -> int:
+    """Writes the scenario of a folder with the configurations of all switches of a fabric."""
+    from penstock.interchange.files import document
+    from penstock.interchange.sonic_fabric import read_folder
+
+    if len(files) != 1 or format not in ((), ("sonic",)):
+        raise InputError(
+            f"{files[0]}: a folder is imported by itself, with a CONFIG_DB of SONiC for each switch"
+        )
+
+    def read(path: Path) -> Document:
+        return document(path, **vars(told))
+
+    return _written(read_folder(files[0], read, out, like=_like(like), duration=duration), out)
+
+
+def _like(name: str | None) -> library.Source | None:
+    return None if name is None else library.read(name)
+
+
+def _written(joined: Joined, out: Path) -> int:
+    """Writes a scenario and its lists, with its remarks on the terminal."""
+    beside = {kind: out.with_name(f"{out.stem}.{kind}.csv") for kind in ("transfers", "sizes")}
     for remark in joined.remarks:
         say(f"note: {remark}")
     _write(out, joined.text, {path: text for kind, path in beside.items() if (text := getattr(joined, kind))})

@@ -51,6 +51,8 @@ IGNORED: dict[tuple[str, str | None], str] = {
     ("PFC_WD", "pfc_stat_history"): "a run has all statistics",
     ("PORT", None): "of a port, its speed and MTU are read",
     ("CABLE_LENGTH", None): "of a port that is not read",
+    ("DEVICE_NEIGHBOR", None): "links need all switches: import the folder of their files",
+    ("DEVICE_NEIGHBOR_METADATA", None): "links need all switches: import the folder of their files",
 }
 """What it means to leave a field out; ``None``: any other field of the table."""
 ELSE = "no part of a scenario"

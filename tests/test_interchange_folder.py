@@ -1,0 +1,181 @@
+"""A fabric from a folder with the CONFIG_DB of each switch."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.errors import InputError
+from penstock.interchange.files import document
+from penstock.interchange.sonic_fabric import read_folder
+
+Tables = dict[str, dict[str, Any]]
+
+
+def switch(
+    name: str, speeds: dict[str, int], neighbors: dict[str, tuple[str, str]], cable: int = 5
+) -> Tables:
+    """The CONFIG_DB of a switch with lossless priorities at all its ports."""
+    profile = {"pool": "lossless", "size": "58368", "xon": "19456", "xoff": "38912", "dynamic_th": "0"}
+    return {
+        "DEVICE_METADATA": {"localhost": {"hostname": name}},
+        "PORT": {
+            port: {"speed": str(speed), "alias": port.replace("Ethernet", "etp"), "admin_status": "up"}
+            for port, speed in speeds.items()
+        },
+        "CABLE_LENGTH": {"AZURE": dict.fromkeys(speeds, f"{cable}m")},
+        "PORT_QOS_MAP": {port: {"pfc_enable": "3,4"} for port in speeds},
+        "BUFFER_POOL": {"lossless": {"type": "ingress", "mode": "dynamic", "size": "12766208"}},
+        "BUFFER_PROFILE": {"pg": profile},
+        "BUFFER_PG": {f"{','.join(speeds)}|3-4": {"profile": "pg"}},
+        "DEVICE_NEIGHBOR": {port: {"name": far, "port": at} for port, (far, at) in neighbors.items()},
+    }
+
+
+def leaf_spine() -> dict[str, Tables]:
+    """Two leaves with a server each, and a spine with longer cables."""
+    speeds = {"Ethernet0": 100_000, "Ethernet4": 400_000}
+    made = {}
+    for n in range(2):
+        neighbors = {"Ethernet0": (f"server{n}", "eth0"), "Ethernet4": ("spine0", f"Ethernet{4 * n}")}
+        made[f"leaf{n}"] = switch(f"leaf{n}", speeds, neighbors)
+    uplinks = {f"Ethernet{4 * n}": (f"leaf{n}", "Ethernet4") for n in range(2)}
+    made["spine0"] = switch("spine0", dict.fromkeys(uplinks, 400_000), uplinks, cable=40)
+    return made
+
+
+def written(directory: Path, switches: dict[str, Tables]) -> Path:
+    directory.mkdir(exist_ok=True)
+    for name, tables in switches.items():
+        (directory / f"{name}.json").write_text(json.dumps(tables, indent=1), "utf-8")
+    return directory
+
+
+def imported(directory: Path) -> tuple[dict[str, Any], list[str]]:
+    made = read_folder(directory, document, directory.with_suffix(".toml"))
+    return tomllib.loads(made.text), made.remarks
+
+
+def ends(keys: dict[str, Any]) -> set[frozenset[str]]:
+    return {frozenset(link["between"]) for link in keys["topology"]["explicit"]["links"]}
+
+
+def test_links_follow_from_neighbors(tmp_path: Path) -> None:
+    keys, remarks = imported(written(tmp_path / "fabric", leaf_spine()))
+    pairs = [("leaf0", "server0"), ("leaf1", "server1"), ("leaf0", "spine0"), ("leaf1", "spine0")]
+    assert ends(keys) == {frozenset(pair) for pair in pairs}
+    links = {frozenset(one["between"]): one for one in keys["topology"]["explicit"]["links"]}
+    up, down = links[frozenset(("leaf0", "spine0"))], links[frozenset(("leaf0", "server0"))]
+    assert (up["rate"], up["length"], down["rate"], down["length"]) == ("400 Gb/s", "40 m", "100 Gb/s", "5 m")
+    assert "switches" not in keys and keys["flow_control"]["pfc"]["priorities"] == [3, 4]
+    assert sum("cable lengths differ" in line for line in remarks) == 2
+
+
+def test_a_switch_that_differs_has_a_table_of_its_own(tmp_path: Path) -> None:
+    switches = leaf_spine()
+    switches["spine0"]["BUFFER_POOL"]["lossless"]["size"] = "20000000"
+    keys, _ = imported(written(tmp_path / "fabric", switches))
+    pool = keys["switches"]["spine0"]["buffer"]["memory"]["pools"]["lossless"]
+    assert pool["size"] == "20000000 B" and [*keys["switches"]] == ["spine0"]
+    assert keys["switch"]["buffer"]["memory"]["pools"]["lossless"]["size"] == "12467 KiB"
+
+
+def test_lldp_counts_before_the_configuration(tmp_path: Path) -> None:
+    switches = leaf_spine()
+    switches["leaf0"]["DEVICE_NEIGHBOR"] = {"Ethernet4": {"name": "old", "port": "Ethernet0"}}
+    directory = written(tmp_path / "fabric", switches)
+    (directory / "leaf0.lldp").write_text(
+        "Capability codes: (R) Router, (B) Bridge, (O) Other\n"
+        "LocalPort    RemoteDevice    RemotePortID    Capability    RemotePortDescr\n"
+        "-----------  --------------  --------------  ------------  -----------------\n"
+        "Ethernet0    server0         eth0            O             eth0\n"
+        "Ethernet4    spine0          etp0            BR            Ethernet0\n"
+        "--------------------------------------------------\n"
+        "Total entries displayed:  2\n"
+    )
+    assert frozenset(("leaf0", "spine0")) in ends(imported(directory)[0])
+
+
+def test_what_has_no_configuration(tmp_path: Path) -> None:
+    switches = leaf_spine()
+    del switches["spine0"]
+    for one in switches.values():
+        one["DEVICE_NEIGHBOR_METADATA"] = {"spine0": {"type": "SpineRouter"}, "server0": {"type": "Server"}}
+        del one["DEVICE_NEIGHBOR"]["Ethernet0"]
+    keys, remarks = imported(written(tmp_path / "fabric", switches))
+    explicit = keys["topology"]["explicit"]
+    assert explicit["switches"] == ["leaf0..leaf1", "spine0"]
+    assert explicit["hosts"] == ["leaf0-Ethernet0", "leaf1-Ethernet0"]
+    assert any(line.startswith("spine0: has no configuration here") for line in remarks)
+
+
+def change(switches: dict[str, Tables], where: str, value: Any) -> None:
+    name, table, key = where.split("|")
+    switches[name][table][key] = value
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "message"),
+    [
+        ("leaf0|DEVICE_NEIGHBOR|Ethernet4", {"name": "spine0", "port": "Ethernet8"}, "Ethernet8 of spine0"),
+        ("leaf0|DEVICE_NEIGHBOR|Ethernet4", {"name": "spine0", "port": "Ethernet4"}, "to name each other"),
+        ("leaf0|DEVICE_NEIGHBOR|Ethernet9", {"name": "spine0", "port": "x"}, "there is no port Ethernet9"),
+        ("leaf0|DEVICE_NEIGHBOR|Ethernet4", "spine0", "expected name and port"),
+        ("leaf0|PORT|Ethernet4", {"speed": "100000"}, "leaf0 Ethernet4 has 100000 Mb/s and spine0 Ethernet0"),
+        ("leaf0|PORT|Ethernet0", {"speed": "fast"}, "speed is fast; expected 1 to 1600000 Mb/s"),
+        ("leaf0|PORT|Ethernet0", {}, r"PORT\|Ethernet0: has no speed"),
+        ("leaf0|DEVICE_METADATA|localhost", {"hostname": "leaf1"}, "its hostname is leaf1, as"),
+    ],
+)
+def test_what_does_not_fit_is_named(where: str, value: Any, message: str, tmp_path: Path) -> None:
+    switches = leaf_spine()
+    change(switches, where, value)
+    with pytest.raises(InputError, match=message):
+        imported(written(tmp_path / "fabric", switches))
+
+
+def test_a_folder_without_switches(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no CONFIG_DB; expected SWITCH\.json"):
+        imported(tmp_path)
+    directory = written(tmp_path / "fabric", leaf_spine())
+    (directory / "notes.txt").write_text("hello")
+    with pytest.raises(InputError, match="belongs to no switch"):
+        imported(directory)
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_any_wiring_comes_back(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    count = data.draw(st.integers(2, 5))
+    free = {f"s{n}": [f"Ethernet{4 * port}" for port in range(5)] for n in range(count)}
+    told: dict[str, dict[str, tuple[str, str]]] = {name: {} for name in free}
+    # A chain, so that the fabric is in one piece, and a host at its first switch.
+    pairs = [(f"s{n}", f"s{n + 1}") for n in range(count - 1)]
+    pairs += [("s0", "h0"), ("s0", "h1")]
+    extra = st.lists(st.tuples(*[st.sampled_from(sorted(free))] * 2), max_size=2)
+    pairs += [pair for pair in data.draw(extra) if pair[0] != pair[1]]
+    expected = []
+    for one, other in pairs:
+        if not free[one] or (other in free and not free[other]):
+            continue
+        near = free[one].pop()
+        far = free[other].pop() if other in free else "eth0"
+        sides = [(one, near, other, far)] + ([(other, far, one, near)] if other in free else [])
+        # Either end may be silent, if the other says both ports.
+        for name, port, peer, at in sides if data.draw(st.booleans()) else sides[:1]:
+            told[name][port] = (peer, at)
+        expected.append(sorted((one, other)))
+    switches = {}
+    for name, left in free.items():
+        used = [port for n in range(5) if (port := f"Ethernet{4 * n}") not in left]
+        switches[name] = switch(name, dict.fromkeys(used, 100_000), told[name])
+    directory = written(tmp_path_factory.mktemp("any") / "fabric", switches)
+    links = imported(directory)[0]["topology"]["explicit"]["links"]
+    found = [sorted(one["between"]) for one in links for _ in range(one.get("count", 1))]
+    assert sorted(found) == sorted(expected)
