@@ -6,7 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "site"))
 
 project = "Penstock"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_copybutton", "mechanisms"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_copybutton", "mechanisms", "notebooks"]
 root_doc = "docs/index"
 include_patterns = [
     "README.md",

@@ -18,7 +18,11 @@ from penstock.glossary import topics
 from penstock.plots.stamp import stamp, stamped
 
 ROOT = Path(__file__).parents[2]
-WRITTEN = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "mechanisms"]
+WRITTEN = [
+    page
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if page.parent.name not in ("mechanisms", "classes")
+]
 """Pages of the repository: those of mechanisms are made with the site."""
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
