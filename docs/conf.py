@@ -32,7 +32,7 @@ html_show_sourcelink = False
 # Prompts and what commands print are not copied.
 copybutton_prompt_text = "$ "
 copybutton_copy_empty_lines = False
-myst_enable_extensions = ["attrs_inline", "colon_fence"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "html_image"]
 myst_heading_anchors = 4
 autodoc_typehints = "none"  # docstrings say types in words
 autodoc_member_order = "bysource"

@@ -1,4 +1,4 @@
-"""The table of all studies: experiment, the source's words, what came out, reproduced or not, and why.
+"""The table of all studies: a line each, with its picture and what its experiments came to.
 
 ``penstock reproduce --all --document docs/studies`` keeps what came out in ``outcomes.json`` there and writes
 ``index.md`` from it; a single study that is documented again replaces its own part of both.
@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,6 @@ from .reproduce import StudyResult
 
 STORED, PAGE = "outcomes.json", "index.md"
 COMMAND = "penstock reproduce --all --document docs/studies"
-SECTIONS = {
-    "source": ("What the sources report", "the source's words"),
-    "formula": (
-        "Formulas and computed figures: a check of the simulator, no reproduction",
-        "what is computed",
-    ),
-    "own": ("Beyond the sources", "what was asked"),
-}
 
 
 def keep(result: StudyResult, directory: Path, *, quick: bool) -> None:
@@ -36,6 +27,7 @@ def keep(result: StudyResult, directory: Path, *, quick: bool) -> None:
     stored[result.study.name] = {
         "quick": quick,
         "title": result.study.title,
+        "cover": Path(result.cover).name,
         "experiments": [answer.experiment(result, outcome) for outcome in result.outcomes],
     }
     known = [entry.name for entry in library.studies()]
@@ -50,7 +42,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def page(stored: dict[str, Any]) -> str:
-    """The page as text."""
+    """The page as text: a line a study."""
     rows = [one for study in stored.values() for one in study["experiments"]]
     found = answer.verdicts(rows)
     quick = [name for name, study in stored.items() if study["quick"]]
@@ -58,28 +50,30 @@ def page(stored: dict[str, Any]) -> str:
         "# What was reproduced, and what was not",
         f"Of {found['reproduced'] + found['not reproduced']} claims of the sources {found['reproduced']} are "
         f"reproduced and {found['not reproduced']} are not. A claim is reproduced if what was measured "
-        "meets the criterion that the page of its study names; sentences of Hagen's dissertation are judged "
-        f"one by one. `{COMMAND}` runs every study and writes this page, "
-        f"its results are in [{STORED}]({STORED}), and "
-        "`penstock reproduce --all --json` prints them. "
+        "meets the criterion that the page of its study names, which also has the reason if it is not. "
+        f"Sentences of Hagen's dissertation are judged one by one. `{COMMAND}` runs every study and writes this page; "
+        f"its results are in [{STORED}]({STORED}), and `penstock reproduce --all --json` prints them. "
         "[What of Hagen's dissertation works](coverage.md), row by row.",
     ]
     if quick:
         parts.append(f"With fewer replications (`--quick`): {', '.join(quick)}.")
-    for kind, (title, words) in SECTIONS.items():
-        shown = [one for one in rows if one["kind"] == kind]
-        parts += [f"## {title}", table(("experiment", words, "what came out", "", "why not"), _cells(shown))]
+    parts.append(
+        "Claims: what a source reports. Checks: formulas and computed figures, which try the simulator. Own: "
+        "questions beyond the source."
+    )
+    heads = ("", "study", "claims reproduced", "checks met", "own met")
+    parts.append(table(heads, [_line(name, study) for name, study in stored.items()]))
     return "\n\n".join(parts) + "\n"
 
 
-def _cells(rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
-    return [
-        (
-            f"[{one['id']}]({one['study'].replace('/', '-')}.md) {one['title']}".strip(),
-            one["criterion"] if one["kind"] == "own" else one["reported"],
-            one["measured"],
-            one["verdict"] if one["passed"] else f"**{one['verdict']}**",
-            one["why"],
-        )
-        for one in rows
-    ]
+def _line(name: str, study: dict[str, Any]) -> tuple[str, ...]:
+    """Thumbnail, title and counts of a study; those that miss some are bold."""
+    flat = name.replace("/", "-")
+    cover = study.get("cover", "")
+    picture = f'<img src="{flat}/{cover}" alt="" width="140">' if cover else ""
+    counts = []
+    for kind in ("source", "formula", "own"):
+        passed = [one["passed"] for one in study["experiments"] if one["kind"] == kind]
+        text = f"{sum(passed)} of {len(passed)}" if passed else ""
+        counts.append(text if all(passed) else f"**{text}**")
+    return (picture, f"[{study['title']}]({flat}.md)", *counts)
