@@ -51,8 +51,9 @@ def page(stored: dict[str, Any]) -> str:
         f"Of {found['reproduced'] + found['not reproduced']} claims of the sources {found['reproduced']} are "
         f"reproduced and {found['not reproduced']} are not. A claim is reproduced if what was measured "
         "meets the criterion that the page of its study names, which also has the reason if it is not. "
-        f"Sentences of Hagen's dissertation are judged one by one. `{COMMAND}` runs every study and writes this page; "
-        f"its results are in [{STORED}]({STORED}), and `penstock reproduce --all --json` prints them. "
+        f"Sentences of Hagen's dissertation are judged one by one. `{COMMAND}` runs every study and writes "
+        f"this page; its results are in [{STORED}]({STORED}), and `penstock reproduce --all --json` prints "
+        "them. "
         "[What of Hagen's dissertation works](coverage.md), row by row.",
     ]
     if quick:
