@@ -145,6 +145,12 @@ def explain(name: str | None = None, *, search: str | None = None) -> Explanatio
     ------
     InputError
         If nothing has the name or mentions the words. The message names what is near.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> print(str(ps.explain("xoff"))[:60])
+    flow_control.pause.xoff, flow_control.pfc.xoff  (parameter o
     """
     if (name is None) == (search is None):
         raise InputError("expected a name, or search=WORDS")

@@ -241,6 +241,13 @@ class Measurements:
         ------
         UnknownNameError
             If there is no table of this name.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> result.table("flows").select(["flow", "throughput_bps"]).to_pylist()[0]
+        {'flow': 'victim-1', 'throughput_bps': 2499732800.0}
         """
         if text_of("table", name) not in self._tables:
             if name not in self._readers:
@@ -275,6 +282,14 @@ class Measurements:
             If there is no table of this name.
         MissingPackageError
             If pandas is not installed.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> flows = result.to_pandas("flows").set_index("flow")
+        >>> int(flows.loc["aggressor", "frames_sent"])
+        2553
         """
         try:
             import pandas as pd
@@ -303,7 +318,15 @@ class Measurements:
         return pl.DataFrame(self.table(name))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """A table as one dictionary a row; numbers that are not known are ``None``."""
+        """A table as one dictionary a row; numbers that are not known are ``None``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> [row["port"] for row in result.rows("ports") if row["pauses_received"]]
+        ['h2.0->sw']
+        """
         return rows(self.table(name))
 
     @of_result
@@ -321,6 +344,14 @@ class Measurements:
         ------
         UnknownNameError
             If there is no such series.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> times, values = result.series("flow_throughput_bps", "aggressor")
+        >>> len(times), float(values.max())
+        (100, 6509310000.0)
         """
         text_of("metric", metric), text_of("entity", entity)
         found = self.curves()
@@ -340,6 +371,13 @@ class Measurements:
         ------
         UnknownNameError
             If there is no such metric; one of which nothing was recorded has no series.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> sorted(result.all_series("flow_throughput_bps"))
+        ['aggressor', 'victim-1', 'victim-2']
         """
         text_of("metric", metric)
         found = self.curves().get(metric, {})
@@ -350,7 +388,15 @@ class Measurements:
         return {entity: (times.copy(), values.copy()) for entity, (times, values) in found.items()}
 
     def curves(self) -> Curves:
-        """Every time series, by metric and entity, as two NumPy arrays not to be written to."""
+        """Every time series, by metric and entity, as two NumPy arrays not to be written to.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> sorted(result.curves())
+        ['class_tx_bps', 'flow_throughput_bps', 'port_rx_bps', 'port_tx_bps', 'queue_bytes', 'queue_frames']
+        """
         table = self.table("series")
         if self._curves is None or self._curves[0] is not table:
             self._curves = (table, curves_of(table))
@@ -381,6 +427,14 @@ class Measurements:
         ------
         UnknownNameError
             If there is no such distribution.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> values, shares = result.cdf("latency_ns", "victim-1")
+        >>> float(values[shares >= 0.5][0])
+        71303.168
         """
         import numpy as np
         import pyarrow.compute as pc

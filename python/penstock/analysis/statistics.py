@@ -56,6 +56,12 @@ def student_t_interval(values: Iterable[float], confidence: float = 0.95) -> Int
     ------
     ArgumentError
         If `confidence` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.student_t_interval([9.9, 10.0, 10.3])
+    Interval(mean=10.066666666666668, half_width=0.5171145012542269, n=3, confidence=0.95)
     """
     if not 0.0 < confidence < 1.0:
         raise ArgumentError(f"confidence is {confidence}; expected a number between 0 and 1, such as 0.95")
@@ -80,6 +86,12 @@ def jain(values: Sequence[float]) -> float:
     ------
     ArgumentError
         If there is no value or a negative one.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.jain([1.0, 1.0, 2.0])
+    0.8888888888888888
     """
     if len(values) == 0:
         raise ArgumentError("the fairness of no values is not defined")

@@ -55,6 +55,15 @@ class Result(Measurements):
         ------
         ResultError
             If the directory is not a complete result; the message names what is missing or changed.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as directory:
+        ...     place = ps.run("first-light").save(f"{directory}/saved", report=False)
+        ...     print(ps.Result.load(place).name)
+        first-light
         """
         path = path_of("directory", directory)
         names = storage.verify(path)
@@ -109,6 +118,13 @@ class Result(Measurements):
             If `to` is not given and the flow has several destinations.
         ScenarioError
             If the path has to be computed, and a file that the scenario names is no longer there.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> result = ps.run("first-light")
+        >>> result.path("victim-1")
+        ['h0.0->sw', 'sw.3->h3']
         """
         flows = self.table("flows")
         names = flows["flow"].to_pylist()
@@ -153,6 +169,16 @@ class Result(Measurements):
             If `directory` holds something that is not a result.
         OSError
             If it cannot be written, for example because the disk is full. Nothing is left behind.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> from tempfile import TemporaryDirectory
+        >>> result = ps.run("first-light")
+        >>> with TemporaryDirectory() as directory:
+        ...     place = result.save(f"{directory}/saved", report=False)
+        ...     print(ps.Result.load(place).fingerprint == result.fingerprint)
+        True
         """
         target = path_of("directory", directory)
         with storage.complete_directory(target) as partial:

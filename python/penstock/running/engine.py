@@ -83,6 +83,12 @@ def check(scenario: Runnable) -> str:
         If it cannot be run; the text names file, line, column, value and what is accepted.
     InputError
         If there is no such file or name.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> ps.check("first-light").splitlines()[0]
+    '[simulation]'
     """
     return check_source(source_of(scenario))
 
@@ -204,6 +210,15 @@ def run(
         If there is no such file or name.
     ArgumentError
         If `seed` or `threads` is not a whole number in its range.
+
+    Examples
+    --------
+    >>> import penstock as ps
+    >>> result = ps.run("first-light")
+    >>> result.fingerprint
+    'd4ea5ebd4637a4ec'
+    >>> print(result.verdict)
+    complete
     """
     return run_source(source_of(scenario), seed=seed, threads=threads, progress=progress)
 

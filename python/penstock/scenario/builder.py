@@ -59,7 +59,7 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, *, file: str | None = None) -> Scenario:
-        """The scenario that a TOML text describes.
+        r"""The scenario that a TOML text describes.
 
         Parameters
         ----------
@@ -72,6 +72,13 @@ class Scenario:
         ------
         TomlError
             If the text is not TOML.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> text = 'simulation.duration = "1 us"\ntopology.star = { hosts = 2, rate = "1 Gb/s" }'
+        >>> ps.Scenario.from_toml(text).to_dict()["topology"]
+        {'star': {'hosts': 2, 'rate': '1 Gb/s'}}
         """
         scenario = cls.__new__(cls)
         scenario._model = library.toml(text_of("text", text), file)
@@ -146,6 +153,13 @@ class Scenario:
         ----------
         **keys
             `ProbesKeys`, such as ``bin="1 us"``; see ``penstock explain probes``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.probes(bin="1 us").to_dict()["probes"]
+        {'bin': '1 us'}
         """
         if isinstance(self._model.get("probes"), list):
             raise ArgumentError("probes are chosen one by one already, by probe()")
@@ -159,6 +173,13 @@ class Scenario:
         ----------
         **keys
             `WatchdogKeys`, such as ``action="report"``; see ``penstock explain watchdog``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.watchdog(detection_time="200 us").to_dict()["watchdog"]
+        {'detection_time': '200 us'}
         """
         return self._merged(("watchdog",), known(keys, WatchdogKeys, "watchdog"))
 
@@ -188,6 +209,13 @@ class Scenario:
             Default: all hosts.
         **keys
             `HostKeys`, such as ``receive={"time_per_frame": "1.859 us"}``; see ``penstock explain host``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.host(queues="per_priority").to_dict()["host"]
+        {'queues': 'per_priority'}
         """
         path = ("host",) if name is None else ("hosts", name)
         return self._merged(path, known(keys, HostKeys, "host"))
@@ -202,6 +230,13 @@ class Scenario:
             Default: all switches.
         **keys
             `SwitchKeys`, such as ``scheduler="drr"``; see ``penstock explain switch``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.switch(buffer={"total": "1 MiB"}).to_dict()["switch"]
+        {'buffer': {'total': '1 MiB'}}
         """
         path = ("switch",) if name is None else ("switches", name)
         return self._merged(path, known(keys, SwitchKeys, "switch"))
@@ -217,6 +252,14 @@ class Scenario:
         **keys
             `FlowKeys`, such as ``from_="h0", to="h3", source="greedy", priority=3``; see
             ``penstock explain flows``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario = scenario.flow("one", from_="h0", to="h2", source=ps.constant("4 Gb/s"))
+        >>> scenario.run().rows("flows")[0]["frames_sent"]
+        33
         """
         return self._appended("flows", {"name": text_of("flow.name", name), **known(keys, FlowKeys, "flow")})
 
@@ -231,6 +274,14 @@ class Scenario:
         **keys
             `TransfersKeys`, such as ``from_="all", to="all", arrivals=ps.poisson(load=0.5),
             sizes="web_search"``; see ``penstock explain transfers``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario = scenario.transfers("pair", from_="h0", to="h1", arrivals="once", sizes="10 kB")
+        >>> round(scenario.run().rows("transfers")[0]["completion_ns"])
+        9466
         """
         entry = {"name": text_of("transfers.name", name), **known(keys, TransfersKeys, "transfers")}
         return self._appended("transfers", entry)
@@ -257,6 +308,13 @@ class Scenario:
         ----------
         **keys
             `FaultKeys`, such as ``link=("h0", "sw"), at="1 ms", down=True``; see ``penstock explain faults``.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.fault(link=["h0", "sw"], at="20 us", down=True).to_dict()["faults"]
+        [{'link': ['h0', 'sw'], 'at': '20 us', 'down': True}]
         """
         return self._appended("faults", known(keys, FaultKeys, "fault"))
 
@@ -275,6 +333,13 @@ class Scenario:
         ------
         UnknownNameError
             If the path goes through a list entry that does not exist.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.with_value("topology.star.hosts", 5).to_dict()["topology"]["star"]["hosts"]
+        5
         """
         *path, last = text_of("key", key).split(".")
         changed = self._copy()
@@ -289,11 +354,32 @@ class Scenario:
         return changed
 
     def to_dict(self) -> dict[str, Any]:
-        """The model as plain tables, lists, texts and numbers; a copy."""
+        """The model as plain tables, lists, texts and numbers; a copy.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.to_dict()["simulation"]
+        {'duration': '100 us'}
+        """
         return copy.deepcopy(self._model)
 
     def to_toml(self) -> str:
-        """The scenario as the text of a scenario file."""
+        """The scenario as the text of a scenario file.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> print(scenario.to_toml().strip())
+        [simulation]
+        duration = "100 us"
+        <BLANKLINE>
+        [topology.star]
+        hosts = 3
+        rate = "10 Gb/s"
+        """
         import tomli_w
 
         keys = sorted(self._model, key=lambda key: TABLES.index(key) if key in TABLES else len(TABLES))
@@ -320,7 +406,15 @@ class Scenario:
             out.write(self.to_toml())
 
     def check(self) -> str:
-        """The effective scenario as TOML; raises `ScenarioError` if it cannot be run."""
+        """The effective scenario as TOML; raises `ScenarioError` if it cannot be run.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.check().splitlines()[2:5]
+        ['[simulation]', 'name = "scenario"', 'duration = "100 us"']
+        """
         from penstock.running import check
 
         return check(self)
@@ -328,7 +422,15 @@ class Scenario:
     def run(
         self, *, seed: int | None = None, threads: Threads = "auto", progress: ProgressCallback | None = None
     ) -> Result:
-        """Runs the scenario; see `penstock.run`."""
+        """Runs the scenario; see `penstock.run`.
+
+        Examples
+        --------
+        >>> import penstock as ps
+        >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
+        >>> scenario.flow("one", from_="h0", to="h2", source="greedy").run(seed=7).seed
+        7
+        """
         from penstock.running import run
 
         return run(self, seed=seed, threads=threads, progress=progress)
