@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyarrow as pa
 from . import arrow
 from .errors import MissingPackageError, UnknownNameError
 from .library import suggestion, text_of
-from .units import count, plain, visible, written
+from .shown import ROWS_SHOWN, Shown, html_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +35,6 @@ _SHOWN = (
     "latency_mean_ns",
     "latency_p99_ns",
 )
-_ROWS_SHOWN = 10
 
 Curve = tuple[Any, Any]
 """Times and values of a series."""
@@ -75,71 +73,7 @@ def of_result(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenat
 
 def html_table(table: pa.Table, what: str) -> str:
     """The first rows of a table for notebooks, with units, and how many more of `what` there are."""
-
-    def row(cells: Iterable[str], tag: str = "td") -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(visible(cell))}</{tag}>" for cell in cells) + "</tr>"
-
-    shown = rows(table.slice(0, _ROWS_SHOWN))
-    more = f"<p>and {table.num_rows - len(shown):,} more {what}</p>" if table.num_rows > len(shown) else ""
-    heads = [_head(name) for name in table.column_names]
-    body = "".join(row(_cell(name, value, one) for name, value in one.items()) for one in shown)
-    return f"<table>{row(heads, 'th')}{body}</table>{more}"
-
-
-_IN_NAMES = {"bps": "bps", "ns": "ns", "s": "s", "bytes": "bytes"}
-"""Last words of columns that are units."""
-_OF_METRICS = ("mean", "half_width", "value")
-"""Columns whose unit another column of the row has, or the name of its metric."""
-
-
-def _head(column: str) -> str:
-    """The name of a column without its unit, which its values have."""
-    words = column.split("_")
-    return " ".join(words[:-1] if len(words) > 1 and words[-1] in _IN_NAMES else words)
-
-
-def _cell(column: str, value: Any, row: Mapping[str, Any]) -> str:
-    """A value as people read it."""
-    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
-        return "-" if value is None else str(value)
-    unit = column.rpartition("_")[2]
-    if column in _OF_METRICS:
-        unit = str(row.get("unit") or str(row.get("metric", row.get("name", ""))).rpartition("_")[2])
-    elif unit == column:
-        unit = ""  # a name of one word is a name
-    if unit in _IN_NAMES or row.get("unit"):
-        return written(value, unit)
-    return count(value) if isinstance(value, int) else plain(value)
-
-
-@dataclass(frozen=True, repr=False)
-class Shown:
-    """The first rows of a table, as people read them: text in a terminal, a table in a notebook.
-
-    Attributes
-    ----------
-    name : str
-        Of the table.
-    table : pyarrow.Table
-        All of it, as numbers.
-    """
-
-    name: str
-    table: pa.Table
-
-    def __repr__(self) -> str:
-        lines = [[_head(name) for name in self.table.column_names]]
-        first = rows(self.table.slice(0, _ROWS_SHOWN))
-        lines += [[visible(_cell(name, value, row)) for name, value in row.items()] for row in first]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        more = self.table.num_rows - len(first)
-        return "\n".join(
-            ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-            + ([f"and {more:,} more rows"] if more else [])
-        )
-
-    def _repr_html_(self) -> str:
-        return html_table(self.table, f"rows of {self.name}")
+    return html_of(rows(table.slice(0, ROWS_SHOWN)), table.column_names, table.num_rows, what)
 
 
 class Measurements:
@@ -270,7 +204,8 @@ class Measurements:
         UnknownNameError
             If there is no table of this name.
         """
-        return Shown(name, self.table(name))
+        table = self.table(name)
+        return Shown(name, table, rows(table.slice(0, ROWS_SHOWN)))
 
     @of_result
     def to_pandas(self, name: str) -> pd.DataFrame:
