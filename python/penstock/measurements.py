@@ -16,7 +16,7 @@ import pyarrow as pa
 from . import arrow
 from .errors import MissingPackageError, UnknownNameError
 from .library import suggestion, text_of
-from .shown import ROWS_SHOWN, Shown, html_of
+from .units import ROWS_SHOWN, Shown, html_of
 
 if TYPE_CHECKING:
     import pandas as pd
