@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import penstock as ps
-from penstock.report.film import FEWEST_STRETCHES, MOST_STRETCHES, film
+from penstock.analysis.film import FEWEST_STRETCHES, MOST_STRETCHES, film
 
 
 def run(duration: str = "2 ms", **probes: str) -> ps.Result:

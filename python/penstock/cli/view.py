@@ -74,7 +74,7 @@ def view(
 
 def _record(results: tuple[Path, ...], path: Path, seconds: float) -> int:
     """Writes a recording of one run."""
-    from penstock.report import record
+    from penstock.plots.recording import record
     from penstock.result import Result
 
     if len(results) != 1:

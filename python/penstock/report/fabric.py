@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.analysis.film import film
 from penstock.analysis.node_numbers import node_numbers
 from penstock.analysis.tiers import Direction, Tier, tiers
 from penstock.measurements import of_result
-
-from .film import film
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

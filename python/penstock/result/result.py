@@ -223,7 +223,7 @@ class Result(Measurements):
         InputError
             If the suffix is another, ffmpeg is missing, or the run has no time series of its ports.
         """
-        from penstock.report.recording import record
+        from penstock.plots.recording import record
 
         target = path_of("path", path)
         record(self, target, seconds=seconds)

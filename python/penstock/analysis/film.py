@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import arrow
-from penstock.analysis.tiers import step
 from penstock.measurements import numpy_of, of_result
+
+from .tiers import step
 
 if TYPE_CHECKING:
     import pyarrow as pa

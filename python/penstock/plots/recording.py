@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.analysis.film import film
 from penstock.analysis.tiers import STEPS, Direction, Tier, tiers
 from penstock.errors import InputError
 from penstock.measurements import of_result
-
-from .film import film
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +61,7 @@ def record(
     """
     from matplotlib import animation
 
-    from penstock.plots import FabricPicture
+    from .fabric import FabricPicture
 
     name = FORMATS.get(path.suffix.lower())
     if name is None:
@@ -96,7 +95,7 @@ def record(
 
 def _time(played: dict[str, Any], nth: int) -> str:
     """The simulated time at the end of a stretch, in the unit of all of them."""
-    from penstock.plots.style import time_scale
+    from .style import time_scale
 
     scale = time_scale(played["stretch_ns"] * len(played["used"]))
     return f"{played['stretch_ns'] * (nth + 1) / scale.size:,.2f} {scale.unit}"
