@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_WORD = 300
-"""Names and paths are shorter; what is longer nobody reads."""
+"""Characters of a quoted name or path; longer ones are cut."""
 
 _LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 

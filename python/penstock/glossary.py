@@ -1,4 +1,4 @@
-"""What names mean: mechanisms, keys of the scenario file, tables and columns of results.
+"""Definitions of names: mechanisms, keys of the scenario file, tables and columns of results.
 
 Nothing is written here twice: mechanisms and keys come from the engine's registry and JSON Schema, tables
 and columns from their declarations. Only what `penstock headroom` prints is
@@ -48,7 +48,7 @@ _HEADROOM = {
     "headroom_needed": "In the table watermarks: the room that a counter needs above XOFF so that nothing is "
     "lost, with the longest frames and the cable of its link. `penstock headroom` shows how it adds up.",
 }
-"""What `penstock headroom` prints, and the same in results."""
+"""Fields that `penstock headroom` prints, with their names in results."""
 
 
 _NEAR_SHOWN = 6
@@ -80,7 +80,7 @@ class Topic:
     also: list[str] = field(default_factory=list)
 
     def answers(self, name: str) -> bool:
-        """Whether somebody who asks for `name` may mean this: the full name or its end."""
+        """Returns true if `name` is the full name of the entry or ends it."""
         full, asked = _folded(self.name), _folded(name)
         return full == asked or full.endswith("." + asked) or asked in self.also
 
@@ -95,7 +95,7 @@ class Topic:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What `penstock.explain` found; a terminal shows it as text, a notebook as HTML.
+    """Entries that `penstock.explain` found; a terminal shows them as text, a notebook as HTML.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ def find_words(words: str) -> list[Topic]:
 
 
 def index() -> dict[str, list[str]]:
-    """What can be explained, by kind: mechanisms, concepts, tables of the scenario file and of results."""
+    """Names that have an entry, by kind: mechanisms, concepts, tables of the scenario file and of results."""
     found: dict[str, list[str]] = {}
     for topic in topics():
         if topic.kind == "scenario key":

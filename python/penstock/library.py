@@ -27,7 +27,7 @@ MOST_NESTED = 80
 """Tables and lists within each other, and words of a key: the engine reads no more."""
 
 NAMES_SHOWN = 40
-"""Of those that a wrong name could have meant."""
+"""Suggestions for a misspelt name, at most."""
 
 
 _allow_files = False
@@ -244,7 +244,7 @@ _TOO_LARGE = "an integer is too large; expected one of 64 bits"
 
 
 def _bytes(path: Path, what: str) -> bytes:
-    """The beginning of a file; a pipe that nobody writes into is at its end."""
+    """The beginning of a file; empty for a pipe without a writer."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         is_pipe = stat.S_ISFIFO(os.fstat(handle).st_mode)

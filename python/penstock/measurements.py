@@ -1,4 +1,4 @@
-"""What a run measured, as described Arrow tables: all that analysis, pictures and the report read."""
+"""The measurements of a run as described Arrow tables, which analysis, pictures and the report read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DISTRIBUTIONS = {
     "occupancy_bytes": ("occupancies", "entity", "B"),
     "occupancy_frames": ("occupancies", "entity", "frames"),
 }
-"""Of each distribution its table, the column of whose it is, and its unit, if the table has several."""
+"""For each distribution: table, column of the owner, and unit if the table has several."""
 
 
 def of_result(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -160,7 +160,7 @@ class Measurements:
 
     @property
     def complete(self) -> bool:
-        """Whether the run reached its end; false if it was cut short."""
+        """True if the run reached its end, false if it was cut short."""
         return bool(self.run["complete"])
 
     @property

@@ -197,7 +197,7 @@ def write_json(path: Path, document: object) -> None:
 
 
 def _ensure_writable(parent: Path, directory: Path) -> None:
-    """Makes and removes a directory, because permissions alone do not tell."""
+    """Makes and removes a directory: permissions alone do not show whether it can be written."""
     probe = parent / f".{directory.name[:64]}.{secrets.token_hex(6)}.probe"
     try:
         probe.mkdir()

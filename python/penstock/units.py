@@ -117,7 +117,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Of each key as many of its last words as tell it from the others: ``xoff``, ``host.queues``."""
+    """The shortest unambiguous ending of each key: ``xoff``, ``host.queues``."""
     short = {}
     for key in keys:
         words = key.split(".")

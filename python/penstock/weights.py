@@ -31,7 +31,7 @@ EDGES = (68, 128, 256, 512, 1024)
 
 @dataclass(frozen=True)
 class Counters:
-    """What a switch counted of one queue during an interval.
+    """Counters of one queue over an interval.
 
     Attributes
     ----------
@@ -57,13 +57,13 @@ class Rules(TypedDict, total=False):
     formula: str
     """``"published"`` (default; formulas 6.1 and 6.2) or ``"analytic"`` (from accounted lengths)."""
     mix: str
-    """Whether sizes count by their ``"frames"`` (default, as published) or their ``"bytes"``."""
+    """Weight of a size: its ``"frames"`` (default, as published) or its ``"bytes"``."""
     top_bin: str
     """Weight of frames above 1024 B: ``"formula"`` (default, 6.2) or ``"one"``; published only."""
     representative: str
     """The size of a bin: its ``"upper_edge"`` (default) or its ``"middle"``; published only."""
     metric: str
-    """What is to be equal: ``"payload"`` (default) or ``"frame"``; analytic only."""
+    """Quantity that becomes equal: ``"payload"`` (default) or ``"frame"``; analytic only."""
     largest: int
     """The longest frame in bytes, 64 to 16384. Default 1522."""
 

@@ -124,7 +124,7 @@ def _rows(placed: list[Placed]) -> float:
 
 
 def _label(tree: Tree) -> str:
-    """What stands at the root."""
+    """The label of the root."""
     culprits = [f"{part.flow}  {100 * part.share:.0f} %" for part in tree.culprits[:_CULPRITS]]
     more = len(tree.culprits) - len(culprits)
     lines = ["frames of", *culprits] if culprits else ["no frame waited"]
@@ -243,7 +243,7 @@ def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
             fontsize=size,
             color=colour,
             zorder=4,
-            annotation_clip=False,  # or it would be asked whether its place is within the axes
+            annotation_clip=False,  # skips the test whether it lies within the axes
         )
         label.set_in_layout(False)  # there is room for it, it need not be measured
 

@@ -1,4 +1,4 @@
-"""What changed between two sets of replications: the mean differences of pairs, with their intervals."""
+"""Changes between two sets of replications: mean differences of pairs, with their intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .style import FAINT, QUIET_COLOUR, colours, style
 from .sweeps import scale_of
 
 MAX_ROWS = 12
-"""Of a measure: those that changed most."""
+"""Rows of a measure: those that changed most."""
 UNITS = ("ns", "bps")
 """Ends of the names of measures that are the unit."""
 
@@ -49,7 +49,7 @@ def differences(found: Sequence[Difference]) -> Figure:
 
 
 def _draw(axes: Axes, metric: str, panel: Sequence[Difference]) -> None:
-    """Changes that are told from none in colour, the others in grey."""
+    """Significant changes in colour, all others in grey."""
     names = {one.name: at for at, one in enumerate(panel)}
     largest = sorted(panel, key=lambda one: abs(one.change.mean), reverse=True)[:MAX_ROWS]
     shown = sorted(largest, key=lambda one: names[one.name])

@@ -39,7 +39,7 @@ MAX_NODES = 40
 MAX_LINKS = 160
 """A fabric with more links is drawn as cells."""
 MAX_LEVEL_NAMES = 16
-"""Of a layer with more nodes the names are turned."""
+"""Names of a layer with more nodes are rotated."""
 _ARC_HEIGHT = 0.35
 _NEAR = 0.27
 """Where on a link from its sender its share of pauses stands."""
@@ -192,7 +192,7 @@ def _draw_nodes(
 
 
 def _draw_legend(figure: Figure, found: list[Tier]) -> None:
-    """What the colours mean, in one line below the picture."""
+    """The legend: one line below the picture."""
     entries = []
     ends = [end for tier in found for end in (tier.up, tier.down)]
     if any((end.paused > 0).any() for end in ends):

@@ -1,4 +1,4 @@
-"""What a picture was drawn of, written into the file: the fingerprint of a run, or of all runs of a study.
+"""The origin of a picture, stored in its file: the fingerprint of a run, or of all runs of a study.
 
 A PNG has room for texts that nobody sees, by which a test tells a picture that is older than what it shows.
 """
@@ -47,7 +47,7 @@ def stamp(file: Path, fingerprint: str) -> None:
 
 
 def stamped(file: Path) -> str | None:
-    """What a PNG was drawn of; ``None`` if it does not say.
+    """The origin that a PNG holds; ``None`` if it holds none.
 
     Raises
     ------

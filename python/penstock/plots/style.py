@@ -24,7 +24,7 @@ DROP_COLOUR = "#B3194F"
 QUEUE_COLOUR = "#D1495B"
 QUIET_COLOUR = "#B8B8B8"
 USE_COLOURS = ("#CCD4DC", "#A3C6DF", "#5FA3D0", "#2179B5", "#0B518A", "#06264A", "#EEEEEE")
-"""Of the steps of utilisation, idle to full, and of one that is not known."""
+"""Colours of the steps of utilisation, idle to full, and of an unknown one."""
 MOST_PIXELS = 2_000_000
 """A PNG that would have more has fewer dots an inch."""
 INK = "#333333"

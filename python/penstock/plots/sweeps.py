@@ -85,7 +85,7 @@ class Axis:
     unit: str = ""
     log: bool = False
     words: Sequence[str] = ()
-    """What stands at 0, 1, 2, ... where values are no numbers."""
+    """Labels at 0, 1, 2, ... if values are not numbers."""
 
 
 def lines(panels: Sequence[Panel], axis: Axis) -> Figure:

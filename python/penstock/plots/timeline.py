@@ -51,7 +51,7 @@ Pauses = dict[tuple[Any, ...], decimate.Spans]
 MAX_LABELLED = 8
 """With more lines than this the extremes get colours and names, the others are grey."""
 MAX_LINES = 200
-"""Of more lines only every second, third, ... by its mean is drawn; nobody could tell them apart."""
+"""Of more lines only every second, third, ... by its mean is drawn; more could not be distinguished."""
 MAX_BINS = 120
 """More bins along the axis are merged; bins of a few frames would be a wall of noise."""
 MAX_GAPS = 1_500
@@ -233,7 +233,7 @@ def _class_of(queue: str) -> int:
 def _shares(
     result: Measurements, axes: Axes, port: str, classes: Series, of_class: Mapping[int, str]
 ) -> None:
-    """What each class sends through a port."""
+    """Throughput of each class of a port."""
     axes.set_title(f"Classes that share {port}")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in classes.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
@@ -277,7 +277,7 @@ def _queues(
 
 
 def _name_queues(axes: Axes, title: str, names: list[str]) -> None:
-    """A legend beside the title, in letters as small as the room asks for."""
+    """A legend beside the title, with letters small enough to fit."""
     room = axes.bbox.width / axes.figure.dpi - _TITLE_LETTER * len(title) - 0.1
     columns = 2 if len(names) > 1 else 1
     wanted = columns * (_LEGEND_LINE + _LEGEND_LETTER * max(map(len, names)))

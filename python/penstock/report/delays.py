@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 MOST_ENTRIES = 6
-"""Of transfers."""
+"""Entries of transfers that are shown, at most."""
 MOST_STEPS = 300
-"""Of the distribution of transfers of one size."""
+"""Points of a distribution of transfers of one size, at most."""
 
 
 @of_result

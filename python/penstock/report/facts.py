@@ -1,4 +1,4 @@
-"""What the head of the page says that no table has."""
+"""Facts in the head of the page that no table has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 MOST = 8
-"""Of groups of flows."""
+"""Groups of flows that are shown, at most."""
 _NAMES = {
     "pfc": "priority flow control (PFC)",
     "pause": "PAUSE flow control",
@@ -57,13 +57,13 @@ ASKED = {
 
 @of_result
 def with_asked(result: Measurements) -> pa.Table:
-    """The table of flows, and what each of them asked for."""
+    """The table of flows with their demands."""
     return result.table("flows").append_column("asked_bps", arrow.numbers(asked_rates(result), null_nan=True))
 
 
 @of_result
 def described(result: Measurements) -> dict[str, Any]:
-    """What the columns mean, of the page's own too."""
+    """Descriptions of columns, those of the page included."""
     found = deepcopy(result.description)
     if "flows" in found:
         found["flows"]["columns"].append(ASKED)

@@ -1,4 +1,4 @@
-"""What of a large result fits a page that opens at once: what matters most, and sums of the rest.
+"""Shortens a large result to a page that opens at once: the rows that matter most, and sums of the rest.
 
 A result of any size has all of it in its Parquet files.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from penstock.measurements import Curves
 
 MOST_ROWS = 1_000
-"""Of a table."""
+"""Rows of a table, at most."""
 MOST_LINKS = 1_500
-"""Links that are drawn; of more, those with the most to tell."""
+"""Links that are drawn; of more, the busiest and most paused."""
 FEWER_LINKS = 500
 MOST_SERIES = 48
 """Series of one metric in a page that cannot hold all: those with the largest sums."""
@@ -137,7 +137,7 @@ def _first(table: pa.Table, ranks: tuple[tuple[str, str], ...], most: int = MOST
 
 
 def _shorten_topology(page: Page, numbers: NodeNumbers | None) -> list[int] | None:
-    """Keeps the links with the most to tell; returns the rows of their ports, both ends of each."""
+    """Keeps the busiest and most paused links; returns the rows of their ports, both ends of each."""
     links, nodes = page.topology.get("links", []), page.topology.get("nodes", [])
     if len(links) <= MOST_LINKS or "ports" not in page.tables:
         return None

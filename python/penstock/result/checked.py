@@ -1,4 +1,4 @@
-"""What is read from the directory of a result, checked: its files may be of anybody, or of another version.
+"""Validation of the files of a result: they may come from another user or another version.
 
 Each file has the shape that the engine gives it, each table the columns; what a table says of others is not
 checked here, but `reading` turns what analysis cannot make sense of into an error that names the directory.
@@ -115,7 +115,7 @@ def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
 
 
 def has_all_tables(tables: Mapping[str, pa.Table]) -> bool:
-    """Whether these are the tables of this engine, each with all columns and their types."""
+    """Returns true if these are the tables of this engine, with all columns and their types."""
     expected = _columns()
     return set(tables) == set(expected) and all(
         {field.name: field.type for field in tables[name].schema} == dict(columns)
@@ -137,7 +137,7 @@ def record(data: bytes) -> dict[str, Any] | None:
 
 
 def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
-    """Whether both are numbers, or of one type: widths are a matter of versions."""
+    """Returns true if both are numbers or have the same type; widths may differ between versions."""
     import pyarrow as pa
 
     def is_number(kind: pa.DataType) -> bool:

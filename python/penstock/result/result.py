@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from penstock.report.widget import ReportWidget
 
 MOST_HEIGHT = 4_000
-"""Of the widget, in pixels."""
+"""Largest height of the widget, in pixels."""
 RESULT_FILES = ("run.json", "topology.json", "description.json", "scenario.toml")
 
 
 class Result(Measurements):
-    """What one run measured, and everything needed to repeat it.
+    """The measurements of one run, and everything needed to repeat it.
 
     Made by `penstock.run`, `Scenario.run` or `Result.load`.
     """
@@ -277,7 +277,7 @@ def _in_order(path: Path) -> tuple[int, str]:
 
 
 def _core_reader(core: _core.Result, name: str) -> Callable[[], pa.Table]:
-    # Not pa.table(): that would import pandas, if it is there, to ask whether this is one of its frames.
+    # Not pa.table(): that would import pandas, if it is there, to check whether this is one of its frames.
     return lambda: pa.RecordBatchReader.from_stream(core.table(name)).read_all()
 
 

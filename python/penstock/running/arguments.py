@@ -1,4 +1,4 @@
-"""What a call takes: whole numbers are whole numbers, and nothing is rounded or ignored."""
+"""Validation of arguments: nothing is rounded or ignored."""
 
 from __future__ import annotations
 

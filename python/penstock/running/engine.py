@@ -142,7 +142,7 @@ class Guarantee:
 
 
 def guarantees(scenario: Runnable) -> list[Guarantee]:
-    """What the schedulers of a scenario guarantee each egress queue that is not paused.
+    """The guarantees of the schedulers of a scenario to each egress queue that is not paused.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def run_source(
     beside: int = 1,
     progress: ProgressCallback | None = None,
 ) -> Result:
-    """As `run`, for text that has been read; `beside` is how many runs share the memory."""
+    """Runs a scenario that has been read; `beside` is the number of runs that share the memory."""
     seed, most = seed_of(seed), threads_of(threads)
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress is {progress!r}; expected a function")

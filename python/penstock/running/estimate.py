@@ -52,7 +52,7 @@ class Estimate:
     links: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON knows it."""
+        """The estimate as JSON values."""
         return {"schema": SCHEMA, **asdict(self)}
 
 
@@ -103,9 +103,9 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
 
 
 def _peak_bytes() -> int | None:
-    """The most memory that the process has had; nothing where the system does not tell."""
+    """The peak memory of the process; ``None`` if the system does not report it."""
     try:
-        # Linux: what `resource` tells there begins with the memory of whoever started the process.
+        # Linux: `resource` counts from the memory of the parent process there.
         status = Path("/proc/self/status").read_text("ascii").splitlines()
         return next((int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")), None)
     except OSError:

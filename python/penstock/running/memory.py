@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 SHARE = 0.8
-"""Of what is free: the rest is for the tables of the result, and for others."""
+"""Share of the free memory that a run may use; tables of the result and other processes get the rest."""
 FRESH_S = 0.25
-"""What is free is asked again after this: short runs follow each other faster."""
+"""Seconds after which free memory is read again; short runs follow each other faster."""
 _PROC = Path("/proc")
 _CGROUP = Path("/sys/fs/cgroup")
 
@@ -56,7 +56,7 @@ def _of_machine() -> int | None:
 
 
 def _of_container() -> int | None:
-    """What the control group of the process leaves; caches of files that it counts can be given back."""
+    """Bytes left in the control group of the process, reclaimable file caches included."""
     # Version 2, then version 1: the limit, what is in use, and the entry of caches in memory.stat.
     for limit, used, cache in (
         ("memory.max", "memory.current", "inactive_file"),
@@ -70,7 +70,7 @@ def _of_container() -> int | None:
 
 
 def _of_process() -> int | None:
-    """Half of what ``ulimit -v`` leaves: it counts addresses, and a table that grows asks for twice."""
+    """Half of the address space that ``ulimit -v`` leaves: a growing table needs twice its size."""
     try:
         import resource
     except ImportError:

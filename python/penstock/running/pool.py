@@ -35,7 +35,7 @@ def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Ctrl-C concerns the process that has been asked for the runs; if it dies, so do its workers."""
+    """Ignores Ctrl-C in a worker: the parent handles it, and its death ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:

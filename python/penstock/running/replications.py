@@ -41,7 +41,7 @@ FLOW_METRICS = (
     "throughput_stddev_bps",
 )
 TIME_METRICS = ("completed_ns", "exchange_mean_ns", "exchange_p99_ns")
-"""Of connections."""
+"""Measures of connections."""
 MAX_REPLICATIONS = 100_000
 
 
@@ -76,7 +76,7 @@ class Replications:
 
     @property
     def complete(self) -> bool:
-        """Whether all requested replications are complete."""
+        """True if all requested replications are complete."""
         return len(self.results) == self.wanted and all(result.complete for result in self.results)
 
     @property
@@ -244,7 +244,7 @@ def replicate_source(
     progress: ProgressCallback | None = None,
     broken: bool = False,
 ) -> Replications:
-    """As `replicate`, for text that has been read; `broken`: a run that breaks an invariant ends short."""
+    """Replicates a scenario that has been read; with `broken` a run that breaks an invariant ends early."""
     replications = whole("replications", replications, 1, MAX_REPLICATIONS)
     workers = None if workers is None else whole("workers", workers, 1, MAX_REPLICATIONS)
     seed = seed_of(seed)

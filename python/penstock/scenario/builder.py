@@ -109,7 +109,7 @@ class Scenario:
         return f"<Scenario {simulation.get('name', 'scenario')!r}, {len(self._model.get('flows', []))} flows>"
 
     def _repr_html_(self) -> str:
-        """What is in it, and the file, for notebooks."""
+        """Its contents and its file, for notebooks."""
         simulation = self._model.get("simulation", {})
         parts = {
             "duration": simulation.get("duration", "-"),
@@ -147,7 +147,7 @@ class Scenario:
 
     @spelled(ProbesKeys)
     def probes(self, **keys: Unpack[ProbesKeys]) -> Scenario:
-        """What is recorded besides totals.
+        """Chooses what is recorded besides totals.
 
         Parameters
         ----------

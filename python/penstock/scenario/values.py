@@ -1,4 +1,4 @@
-"""Values from Python as TOML knows them, and keywords that no table has."""
+"""Conversion of Python values to TOML, and errors for unknown keywords."""
 
 from __future__ import annotations
 
