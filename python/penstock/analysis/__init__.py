@@ -1,1 +1,1 @@
-"""What measurements mean: who held whom back, what was lost where, and how far from fair a run was."""
+"""Interpretation of measurements: causes of pauses and losses, and distance from fair shares."""

@@ -1,4 +1,4 @@
-"""What flows asked for, and how evenly those were served that asked for the same."""
+"""Demands of flows, and how evenly flows with equal demands were served."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 HELD_BACK = 0.9
-"""A source whose NIC took less than this part of what it asks for was held back; more is chance."""
+"""A source was held back if its NIC took less than this share of its demand; more is chance."""
 SAME = 1.1
-"""Flows ask for the same if the most is at most so many times the least."""
+"""Demands are equal if the largest is at most this multiple of the smallest."""
 
 
 @dataclass(frozen=True)
 class Evenness:
-    """Flows of a class that asked for the same: their name or number, and Jain's index of what they got."""
+    """Flows of a class with equal demands: name or number, and Jain's index of their throughput."""
 
     name: str
     flows: int
@@ -39,7 +39,7 @@ class Evenness:
 
 @dataclass
 class _Found:
-    """What was computed of a table of flows."""
+    """Values computed from a table of flows."""
 
     flows: pa.Table
     asked: NDArray[np.float64]
@@ -51,7 +51,7 @@ _found: WeakKeyDictionary[Measurements, _Found] = WeakKeyDictionary()
 
 @of_result
 def asked_rates(result: Measurements) -> NDArray[np.float64]:
-    """The rate that the source of each flow asked for, in b/s; above the offered rate where the NIC was full.
+    """The demand of each flow, in b/s; above the offered rate where the NIC was full.
 
     A greedy source asks for the rate of the links of its host that its paths begin at. The rate of
     connections and transfers is what they sent, because they wait for answers, not for their NIC. Computed
@@ -67,7 +67,7 @@ def asked_rates(result: Measurements) -> NDArray[np.float64]:
 
 @of_result
 def evenness(result: Measurements) -> list[Evenness]:
-    """The flows of a class that asked for the same, the most uneven first. Computed once for a result.
+    """The flows of a class with equal demands, the most uneven first. Computed once for a result.
 
     Left out are flows that are alone in that, and what has an end: a connection that has sent all it had got
     what it asked for, whenever that was. Under strict classes only flows of one class are compared.
@@ -79,7 +79,7 @@ def evenness(result: Measurements) -> list[Evenness]:
 
 
 def stem(flow: str) -> str:
-    """What the flows of one entry have in common: ``incast[h1]`` is one of ``incast``."""
+    """The name of the entry of a flow: ``incast[h1]`` is one of ``incast``."""
     return flow.partition("[")[0]
 
 
@@ -223,7 +223,7 @@ def _ended(result: Measurements) -> NDArray[np.int64]:
 
 
 def _most(result: Measurements, asked: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rate of each flow; of a connection what its window allows, which is what it asks for."""
+    """The rate of each flow; the demand of a connection is the rate that its window allows."""
     if "demands" not in result.table_names:
         return asked
     demands = result.table("demands")

@@ -1,4 +1,4 @@
-"""What schedulers promise traffic classes: who goes first, and by which weights the others share."""
+"""Guarantees of schedulers to traffic classes: strict priority first, then weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "KiB": 1 << 10, "MiB": 1 << 20}
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """What a scheduler promises.
+    """The guarantee of a scheduler.
 
     A level shares what those before it leave: by weight over groups of queues, then equally over the queues
     of each. Only queues that have something to send take part. Without groups each queue is one.
@@ -79,7 +79,7 @@ def class_weights(scenario_toml: str) -> ClassWeights:
 
 @dataclass(frozen=True)
 class InForce:
-    """What the schedulers of a run promise from a time on.
+    """The guarantees of the schedulers of a run from a time on.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def queue_of_priority(scenario_toml: str, hosts: Collection[str]) -> Callable[[s
 
 @of_result
 def accounted_length(result: Measurements) -> str | None:
-    """What the schedulers of the switches account; ``None`` if nothing, or not all the same.
+    """The accounted length of the schedulers of the switches; ``None`` if there is none, or they differ.
 
     Those that DCBX negotiated, or that changed during the run, count as well.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 DURATIONS = ("min", "mean", "p99", "max")
-"""What is known of round trips and exchanges."""
+"""Statistics of round trips and exchanges."""
 
 EXCHANGE = ("requester", "conversation", "mpi_exchange", "fcoe")
 """Endpoints that time exchanges rather than round trips."""
@@ -38,7 +38,7 @@ HELD = {
     "pause": "pauses at its NIC",
     "host": "its NIC, which was busy",
 }
-"""What can hold a sender over TCP back: a column ``held_by_*`` each."""
+"""Limits of a TCP sender: a column ``held_by_*`` each."""
 
 PATHS_CHOSEN = (
     "Switches choose a path for each frame (path_choice): the ports named are those of the planned path, "
@@ -101,7 +101,7 @@ def unfinished(result: Measurements) -> list[str]:
 
 
 def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
-    """What was timed of a connection: its name, how often, and the durations in nanoseconds."""
+    """A timed quantity of a connection: name, count, and durations in nanoseconds."""
     what = "exchange" if row["endpoint"] in EXCHANGE else "round_trip"
     return (
         f"{what}s".replace("_", " "),
@@ -111,7 +111,7 @@ def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
 
 
 def held(row: dict[str, Any]) -> dict[str, float]:
-    """What held a connection over TCP back.
+    """The limits that held a TCP connection back.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def held(row: dict[str, Any]) -> dict[str, float]:
 
 @of_result
 def most_bps(result: Measurements, flow: str) -> float:
-    """The most that a connection asks for at a time, in bits of frames a second; infinite without bound."""
+    """The largest demand of a connection, in bits of frames per second; infinite without a bound."""
     if "demands" not in result.table_names:
         return math.inf
     asked = [row["rate_bps"] for row in result.table("demands").to_pylist() if row["flow"] == flow]
@@ -141,7 +141,7 @@ def most_bps(result: Measurements, flow: str) -> float:
 
 @of_result
 def chooses_paths(result: Measurements) -> bool:
-    """Whether a switch chooses a path for each frame instead of keeping a flow on one."""
+    """Returns true if a switch chooses a path for each frame instead of each flow."""
     scenario = toml(result.scenario_toml)
     switches = [scenario.get("switch", {}), *scenario.get("switches", {}).values()]
     choices = [switch.get("path_choice", "hash") for switch in switches]

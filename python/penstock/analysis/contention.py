@@ -1,4 +1,4 @@
-"""What classes sent while they contended for a port, beside what its scheduler promises."""
+"""Bytes that classes sent while they contended for a port, beside the guarantee of its scheduler."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _UNKNOWN = "-"
 
 @of_result
 def film(result: Measurements) -> dict[str, Any] | None:
-    """What the page plays; ``None`` if what ports send was not recorded, or the fabric is too large.
+    """The film of the report page; ``None`` if no series of ports was recorded, or the fabric is too large.
 
     ``stretch_ns``; ``ports``, names; and a string a stretch with a character a port: ``used``, the step of
     its utilisation, 0 for idle to 5 for full, "-" where it is not known; ``paused``, 0 to 9 for the share of

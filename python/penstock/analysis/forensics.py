@@ -29,7 +29,7 @@ WHY = {
     "round_trip": "had fewer credits than a round trip takes",
     "unknown": "filled up",
 }
-"""What happened at a root, after its name."""
+"""Description of the event at a root, after its name."""
 
 SHARES = "Shares are of the frames that stood in the full queue while it kept others paused."
 """Printed after shares."""
@@ -71,7 +71,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Part:
-    """What a flow has to do with a tree.
+    """Relation of a flow to a congestion tree.
 
     Attributes
     ----------
@@ -96,12 +96,12 @@ class Part:
 
     @property
     def culprit(self) -> bool:
-        """Whether frames of it stood at the root."""
+        """True if frames of the flow were queued at the root."""
         return self.part == "culprit"
 
     @property
     def passes(self) -> bool:
-        """Whether it passes the root."""
+        """True if the path of the flow passes the root."""
         return self.part != "victim"
 
 
@@ -287,7 +287,7 @@ def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
 
 
 def at_root(result: Measurements, tree: Tree) -> Iterable[str]:
-    """What happened at a root, and its victims, in sentences."""
+    """Sentences about the event at a root and its victims."""
     reached = len({edge.port for edge in tree.edges})
     stopped = "waiting for credits" if _waiting(result) else "paused"
     yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} {stopped}."
@@ -377,7 +377,7 @@ def _when(result: Measurements, deadlock: Deadlock) -> str:
 
 
 def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
-    """What held a flow that no pause held and that lost nothing."""
+    """The limit of a flow that was neither paused nor lost frames."""
     on_path = [row for row in result.rows("ports") if row["port"] in ports]
     if on_path:
         busiest = max(on_path, key=lambda row: row["utilisation"] or 0.0)

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from penstock.measurements import Curve, Measurements
 
 MOST_ALONE = 6
-"""So many flows are drawn one by one."""
+"""Flows that are drawn one by one, at most."""
 MOST_GROUPS = 8
-"""With more groups than this, sums would be as hard to tell apart as flows."""
+"""Groups, at most: more sums would be as hard to distinguish as flows."""
 
 
 class Group(NamedTuple):
     """Flows of a name, or a flow that is alone."""
 
     throughput: Curve
-    """Of all of them together, whether or not each of them has a series."""
+    """Sum over all flows of the group, with or without a series."""
     members: list[Curve]
-    """Of those that have a series; none if there is but one."""
+    """The series of its members; empty if there is only one."""
 
 
 @of_result

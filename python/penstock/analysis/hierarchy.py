@@ -45,7 +45,7 @@ class Hierarchy:
     group: NDArray[np.int_]
 
     def divides(self) -> bool:
-        """Whether a group or queue has several flows; all in one queue are as if each were alone."""
+        """Returns true if a group or queue has several flows; with one queue for all, none has."""
         queues = np.unique(self.queue).size
         return bool(queues > 1 and (queues < self.queue.size or np.unique(self.group).size < queues))
 
@@ -82,7 +82,7 @@ class Hierarchy:
     def _given(
         self, problem: Problem, flows: NDArray[np.bool_], asks: Array, found: NDArray[np.bool_]
     ) -> Array:
-        """What each link on the ways of these flows gives each of its flows; infinite elsewhere."""
+        """Rate of each flow on each link of its path; infinite elsewhere."""
         given = np.full(problem.usage.shape, np.inf)
         for link in np.flatnonzero((problem.usage[:, flows] > 0).any(axis=1)):
             of = np.flatnonzero(problem.usage[link] > 0)
@@ -103,11 +103,11 @@ class Hierarchy:
         return np.minimum(rate + max_min(rest), problem.demand)
 
     def proportionally_fair(self, problem: Problem) -> Array:
-        """The proportionally fair rates, weights divided over the queues that ask for anything."""
+        """The proportionally fair rates, weights divided over the queues with demand."""
         return proportionally_fair(replace(problem, weight=self.beside(problem.usage, problem.demand > 0)))
 
     def beside(self, usage: Array, asking: NDArray[np.bool_]) -> Array:
-        """The weight of each flow beside those that ask for something on a link of its way."""
+        """The weight of each flow among the flows with demand on a link of its path."""
         on = usage > 0
         weight = self.weight.copy()
         for flow in np.flatnonzero(asking):

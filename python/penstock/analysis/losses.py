@@ -112,7 +112,7 @@ def paths_of(result: Measurements) -> Iterator[tuple[str, list[str]]]:
 
 
 def of_flow(result: Measurements, flow: str, sent: int) -> Iterator[str]:
-    """What a flow lost, of the frames that it sent."""
+    """Frames that a flow lost, of those that it sent."""
     own = [loss for loss in losses(result) if loss.flow == flow]
     for loss in own[:_NAMED]:
         share = f" ({100 * loss.frames / sent:.2g} % of what it sent)" if sent >= loss.frames else ""
@@ -121,7 +121,7 @@ def of_flow(result: Measurements, flow: str, sent: int) -> Iterator[str]:
 
 
 def at_ports(result: Measurements, ports: Iterable[str]) -> Iterator[str]:
-    """What was lost at ports and on their links, in either direction."""
+    """Losses at ports and on their links, in either direction."""
     wanted = set(ports)
     places: dict[str, list[Loss]] = defaultdict(list)
     for loss in losses(result):

@@ -35,9 +35,9 @@ WORDS = {
     "again": "sending again, and waiting for timeouts",
     "queues": "queues and pauses on its way",
 }
-"""What makes a message late. All but the last are columns of the table ``message_times``; that one is the
-rest, and less than nothing where the NIC has taken packets early. Of a READ it has the way of its request,
-too, and the READs that may be under way before that: the table has them together, as `request_ns`."""
+"""Causes of the delay of a message. All but the last are columns of the table ``message_times``. The last one
+is the remainder, which is negative if the NIC took packets early. For a READ it includes the path of the
+request and earlier READs in flight: the table has them together, as `request_ns`."""
 
 _QUEUES_OF_READ = "waiting to be asked for, and queues and pauses on the ways there and back"
 
@@ -45,7 +45,7 @@ SEPARATOR = "#"
 """Between the name of an entry and the number of one of its transfers."""
 
 _LEAST = 0.0005
-"""A smaller part of what a message was late is not told."""
+"""Smaller parts of the delay of a message are not listed."""
 _QUEUES_NAMED = 2
 
 
@@ -77,7 +77,7 @@ class Message:
 
     @property
     def late_by(self) -> dict[str, float]:
-        """What it was late, in nanoseconds, by the keys of `WORDS`; all together are `late_ns`."""
+        """Its delay in nanoseconds, by the keys of `WORDS`; their sum is `late_ns`."""
         parts = {what: float(self.spent[f"{what}_ns"]) for what in WORDS if what != "queues"}
         # Alone it takes the sending and the rest of the ideal time; behind its delivery is the way back.
         return {**parts, "queues": self.late_ns - sum(parts.values())}
@@ -190,7 +190,7 @@ def told(result: Measurements, message: Message, *, paused: bool = True) -> Iter
 
 
 def _lost(message: Message) -> Iterator[str]:
-    """What made it late; shares are of all that it lost, more than it was late if it made up for some."""
+    """Causes of its delay; shares are of all time lost, which exceeds the delay if some was made up."""
     late, parts = message.late_ns, message.late_by
     lost = late + max(-parts["queues"], 0.0)
     words = {**WORDS, "queues": _QUEUES_OF_READ} if message.spent["request_ns"] else WORDS

@@ -66,7 +66,7 @@ _EMPTY = 1e-3
 
 @dataclass(frozen=True)
 class Share:
-    """What a flow asked for, got, and would have got.
+    """Demand, throughput and fair share of a flow.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ def assess(
 
 @dataclass(frozen=True)
 class Fluid:
-    """Flows, links and what is asked for over time. Rates in bits of what counts, times in seconds.
+    """Flows, links and demands over time. Rates in bits of what counts, times in seconds.
 
     `capacity` is that of the beginning; `rates` are its changes: time, link and bits a second. `closed` flows
     are connections; `frame` has the bits that count of a mean frame.
@@ -290,7 +290,7 @@ class Fluid:
         return carried / (self.end - self.begin)
 
     def asked(self) -> Array:
-        """What each flow asked for on average during the measured time."""
+        """Mean demand of each flow during the measured time."""
         total = np.zeros(len(self.flows))
         changes: list[list[tuple[float, float]]] = [[] for _ in self.flows]
         for at, of, rate in self.changes:
@@ -301,7 +301,7 @@ class Fluid:
             for (at, rate), until in zip(own, edges, strict=True):
                 before = offered
                 offered = min(before + (rate * (until - at) if until > at else 0.0), self.limit[flow])
-                # Within a stretch it asks at one rate until the limit is reached.
+                # Within a stretch its demand is constant until the limit is reached.
                 if rate > 0 and np.isfinite(rate):
                     stop = at + (offered - before) / rate
                     total[flow] += rate * max(stop - max(at, self.begin), 0.0)
@@ -387,7 +387,7 @@ def _flows_and_paths(result: Measurements) -> tuple[list[dict[str, Any]], list[d
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What flows ask for: bytes of frames there and back, limits, frames of a turn, rates over time."""
+    """Demands of flows: bytes of frames in both directions, limits, frames per turn, rates over time."""
 
     mean: Array
     limit: Array
@@ -411,7 +411,7 @@ class _Wanted:
             room[flow] = row["room_bytes"]
             turn_frames[flow] = row.get("turn_frames", 0)
             changes.append((row["time_ns"] / 1e9, flow, row["rate_bps"]))
-        # NaN: a flow that never asks for anything.
+        # NaN: a flow without demand.
         mean = np.where(np.isnan(mean), 1.0, mean)
         return cls(mean, limit, room, back, back_mean, turn_frames, changes)
 
@@ -452,7 +452,7 @@ def _of_nodes(result: Measurements, shares: Sequence[Share]) -> list[Share]:
 
 
 def _notes(result: Measurements, promises: Sequence[InForce]) -> tuple[list[str], bool]:
-    """What is left out, and whether the shares are what schedulers promise in spite of it."""
+    """Left-out effects, and whether the shares match the guarantees of the schedulers despite them."""
     notes = []
     classes = {row["class"] for row in result.rows("flows")}
     if any(one.weights.limited[of] for one in promises for of in classes):

@@ -1,4 +1,4 @@
-"""What flows received before, during and after each fault.
+"""Goodput of flows before, during and after each fault.
 
 Not modelled: faults that overlap, of which each has its own row; random faults of no duration.
 """
@@ -27,7 +27,7 @@ ENDS = {
     "reading_stops": "reading_starts",
     "rate": "rate",
 }
-"""What ends a fault, in the table ``faults``. A change of a rate ends with the next of the same link."""
+"""The kind of row that ends a fault, in the table ``faults``; a rate ends with the next one of its link."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Who suffered in a run, and from what: where to look first, for those who do not know a name to ask for."""
+"""Overview of a run: roots of congestion and their victims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 TREES_TOLD = 5
-"""Roots of congestion that are told, those that stopped ports longest."""
+"""Roots of congestion that are listed: those that stopped ports longest."""
 LOSERS_TOLD = 5
 
 

@@ -23,7 +23,7 @@ FLOW_METRICS = ("throughput_bps", "frames_dropped", "latency_mean_ns", "latency_
 
 @dataclass(frozen=True)
 class Difference:
-    """What changed in a measure from the first set to the second.
+    """Change of a measure from the first set to the second.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Difference:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """True if the interval excludes zero."""
         return self.change.low > 0 or self.change.high < 0
 
 

@@ -120,7 +120,7 @@ def by_flow(
 
 
 def _promised(promise: InForce, of: NDArray[np.int_], usage: Array, frame: Array) -> Rule:
-    """What schedulers promise flows of these classes."""
+    """Guarantees of the schedulers to flows of these classes."""
     found = promise.weights
     by_group = np.array(found.weight)[of] * (frame if found.counts_frames else 1.0)
     hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
@@ -134,7 +134,7 @@ def _promised(promise: InForce, of: NDArray[np.int_], usage: Array, frame: Array
 
 @of_result
 def by_node(result: Measurements, usage: Array) -> Rule:
-    """As `by_flow`, where the nodes that send are what shares."""
+    """Shares by sending node instead of by flow."""
     names = [row["source"] for row in result.rows("flows")]
     _, node = np.unique(names, return_inverse=True)
     hierarchy = Hierarchy(np.ones(len(names)), node, node)

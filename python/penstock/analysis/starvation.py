@@ -65,7 +65,7 @@ class Span:
     since_ns: float = 0.0
 
     def judge(self, bound_ns: float | None) -> Judgement:
-        """Held against a bound; undecided if the bound is between the two, where narrower bins would tell."""
+        """Compares with a bound; undecided if the bound lies between the two: narrower bins would decide."""
         if bound_ns is None:
             return "no bound"
         if self.least_ns > bound_ns:
@@ -103,12 +103,12 @@ class Service:
 
     @property
     def weakly(self) -> Judgement:
-        """Whether the port was weakly fair to the class."""
+        """True if the port was weakly fair to the class."""
         return self.weak.judge(self.bound_ns)
 
     @property
     def strongly(self) -> Judgement:
-        """Whether it was strongly fair to it."""
+        """True if it was strongly fair to it."""
         return self.strong.judge(self.bound_ns)
 
 
@@ -305,7 +305,7 @@ class _Gaps:
         return float(self.times[0] + index * self.width)
 
     def _between_neighbours(self) -> Span:
-        """Of two bins that follow each other, both with service: no longer than what they have without it."""
+        """Longest gap in two consecutive bins with service: their time without service, at most."""
         most = self.idle[:-2] + self.idle[1:-1]
         both = self.sends[:-1] & self.sends[1:] & (self.waits[:-1] | self.waits[1:])
         longest, since = 0.0, 0.0
@@ -319,7 +319,7 @@ class _Gaps:
         return Span(0.0, longest, since)
 
     def _edges(self, begin: int, end: int) -> tuple[float, float]:
-        """What the bins before and after a run can have without service."""
+        """Time without service in the bins before and after a run, at most."""
         return float(self.idle[begin - 1]), float(self.idle[end] if end < len(self.times) else 0.0)
 
     def _unbroken(self, begin: int, end: int) -> Span:

@@ -30,7 +30,7 @@ LEAST_VALUES = 40
 
 @dataclass(frozen=True)
 class Steady:
-    """What a series is once its beginning is forgotten.
+    """The steady state of a series.
 
     Attributes
     ----------

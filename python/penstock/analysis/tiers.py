@@ -24,7 +24,7 @@ STEPS = (0.001, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Direction:
-    """What the ports at one end of a tier's links did, an entry a link.
+    """Activity of the ports at one end of a tier's links, an entry for each link.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class _Ports:
     def direction(
         self, name: str, of: NDArray[np.int64], to: NDArray[np.int64], nth: NDArray[np.int64]
     ) -> Direction:
-        """What the first of the two nodes of each link sent to the other."""
+        """Traffic from the first node of each link to the second."""
         pairs = of * self.nodes + to
         at = np.searchsorted(self.pairs, pairs) + nth
         within = np.minimum(at, max(len(self.pairs) - 1, 0))
@@ -172,7 +172,7 @@ def _numbers(column: Any, unknown: float) -> NDArray[np.float64]:
 
 
 def _word(names: list[str], layer: NDArray[np.int64], is_host: NDArray[np.bool_]) -> str:
-    """What the nodes of a layer have in common: ``host``, ``leaf``, or else ``switch``."""
+    """Name of a layer: ``host``, ``leaf``, or else ``switch``."""
     if is_host[layer].all():
         return "host"
     stems = {re.split(r"[\d.\-_]", names[node])[0] for node in layer}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 BINS = 20
-"""As published figures of flow completion times have it: a twentieth of the transfers each."""
+"""Bins of a twentieth of the transfers each, as in published figures of flow completion times."""
 UNFINISHED = "unfinished"
 """The measure that says how many transfers a statistic leaves out."""
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -154,7 +154,7 @@ def distribution(
 
 
 def measures(entry: Totals) -> dict[str, float | None]:
-    """What is told of an entry where runs are compared."""
+    """Measures of an entry in comparisons of runs."""
     took, slowdown = entry.completion_ns, entry.slowdown
     return {
         "completion_mean_ns": took["mean"],

@@ -49,12 +49,12 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether it has no numbers."""
+        """True if it has no numbers."""
         return self.values.dtype.kind not in "bf"
 
     @property
     def entities(self) -> list[str]:
-        """The name of each row; most expressions never ask."""
+        """The name of each row; computed on demand."""
         names = self.table.entities()
         return [names[at] for at in self.rows.tolist()]
 
@@ -99,7 +99,7 @@ class Column:
             raise ArgumentError(f"{self.about} and {other.about} are of different rows of {self.table.name}")
 
     def with_values(self, how: Callable[[Any, Any], Any], other: object, *, swapped: bool = False) -> Column:
-        """What a function makes of these values and those of another column, or a number or text."""
+        """The result of a function of these values and of another column, a number or a text."""
         if isinstance(other, Column):
             self._ensure_same_rows(other)
             other = other.values
@@ -186,7 +186,7 @@ class Table:
         return Column(values, f"{self.name}.{column}", self, np.arange(len(values)))
 
     def described(self) -> str:
-        """What a table is where a column was meant."""
+        """The error for a table in place of a column."""
         names = self._table.column_names
         numbers = [name for name in names if numpy_of(self._table[name]).dtype.kind in "iuf"]
         one = next((name for name in numbers if name.endswith("_bps")), (numbers or names)[-1])
@@ -206,7 +206,7 @@ _NUMBERS_OF = {"scenario": "scenario.switch.buffer.total", "run": "run.frame_hop
 
 
 class OfResult(Surroundings):
-    """What the expression of a measure may use: tables and numbers of a result."""
+    """The names an expression of a measure may use: tables and numbers of a result."""
 
     def __init__(self, result: Measurements) -> None:
         self.functions = FUNCTIONS
@@ -242,7 +242,7 @@ class OfResult(Surroundings):
         return text if found is None else found.in_tables()[0]
 
     def number(self, value: int | float) -> float:
-        """As a number of tables, so that what is too large is not known, and nothing is cut off."""
+        """Converts to a number of tables: too large a value becomes unknown instead of truncated."""
         return float(value)
 
     def operand(self, value: Any) -> Any:
@@ -304,7 +304,7 @@ def _key(result: Measurements, key: str) -> float:
 
 
 def _quantile(column: Any, share: Any) -> float:
-    """As a nearest rank."""
+    """Percentile by nearest rank."""
     if isinstance(share, Column) or not 0 < share <= 1:
         told = share.about if isinstance(share, Column) else share
         raise ArgumentError(f"the quantile {told}; expected a number above 0, at most 1")
@@ -371,4 +371,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "jain": _jain,
     "abs": _absolute,
 }
-"""What an expression may call."""
+"""Functions of expressions."""

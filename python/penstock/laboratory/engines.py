@@ -41,9 +41,9 @@ class Engine:
 
 @contextlib.contextmanager
 def _closing(client: Any, address: str) -> Iterator[None]:
-    """Gives a cluster back; one that is gone is no longer asked to say so."""
+    """Releases a cluster; one that is gone is ignored."""
     before = logging.root.manager.disable
-    logging.disable()  # what is wrong is told by us, in a line
+    logging.disable()  # errors are reported in one line, elsewhere
     try:
         yield
     except (OSError, TimeoutError, CancelledError) as error:

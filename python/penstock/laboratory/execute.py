@@ -89,7 +89,7 @@ def _on(
             done, _ = wait(here, return_when=FIRST_COMPLETED)
             for future in done:
                 task = here.pop(future)
-                if future.cancelled():  # by the executor: nobody else would
+                if future.cancelled():  # by the executor: nothing else cancels
                     raise LostError(_LOST)
                 error = future.exception()
                 if error is None:
@@ -117,5 +117,5 @@ def _alone(function: Callable[[T], R], task: T) -> R | Exception:
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Whether the process has ended, and not the task: of a pool of processes, or of Dask."""
+    """Returns true if the process ended, not the task: in a pool of processes, or in Dask."""
     return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"

@@ -34,7 +34,7 @@ MOST_CHARACTERS = 2_000
 
 
 class Surroundings:
-    """What an expression may use, and which of its values go together; each method may raise `ArgumentError`.
+    """The names an expression may use, and rules to combine values; each method may raise `ArgumentError`.
 
     No operator and no function meets a value that was not asked for here, so that what is wrong is told in
     words of ours.
@@ -79,18 +79,18 @@ class Surroundings:
             raise ArgumentError("a division by zero") from None
 
     def outcome(self, value: Any) -> Any:
-        """What the whole expression came to, for whoever asked."""
+        """The value of the whole expression, for the caller."""
         return value
 
     def entry(self, value: Any, index: Any) -> Any:
-        """What stands between [ and ] of a value."""
+        """The index between [ and ] of a value."""
         if isinstance(value, Mapping) and isinstance(index, str) and index in value:
             return value[index]
         raise ArgumentError(f"{described(value)} has no such entry")
 
 
 def described(value: Any) -> str:
-    """What a value is, in a few words."""
+    """A short description of a value."""
     if isinstance(value, str):
         return f'the text "{value}"'
     kinds = {dict: "a table", list: "a list", bool: "true or false"}
@@ -132,7 +132,7 @@ class Expression:
             raise ArgumentError(f'{about} "{text}" cannot be read{where}') from None
 
     def value(self, given: Surroundings) -> Any:
-        """What the expression comes to.
+        """The value of the expression.
 
         Raises
         ------
@@ -214,7 +214,7 @@ class Expression:
 
 
 def _called(function: str, given: Surroundings, values: list[Any]) -> Any:
-    """What a function makes of values, if it takes so many."""
+    """The result of a function, if it takes this number of arguments."""
     known = given.functions[function]
     signature = inspect.signature(known)
     try:

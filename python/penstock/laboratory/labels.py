@@ -1,4 +1,4 @@
-"""What the values of a varied key are called in tables, pictures and pages."""
+"""Labels of the values of varied keys in tables, pictures and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures: what is asked of a run, as an expression over the tables of its result.
+"""Measures of a run: expressions over the tables of its result.
 
 ``max(flows.latency_p99_ns)`` is a number; ``flows.latency_p99_ns`` is a column, one number for each flow.
 ``["victim"]`` picks the rows of a name, or of all names that a pattern such as ``"from-*"`` matches;
@@ -30,7 +30,7 @@ DEFAULT_MEASURES: dict[str, str] = {
     "pauses": "sum(ports.pauses_received)",
     "paused_s": "sum(ports.paused_s)",
 }
-"""What is measured where nothing else is asked for: sums, means and maxima over flows and ports."""
+"""Default measures: sums, means and maxima over flows and ports."""
 
 Value = float | dict[str, float]
 """A number, or one for each entity; NaN where it is not known."""

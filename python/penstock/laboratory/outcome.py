@@ -1,4 +1,4 @@
-"""What a sweep found: a table of runs, one of measures, and a summary with intervals for each point."""
+"""Results of a sweep: a table of runs, one of measures, and a summary with intervals for each point."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Outcome:
 
     @property
     def unfinished_differ(self) -> bool:
-        """Whether the points left different parts of their transfers unfinished."""
+        """True if points differ in the share of unfinished transfers."""
         by_point: dict[int, list[int]] = {}
         for row in self.tables["runs"].to_pylist():
             own = by_point.setdefault(row["point"], [0, 0])

@@ -41,7 +41,7 @@ def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]
     ways = _ways(plan, outcome, rows)
     written: list[Path] = []
     if rows and ways:
-        # Numbers rather than words along the axis: words tell lines apart as well.
+        # Numbers rather than words along the axis: words also distinguish lines.
         along = next((way for way in ways if not way.axis.words), ways[0])
         written += save(lines(_panels(plan, rows, along), along.axis), directory, "lines")
     if rows and len(plan.values) == len(ways) == 2 and plan.mode == "grid":
@@ -103,7 +103,7 @@ def _panels(plan: Plan, rows: list[dict[str, Any]], along: _Way) -> list[Panel]:
 
 
 def _follows(rows: list[dict[str, Any]], key: str, along: _Way) -> bool:
-    """Whether a key has one value at each place along the axis, as with --zip, and need not be told."""
+    """Returns true if a key has one value at each place along the axis, as with --zip: it needs no label."""
     at = {(row[along.column], row[key]) for row in rows}
     words = any(isinstance(value, str) and not _NUMBER.match(value) for _, value in at)
     return len(at) == len({place for place, _ in at}) and (bool(along.axis.words) or not words)
@@ -142,7 +142,7 @@ def _axis(rows: list[dict[str, Any]], column: str, label: str) -> Axis:
 
 
 def _is_even_in_ratio(values: list[float]) -> bool:
-    """Whether the median lies nearer to the geometric mean of the ends than to the arithmetic one."""
+    """Returns true if the median is closer to the geometric mean of the ends than to the arithmetic one."""
     middle = values[len(values) // 2]
     ends = values[0], values[-1]
     return abs(middle - math.sqrt(ends[0] * ends[1])) < abs(middle - sum(ends) / 2)

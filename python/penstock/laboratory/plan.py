@@ -1,4 +1,4 @@
-"""What a sweep is: a scenario, the keys that vary, what follows from them, and what is measured."""
+"""Plan of a sweep: a scenario, varied keys, derived keys, and measures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODES = ("grid", "zip", "latin")
 MOST_POINTS = 1_000_000
 LATIN_SEED = 1
 MOST_TOLD = 5
-"""Of what is wrong with a point."""
+"""Errors of points that are listed, at most."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Plan:
         for key in self.derive:
             if key in self.vary:
                 raise ArgumentError(f"{key} varies and is also set by an expression; expected one of them")
-        _ = self.values, self.measures, self._derived, self.base, self.precision  # what is wrong is told here
+        _ = self.values, self.measures, self._derived, self.base, self.precision  # errors are raised here
         if self.until is not None and len(self.seeds) < 2:
             raise ArgumentError("one seed says nothing of its spread; name at least two, or none")
 
@@ -163,7 +163,7 @@ class Plan:
 
     @functools.cached_property
     def measures(self) -> list[Measure]:
-        """What is measured, in order."""
+        """The measures, in order."""
         found = [Measure(name, text) for name, text in self.measure.items()]
         for measure in found:
             measure.check()
@@ -171,7 +171,7 @@ class Plan:
 
     @functools.cached_property
     def precision(self) -> Precision | None:
-        """What `until` asks for."""
+        """The precision that `until` requires."""
         names = [measure.name for measure in self.measures]
         return None if self.until is None else Precision.read(self.until, names)
 
@@ -236,7 +236,7 @@ class Plan:
             raise wrong from None
 
     def _as_asked(self, error: ScenarioError, point: Point) -> ScenarioError:
-        """What is wrong with a point, in the words of who asked for it.
+        """The error of a point, in the words of the plan.
 
         Its scenario is in no file, so that its lines are nobody's. What is wrong with the file itself is said
         with its place there.
@@ -424,7 +424,7 @@ _EXPECTED: dict[Any, str] = {
 
 
 class _OfPoint(Surroundings):
-    """What the expression of a key may use: the keys of a point, exact numbers and quantities."""
+    """The names an expression of a key may use: keys of a point, exact numbers and quantities."""
 
     def __init__(self, plan: Plan, values: Mapping[str, Any]) -> None:
         self.functions = FUNCTIONS
@@ -456,7 +456,7 @@ class _OfPoint(Surroundings):
             _ = one - other  # says what does not go together
 
     def outcome(self, value: Any) -> Any:
-        """As a scenario has it."""
+        """The value as in a scenario."""
         return text_of(value)
 
 
@@ -473,4 +473,4 @@ def _round(value: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"min": _least, "max": _largest, "round": _round}
-"""What an expression for a key may call."""
+"""Functions of expressions for keys."""

@@ -46,7 +46,7 @@ _SAME = {"µs": "us", "frame": "frames"}
 _TEXT = re.compile(r"\s*([+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*))\s*([A-Za-zµ/]+)\s*")
 _DECIMALS = 3
 MOST_DIGITS = 40
-"""Of a number: 2^64 ps has twenty."""
+"""Digits of a number, at most: 2^64 ps has twenty."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Quantity:
         return Quantity(Fraction(round(self.amount)), self.dimension, self.unit)
 
     def __str__(self) -> str:
-        """As a scenario file has it: in its unit if few digits do, otherwise in the smallest."""
+        """The text in a scenario file: in its unit if few digits suffice, otherwise in the smallest unit."""
         whole = self.rounded().amount
         thousandths = whole / UNITS[self.dimension][self.unit] * 10**_DECIMALS
         if thousandths.denominator == 1:

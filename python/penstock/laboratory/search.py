@@ -38,14 +38,14 @@ from .values import Span, Values
 DATABASE = "search.db"
 OBJECTIVE = "objective"
 FIRST_SHARE, REFINING_SHARE = 0.25, 0.34
-"""Of the trials: those of the Latin hypercube, and those that refine."""
+"""Shares of the trials: Latin hypercube, and refinement."""
 BROKEN = 1e12
 """By how much a run that fails violates what is required."""
 MOST_REFUSED = 10
 """If none of so many points can be run, a key or its values are wrong."""
 MOST_TRIALS = 100_000
 LEAST_MEDIAN = 5
-"""Of so many first parts or more there is a median to be worse than."""
+"""First parts that are needed for a median to compare with."""
 DURATION = "simulation.duration"
 _DIRECTIONS = ("minimize", "maximize")
 _OVER = {ast.LtE: 1.0, ast.Lt: 1.0, ast.GtE: -1.0, ast.Gt: -1.0}
@@ -53,7 +53,7 @@ _OVER = {ast.LtE: 1.0, ast.Lt: 1.0, ast.GtE: -1.0, ast.Gt: -1.0}
 
 @dataclass(frozen=True)
 class Goal:
-    """What is searched for.
+    """The objective of a search.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class _Search:
         self.finished: list[Trial] = [found for found in map(_recalled, study.trials) if found is not None]
 
     def step(self, number: int, *, refine: bool) -> list[Trial]:
-        """Asks for some points, runs them, and tells what they gave."""
+        """Draws points, runs them, and reports their values to the optimiser."""
         asked: list[tuple[Any, Point]] = []
         for _ in range(number):
             done = len(self.finished) + len(asked)
@@ -366,7 +366,7 @@ def suggested(trial: Any, key: str, values: Values) -> Any:
 
 
 def parameter(values: Values, value: Any) -> Any:
-    """What `suggested` has to be told for a value: the way back."""
+    """Inverse of `suggested`: the coordinate of a value."""
     if isinstance(values, list):
         return values.index(value)
     if isinstance(values, Span) and isinstance(values.low, Quantity):

@@ -40,7 +40,7 @@ from .sweep import SweepCallback, ensure_sweep, run_points, write_plan
 
 METHODS = ("morris", "sobol")
 LEVELS = 4
-"""Of a key in Morris's method: a step is two thirds of its range."""
+"""Levels of a key in Morris's method: a step is two thirds of its range."""
 SEED = 1
 LEAST = {"morris": 2, "sobol": 4}
 _NAMES = {"mu_star": "effect", "sigma": "spread", "S1": "alone", "ST": "with others"}
@@ -138,7 +138,7 @@ def sensitivity(
 
 
 def _checked(plan: Plan, method: str, number: int) -> list[str]:
-    """The keys, if the question can be asked."""
+    """The keys, if an analysis is possible."""
     if method not in METHODS:
         raise ArgumentError(f"method is {method!r}; {suggestion(method, METHODS)}")
     if plan.mode != "latin":
@@ -195,7 +195,7 @@ def _analysed(
         names = ("effect", "spread") if method == "morris" else ("alone", "with others")
         return [Effect(measure, key, name, 0.0, 0.0) for key in keys for name in names]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of intervals that are too wide to tell
+        warnings.simplefilter("ignore")  # intervals too wide to be conclusive
         if method == "morris":
             told = morris.analyze(_problem(keys), shares, values, num_levels=LEVELS, seed=SEED)
         else:

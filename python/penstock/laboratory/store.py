@@ -34,7 +34,7 @@ _SUFFIX = ".json"
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a run.
+    """The stored record of a run.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Finished:
         return int(self.record.told.get("unfinished") or 0)
 
     def value(self, text: str) -> float:
-        """What an expression gives for the whole run; NaN if the run failed.
+        """The value of an expression for the whole run; NaN if the run failed.
 
         Raises
         ------

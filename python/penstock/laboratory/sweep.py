@@ -127,7 +127,7 @@ def sweep(
 
 
 def _import_the_end() -> None:
-    """What writes tables, intervals and pictures: importing it takes longer than they do.
+    """Imports the modules that write tables, intervals and pictures: that takes longer than the writing.
 
     Arrow imports pandas when it first meets a list, if there is one. What is missing is told when it is used.
     """
@@ -233,7 +233,7 @@ class _Sweep:
                 return task
 
     def _task(self, run: Run) -> Task | None:
-        """What is to be done for a run; ``None`` if it is finished, under way, or cannot be run."""
+        """The task of a run; ``None`` if it is finished, in progress, or cannot be run."""
         measures = self._plan.measures
         try:
             name = name_of(run.source, run.seed)

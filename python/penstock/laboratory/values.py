@@ -66,7 +66,7 @@ class Span:
 
 
 Values = list[Any] | Span
-"""What a key takes: these values, or any within a span."""
+"""Domain of a key: these values, or any within a range."""
 
 
 def read(key: str, given: Any) -> Values:
@@ -85,7 +85,7 @@ def read(key: str, given: Any) -> Values:
 
 
 def given_of(given: Any) -> str | list[Any]:
-    """What a key was given, as a file has it: a text, or a list, to which a single value is made."""
+    """The value of a key as in a file: text, or a list; a single value becomes a list of one."""
     if isinstance(given, str):
         return given
     if isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):

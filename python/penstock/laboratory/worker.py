@@ -1,4 +1,4 @@
-"""What a worker of a sweep does: one run, and its measures. It imports neither pictures nor pages."""
+"""A worker of a sweep: executes one run and computes its measures. Imports neither pictures nor pages."""
 
 from __future__ import annotations
 
