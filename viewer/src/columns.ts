@@ -254,6 +254,8 @@ export interface Tables {
     bound_bps: number;
     messages: number;
     bytes_sent: number;
+    stalled_ns: number;
+    recorded: number;
   };
   collectives: {
     job: string;
@@ -295,6 +297,29 @@ export interface Tables {
     since_ns: number;
     cause: string;
     port: string;
+  };
+  rank_steps: {
+    job: string;
+    rank: number;
+    host: string;
+    iteration: number;
+    kind: string;
+    operation: number;
+    peer: number;
+    tag: number;
+    bytes: number;
+    requested_ns: number;
+    begin_ns: number | null;
+    end_ns: number | null;
+    after: number;
+    message: number;
+    ideal_ns: number | null;
+    behind_ns: number | null;
+    again_ns: number | null;
+    control_ns: number | null;
+    receiver_ns: number | null;
+    pause_ns: number | null;
+    nic_ns: number | null;
   };
   streams: {
     flow: string;

@@ -31,6 +31,7 @@ mod port_counts;
 mod ports;
 mod queue_pairs;
 mod queues;
+mod rank_steps;
 mod rank_waits;
 mod series;
 mod storms;
@@ -53,7 +54,7 @@ use std::{iter, ptr, thread};
 use units::Time;
 
 /// All tables of a result, in the order of documentation.
-pub static TABLES: [&TableSpec; 39] = [
+pub static TABLES: [&TableSpec; 40] = [
     &flows::FLOWS,
     &demands::DEMANDS,
     &demands::PATHS,
@@ -69,6 +70,7 @@ pub static TABLES: [&TableSpec; 39] = [
     &jobs::COLLECTIVES,
     &jobs::MESSAGES,
     &rank_waits::RANK_WAITS,
+    &rank_steps::RANK_STEPS,
     &streams::STREAMS,
     &flows::CLASSES,
     &latencies::LATENCIES,
@@ -147,7 +149,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 38] = [
+const BEGUN: [Make; 39] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -168,6 +170,7 @@ const BEGUN: [Make; 38] = [
     |view| vec![view.collectives()],
     |view| vec![view.messages()],
     |view| vec![view.rank_waits()],
+    |view| vec![view.rank_steps()],
     |view| vec![view.streams()],
     |view| vec![view.classes()],
     |view| vec![view.latencies()],

@@ -16,7 +16,7 @@ fn spec(collective: Collective, algorithm: Algorithm) -> CollectiveSpec {
     CollectiveSpec { collective, algorithm, bytes: BYTES, chunks: 1, group: 2, root: 0, skew: 0.0 }
 }
 
-fn every() -> Vec<CollectiveSpec> {
+pub fn every() -> Vec<CollectiveSpec> {
     use Collective::{
         AllGather, AllReduce, AllToAll, Barrier, Broadcast, Reduce, ReduceScatter, SendReceive,
     };
@@ -205,6 +205,7 @@ fn iterations_follow_each_other_and_computation_is_exposed() {
     for rank in &outcome.ranks {
         assert_eq!((rank.times().len(), rank.counts().computed), (3, costs.compute * 3));
         assert!(rank.times().iter().all(|own| own.computed == own.began + costs.compute));
+        assert!(rank.times().iter().all(|own| own.computing == costs.compute));
     }
 }
 

@@ -17,10 +17,12 @@ mod workload;
 #[cfg(test)]
 mod algebra;
 #[cfg(test)]
+mod critical_path;
+#[cfg(test)]
 mod replay;
 
 pub use crate::keys::{JobCosts, Placement, WorkloadKeys};
 pub use collectives::{Algorithm, Collective};
-pub use rank::{Blocked, IterationTimes, PeerCounts, Post, Rank, RankCounts, Unsent};
+pub use rank::{Blocked, IterationTimes, PeerCounts, Post, Rank, RankCounts, Step, StepKind, Unsent};
 pub use schedule::{Action, Schedule};
 pub use workload::{CollectiveSpec, Generated, Workload, WorkloadSpec};

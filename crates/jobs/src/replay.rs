@@ -26,7 +26,7 @@ pub struct Outcome {
 pub fn run(spec: &CollectiveSpec, n: u32, costs: JobCosts, iterations: u32, fabric: &Ideal) -> Outcome {
     let workload = Arc::new(WorkloadSpec::Collective(*spec).start(n));
     let mut ranks: Vec<Rank> =
-        (0..n).map(|rank| Rank::new(&workload, rank, costs, Time::ZERO, iterations)).collect();
+        (0..n).map(|rank| Rank::new(&workload, rank, costs, Time::ZERO, [iterations; 2])).collect();
     let mut free = vec![[Time::ZERO; 2]; n as usize];
     // Messages whose first byte reaches the receiver, and those that are whole there.
     let mut coming = BinaryHeap::new();

@@ -1,5 +1,6 @@
 //! What passes between an endpoint and the host that runs it.
 
+use crate::MessageTimes;
 use crate::limited::LimitedTimes;
 use frame::{FrameKind, Header, Stamps, Trim};
 use units::{BitRate, Time};
@@ -309,6 +310,11 @@ pub trait Protocol {
     /// it, delivered at the other one.
     fn poll_ended(&mut self) -> Option<u32> {
         None
+    }
+
+    /// [`Protocol::poll_ended`], and the times of that message at the end that posted it, where the transport measures them.
+    fn poll_ended_with_times(&mut self) -> Option<(u32, Option<MessageTimes>)> {
+        self.poll_ended().map(|ended| (ended, None))
     }
 
     /// Before [`Protocol::handle_frame`] of a frame that arrived marked: what its NIC tells the peer at once, past all that the

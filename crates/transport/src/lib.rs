@@ -282,6 +282,9 @@ macro_rules! endpoints {
             fn poll_ended(&mut self) -> Option<u32> {
                 match self { $(Endpoint::$name(it) => it.poll_ended(),)* }
             }
+            fn poll_ended_with_times(&mut self) -> Option<(u32, Option<MessageTimes>)> {
+                match self { $(Endpoint::$name(it) => it.poll_ended_with_times(),)* }
+            }
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
             }

@@ -3213,6 +3213,10 @@ class JobKeys(TypedDict, total=False):
     """Time that each byte of a message occupies these processors, in addition to `overhead` (O of
     LogGOPS). Default: "0 s".
     """
+    timeline_rows: int | None
+    """Rows of the table `rank_steps` for this job, at most: the sends, receives and computations of as
+    many of the first iterations as fit, all of an iteration or none. Default: 500000.
+    """
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     dscp: int | None

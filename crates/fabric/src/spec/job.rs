@@ -19,6 +19,8 @@ pub struct JobSpec {
     pub start: Time,
     /// Number of iterations.
     pub iterations: u32,
+    /// Iterations whose steps are recorded, the first ones; see [`jobs::Workload::steps`].
+    pub recorded: u32,
     /// By rank, the flow that carries its messages, an index into [`Spec::flows`](crate::spec::Spec::flows), and the ranks that they go to: the n-th destination of
     /// the flow is the host of the n-th of them. `None`: it sends none.
     pub flows: Vec<Option<(u32, Vec<u32>)>>,

@@ -125,16 +125,35 @@ fn entry_of(flow: &FlowSpec) -> &str {
     flow.name.split('[').next().unwrap_or_default()
 }
 
-enum Idle {
+/// A way without other traffic, with its transport.
+pub(super) enum Idle {
     Frames(IdlePath),
     Connection(Box<IdleConnection>),
     Message(Box<IdleMessage>),
     Packets(Box<IdlePackets>),
 }
 
+impl Idle {
+    /// Time in which a transfer of `bytes` is delivered, over a fresh connection or a `reused` one.
+    pub fn time(&mut self, framing: Framing, bytes: u64, reused: bool) -> Time {
+        match self {
+            Idle::Frames(path) => path.time(framing, bytes),
+            Idle::Message(message) => message.time(bytes, reused),
+            Idle::Packets(packets) => packets.time(bytes),
+            Idle::Connection(connection) => connection.time(framing, bytes, reused),
+        }
+    }
+}
+
 impl View<'_> {
     /// The ways of a path without other traffic, with these rates of links.
-    fn idle_ways(&self, path: usize, flow: &FlowSpec, starts: &[u32], rates: &LinkRates) -> Vec<Idle> {
+    pub(super) fn idle_ways(
+        &self,
+        path: usize,
+        flow: &FlowSpec,
+        starts: &[u32],
+        rates: &LinkRates,
+    ) -> Vec<Idle> {
         let ways = self.stages(path, starts).into_iter().map(|[there, back]| {
             let (there, back) = (self.idle_path(&there, rates), self.idle_path(&back, rates));
             match flow.transport.as_ref().map(|connection| &connection.application) {
@@ -236,15 +255,21 @@ impl View<'_> {
             .integers("missing", rows.iter().map(|(_, waiting)| waiting.left.into()))
     }
 
-    /// All that have begun, in order of their starts.
-    fn transfer_rows(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
+    /// Of paths whose routes change, where in the table of hops they begin meanwhile.
+    pub(super) fn path_starts(&self) -> BTreeMap<u32, Vec<u32>> {
         let mut starts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for action in self.s.parts().next().map_or(&[][..], |part| &part.faults.actions[..]) {
             if let &Action::Path { path, start } = action {
                 starts.entry(path).or_insert_with(|| vec![self.s.first_starts[path as usize]]).push(start);
             }
         }
+        starts
+    }
+
+    /// All that have begun, in order of their starts.
+    fn transfer_rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let starts = self.path_starts();
         let released = self.released();
         let periods = self.rate_periods();
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
@@ -275,14 +300,8 @@ impl View<'_> {
                 let ways = of.idle.entry(span).or_insert_with(|| {
                     self.idle_ways(of.path, spec, &of.starts, &self.link_rates(&periods, span))
                 });
-                let ideals = ways.iter_mut().map(|idle| match idle {
-                    Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
-                    Idle::Message(message) => message.time(transfer.bytes, came.reused),
-                    Idle::Packets(packets) => packets.time(transfer.bytes),
-                    Idle::Connection(connection) => {
-                        connection.time(list.framing(), transfer.bytes, came.reused)
-                    }
-                });
+                let ideals =
+                    ways.iter_mut().map(|idle| idle.time(list.framing(), transfer.bytes, came.reused));
                 let ideal = ideals.min().unwrap_or_default();
                 rows.push(Row { flow, path, nth: place, transfer, came, ideal, ports });
             }

@@ -18,6 +18,8 @@ use workload::{
 
 /// More iterations than this are refused.
 const MOST_ITERATIONS: u64 = 1_000_000;
+/// More rows of a timeline are refused.
+const MOST_ROWS: u64 = 100_000_000;
 /// Longer computations and costs are refused.
 const LARGEST_COST: Time = Time::from_ms(1_000_000);
 
@@ -69,7 +71,12 @@ fn one(
     let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
     let workload = workload(job, &mut hosts, at, context);
     let ((framing, connection), workload) = carrier.zip(workload)?;
-    let peers = workload.start(hosts.len() as u32).peers(hosts.len() as u32);
+    let ranks = hosts.len() as u32;
+    let started = workload.start(ranks);
+    let peers = started.peers(ranks);
+    let costs =
+        JobCosts { compute: job.compute, overhead: job.overhead, overhead_per_byte: job.overhead_per_byte };
+    let fit = job.timeline_rows / started.steps(ranks, &costs).max(1);
     if !context.spend(peers.iter().map(Vec::len).sum(), &at.key("ranks")) {
         return None;
     }
@@ -88,13 +95,10 @@ fn one(
         name: job.name.clone(),
         hosts,
         workload,
-        costs: JobCosts {
-            compute: job.compute,
-            overhead: job.overhead,
-            overhead_per_byte: job.overhead_per_byte,
-        },
+        costs,
         start: job.start,
         iterations: job.iterations as u32,
+        recorded: fit.min(job.iterations) as u32,
         flows: of_ranks,
     };
     Some((spec, made))
@@ -172,6 +176,10 @@ fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
         [("compute", job.compute), ("overhead", job.overhead), ("overhead_per_byte", job.overhead_per_byte)];
     for (key, time) in costs.into_iter().filter(|&(_, time)| time > LARGEST_COST) {
         context.error(&at.key(key), format!("{key} {time}"), format!("expected at most {LARGEST_COST}"));
+    }
+    if job.timeline_rows > MOST_ROWS {
+        let help = format!("expected a count, 0 to {MOST_ROWS}");
+        context.error(&at.key("timeline_rows"), format!("{} rows", job.timeline_rows), help);
     }
     let end = model.simulation.duration;
     if job.start >= end {

@@ -13,6 +13,9 @@ fn at_start() -> Time {
 fn one() -> u64 {
     1
 }
+fn timeline_rows() -> u64 {
+    500_000
+}
 fn full_frame() -> Bytes {
     Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
 }
@@ -49,6 +52,10 @@ pub struct Job {
     /// Time that each byte of a message occupies these processors, in addition to `overhead` (O of LogGOPS). A time with unit, a multiple of 1 ps. Default: "0 s".
     #[serde(default = "at_start")]
     pub overhead_per_byte: Time,
+    /// Rows of the table `rank_steps` for this job, at most: the sends, receives and computations of as many of the first iterations as fit, all of an iteration or none. `penstock why` and the timeline need them. A count, 0 to 100000000. Default: 500000.
+    #[serde(default = "timeline_rows")]
+    #[schemars(range(max = 100_000_000))]
+    pub timeline_rows: u64,
     /// Priority of all frames (IEEE 802.1Q). A whole number, 0 to 7. Default: 0 (best effort).
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]

@@ -117,6 +117,7 @@ const NUMBERS: &[&str] = &[
     "contexts",
     "retries",
     "iterations",
+    "timeline_rows",
     "speedup",
     "load",
     "path_seed",
