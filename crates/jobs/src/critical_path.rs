@@ -1,8 +1,8 @@
 //! The way back from the end of a job over its steps: without gaps, and over messages that match.
 
 use crate::algebra::every;
-use crate::replay::{Ideal, Outcome, run};
-use crate::{Algorithm, JobCosts, Step, StepKind};
+use crate::replay::{Ideal, Outcome, run_with};
+use crate::{Algorithm, Computation, JobCosts, Step, StepKind};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -66,18 +66,16 @@ fn walk(outcome: &Outcome) -> Time {
 #[test]
 fn the_critical_path_of_each_collective_is_as_long_as_the_job() {
     let fabric = Ideal { ps_per_byte: 20, latency: Time::from_us(1) };
-    let costly = JobCosts {
-        compute: Time::from_us(30),
-        overhead: Time::from_ns(700),
-        overhead_per_byte: Time::from_ps(3),
-    };
+    let costly = JobCosts { overhead: Time::from_ns(700), overhead_per_byte: Time::from_ps(3) };
+    let computes = Computation::new([Time::from_us(30), Time::from_us(20)].into(), [1.0, 0.5, 1.75]);
+    let none = (JobCosts::default(), Computation::each(Time::ZERO));
     for own in every() {
         for n in [2, 3, 4, 6, 8, 13] {
             if own.algorithm == Algorithm::Hierarchical && (n % 2 != 0 || n < 4) {
                 continue;
             }
-            for costs in [JobCosts::default(), costly] {
-                let outcome = run(&own, n, costs, 3, &fabric);
+            for costs in [none.clone(), (costly, computes.clone())] {
+                let outcome = run_with(&own, n, costs.clone(), 3, &fabric);
                 assert_eq!(walk(&outcome), outcome.end, "{own:?} of {n} ranks, {costs:?}");
             }
         }

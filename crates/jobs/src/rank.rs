@@ -23,6 +23,7 @@ mod records;
 pub use log::{Step, StepKind};
 pub use records::{Blocked, IterationTimes, PeerCounts, Post, RankCounts, Unsent};
 
+use crate::computation::Computation;
 use crate::keys::JobCosts;
 use crate::matching::Matching;
 use crate::schedule::{Action, Schedule};
@@ -43,6 +44,9 @@ enum Then {
     Go,
 }
 
+/// The work of a processor: when it is done, order of requests, lane, step, what follows.
+type Occupation = (Time, u64, u32, u32, Then);
+
 /// Messages in flight to one peer, and counts.
 #[derive(Clone, Debug, Default)]
 struct Peer {
@@ -56,6 +60,9 @@ pub struct Rank {
     workload: Arc<Workload>,
     rank: u32,
     costs: JobCosts,
+    computation: Computation,
+    /// Its computations so far.
+    computations: u64,
     start: Time,
     iterations: u32,
     /// By lane, the number of its next action; by operation of a program, what it still waits for.
@@ -68,8 +75,8 @@ pub struct Rank {
     computing: bool,
     /// By processor, until when it is occupied.
     busy_until: Vec<Time>,
-    /// Lanes that a processor works for: when it is done, order of requests, lane, step, what follows.
-    working: BinaryHeap<Reverse<(Time, u64, u32, u32, Then)>>,
+    /// What processors are occupied with.
+    working: BinaryHeap<Reverse<Occupation>>,
     requests: u64,
     matching: Matching,
     posts: VecDeque<Post>,
@@ -93,7 +100,7 @@ impl Rank {
     pub fn new(
         workload: &Arc<Workload>,
         rank: u32,
-        costs: JobCosts,
+        (costs, computation): (JobCosts, Computation),
         start: Time,
         [iterations, recorded]: [u32; 2],
     ) -> Rank {
@@ -105,6 +112,8 @@ impl Rank {
             workload: workload.clone(),
             rank,
             costs,
+            computation,
+            computations: 0,
             start,
             iterations,
             at: vec![0; at].into(),
@@ -205,12 +214,13 @@ impl Rank {
                 self.at.iter_mut().zip(operations).for_each(|(left, own)| *left = own.waits());
             }
         }
-        if self.costs.compute == Time::ZERO {
+        let time = self.computation.before(self.times.len() - 1);
+        if time == Time::ZERO {
             return self.begin_lanes(now);
         }
         self.computing = true;
-        self.counts.computed = self.counts.computed.saturating_add(self.costs.compute);
-        self.work((COMPUTATION, 0), (StepKind::Compute, None), self.costs.compute, Then::BeginLanes, now);
+        let time = self.drawn(time);
+        self.work((COMPUTATION, 0), (StepKind::Compute, None), time, Then::BeginLanes, now);
     }
 
     fn begin_lanes(&mut self, now: Time) {
@@ -404,8 +414,16 @@ impl Rank {
     }
 
     fn compute(&mut self, (lane, cpu): (u32, u8), time: Time, now: Time) -> bool {
-        self.counts.computed = self.counts.computed.saturating_add(time);
+        let time = self.drawn(time);
         time == Time::ZERO || self.work((lane, cpu), (StepKind::Compute, None), time, Then::Go, now)
+    }
+
+    /// The time of its next computation, with its factor.
+    fn drawn(&mut self, time: Time) -> Time {
+        let time = self.computation.scaled(time, self.computations);
+        self.computations += 1;
+        self.counts.computed = self.counts.computed.saturating_add(time);
+        time
     }
 
     /// Occupies a processor, with a message or a computation. Returns false: the lane waits.

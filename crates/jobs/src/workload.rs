@@ -185,11 +185,12 @@ impl Workload {
         sends
     }
 
-    /// Steps of all of `n` ranks in an iteration with these costs, at most: sends, receives, and times on a processor.
-    pub fn steps(&self, n: u32, costs: &JobCosts) -> u64 {
+    /// Steps of all of `n` ranks in an iteration with these costs, at most: sends, receives, and times on a processor, the one before
+    /// the iteration included if it `computes`.
+    pub fn steps(&self, n: u32, costs: &JobCosts, computes: bool) -> u64 {
         let has_cost = costs.overhead > Time::ZERO || costs.overhead_per_byte > Time::ZERO;
         let message = 1 + u64::from(has_cost);
-        let begin = u64::from(costs.compute > Time::ZERO);
+        let begin = u64::from(computes);
         let of_rank = |rank: u32| match self {
             Workload::Generated(own) => {
                 let actions =

@@ -20,6 +20,7 @@ mod managers;
 mod maps;
 mod names;
 mod path_choice;
+mod placements;
 mod ports;
 mod probes;
 mod queue_pairs;

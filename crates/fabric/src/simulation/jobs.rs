@@ -237,6 +237,17 @@ impl Simulation {
         Some(wait(Some((peer, tag, bytes)), posted, cause))
     }
 
+    /// Of a run in which nothing but jobs sends, the bytes of messages that are posted and not acknowledged: no more of them wait in
+    /// queues. `None`: there is other traffic.
+    pub fn posted_bytes(&self) -> Option<u64> {
+        let of_jobs: usize = self.spec.jobs.iter().map(|job| job.flows.iter().flatten().count()).sum();
+        let unsent = |state: &RankState| {
+            let own = &state.machine;
+            own.unsent_peers().flat_map(|peer| own.unsent(peer)).map(|one| one.bytes).sum::<u64>()
+        };
+        (of_jobs == self.spec.flows.len()).then(|| self.ranks().into_iter().map(unsent).sum())
+    }
+
     /// By flow of a job, the frames of all of its messages to each destination.
     pub(super) fn frames_of_jobs(&self) -> BTreeMap<u32, Vec<u64>> {
         let mut frames = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Jobs: ranks at hosts that run a workload together.
 
 use frame::NodeId;
-use jobs::{JobCosts, WorkloadSpec};
+use jobs::{Computation, JobCosts, WorkloadSpec};
 use units::Time;
 
 /// A job.
@@ -15,6 +15,8 @@ pub struct JobSpec {
     pub workload: WorkloadSpec,
     /// Costs of a rank's processor.
     pub costs: JobCosts,
+    /// By rank, how long it computes.
+    pub computations: Vec<Computation>,
     /// When the first iteration begins.
     pub start: Time,
     /// Number of iterations.

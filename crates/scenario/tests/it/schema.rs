@@ -118,6 +118,8 @@ const NUMBERS: &[&str] = &[
     "retries",
     "iterations",
     "timeline_rows",
+    "compute_jitter",
+    "slowdown",
     "speedup",
     "load",
     "path_seed",
