@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.analysis.critical_path import critical_path
+from penstock.plots import rank_timeline
 from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
@@ -60,10 +61,19 @@ def run(context: Context) -> list[Outcome]:
         [point(base, *key, n, latency[n], of[key]) for key in of for n in RANKS] for of in (LEAST, FEW)
     )
     table(context, least + few)
+    trees = of(
+        base, 8, {"collective": "all_reduce", "algorithm": "double_tree", "bytes": "8 MB", "chunks": 16}
+    )
+    cover = context.save_figure(rank_timeline(trees), "double-tree", cover=True)
     fixed = [cost(base, rate) for rate in (200, 400, 800)]
     share = min(one.transmission for one in least)
     return [
-        context.outcome("A-1", measured=told(least), passed=all(abs(one.off) <= 0.02 for one in least)),
+        context.outcome(
+            "A-1",
+            measured=told(least),
+            passed=all(abs(one.off) <= 0.02 for one in least),
+            pictures=[cover],
+        ),
         context.outcome("A-2", measured=told(few), passed=all(abs(one.off) <= 0.02 for one in few)),
         context.outcome(
             "A-3",
