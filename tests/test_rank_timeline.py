@@ -17,6 +17,7 @@ from PIL.Image import open as open_image
 
 import penstock as ps
 from penstock import cli
+from penstock.analysis.rank_bars import bars_of
 from penstock.analysis.rank_steps import NEVER, RECEIVE, SEND, steps_of, union_length
 from penstock.analysis.rank_times import rank_times
 from penstock.report import perfetto, ranks
@@ -176,7 +177,7 @@ def test_a_thousand_ranks_are_some_megabytes(large: ps.Result, tmp_path: Path) -
 def test_bars_that_nearly_touch_are_joined(large: ps.Result) -> None:
     steps = steps_of(large, "job")
     assert steps is not None
-    whole, few = ranks.bars_of(steps), ranks.bars_of(steps, most=6_000)
+    whole, few = bars_of(steps), bars_of(steps, most=6_000)
     assert len(few.rank) <= 6_000 < len(whole.rank)
     assert few.joined == len(whole.rank) - len(few.rank)
     assert few.size.sum() == whole.size.sum()

@@ -23,7 +23,7 @@ impl Computation {
         let is_one = factors.iter().all(|&factor| factor == 1 << POINT);
         Computation { before, factors: if is_one { [].into() } else { factors.into() } }
     }
-    /// The same time before each iteration.
+    /// Computations of one time, before each iteration.
     pub fn each(time: Time) -> Computation {
         Computation::new([time].into(), [])
     }

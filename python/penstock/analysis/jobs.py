@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import InputError
+from penstock.library import suggestion
 from penstock.measurements import of_result
 from penstock.units import count, duration, share, size
 
@@ -68,6 +70,24 @@ class Chain:
 def of_jobs(result: Measurements) -> list[dict[str, Any]]:
     """Rows of the table ``jobs``; none in results of versions without it."""
     return list(result.rows("jobs")) if "jobs" in result.table_names else []
+
+
+@of_result
+def chosen(result: Measurements, job: str | None) -> dict[str, Any]:
+    """The row of a job, or of the first.
+
+    Raises
+    ------
+    InputError
+        If there is no such job.
+    """
+    rows = of_jobs(result)
+    if not rows:
+        raise InputError(f"{result.name}: a result without jobs; expected [[jobs]] in its scenario")
+    names = [row["job"] for row in rows]
+    if job is not None and job not in names:
+        raise InputError(f"no job {job!r} in this result; {suggestion(job, names)}")
+    return rows[0 if job is None else names.index(job)]
 
 
 @of_result

@@ -44,6 +44,7 @@ def timeline(
         The file, outside the result; a trace whose name ends in ".gz" is compressed. Default: beside the
         result, RESULT.timeline.html, RESULT.trace.json.gz or RESULT.timeline.png.
     """
+    from penstock.analysis.jobs import chosen
     from penstock.report import perfetto, ranks
     from penstock.result import Result
 
@@ -55,7 +56,7 @@ def timeline(
     if path.resolve().is_relative_to(result.resolve()):
         raise InputError(f"--out {path}: expected a file outside the result, which is replaced as a whole")
     more = ""
-    ranks.chosen(found, job)
+    chosen(found, job)
     if form == "page":
         ranks.write(found, path, job)
     elif form == "perfetto":

@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from penstock.analysis.jobs import chosen
+from penstock.analysis.rank_bars import Bars, bars_of
 from penstock.analysis.rank_steps import steps_of
 from penstock.errors import InputError
 from penstock.measurements import of_result
-from penstock.report.ranks import Bars, bars_of, chosen
 
 from .style import FAINT, Margins, stack, style, time_scale
 

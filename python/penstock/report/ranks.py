@@ -9,18 +9,16 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.analysis import critical_path
-from penstock.analysis.jobs import bandwidth, of_jobs, sentences, unfinished
-from penstock.analysis.rank_steps import NEVER, RECEIVE, Steps, steps_of
+from penstock.analysis.jobs import bandwidth, chosen, sentences, unfinished
+from penstock.analysis.rank_bars import bars_of
+from penstock.analysis.rank_steps import NEVER, Steps, steps_of
 from penstock.analysis.rank_times import rank_times
-from penstock.errors import InputError
-from penstock.library import suggestion
 from penstock.measurements import of_result
 from penstock.units import count, duration, share, size
 
@@ -34,10 +32,6 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).with_name("ranks.html")
 PLACEHOLDER = "__PENSTOCK_RANKS__"
-MAX_DRAWN = 400_000
-"""Bars of a timeline; of more, those that nearly touch are joined."""
-_LAYERS = (0, 1, 1, 2, 3)
-"""Of each kind of step, the layer of its bars: computation, host cost, send, receive."""
 _RESOLUTION = 2**31
 """Units into which the time of a timeline is divided."""
 _ROWS_SHOWN = 100
@@ -69,23 +63,6 @@ def write(result: Measurements, path: Path, job: str | None = None) -> None:
         If the file cannot be written.
     """
     path.write_text("".join(_page(result, chosen(result, job))), "utf-8")
-
-
-def chosen(result: Measurements, job: str | None) -> dict[str, Any]:
-    """The row of a job, or of the first.
-
-    Raises
-    ------
-    InputError
-        If there is no such job.
-    """
-    rows = of_jobs(result)
-    if not rows:
-        raise InputError(f"{result.name}: a result without jobs; expected [[jobs]] in its scenario")
-    names = [row["job"] for row in rows]
-    if job is not None and job not in names:
-        raise InputError(f"no job {job!r} in this result; {suggestion(job, names)}")
-    return rows[0 if job is None else names.index(job)]
 
 
 def _page(result: Measurements, own: Mapping[str, Any]) -> Iterator[str]:
@@ -201,71 +178,6 @@ def _table(
         more = f" (table {name} of the result)" if name else ""
         yield f'<p class="none">and {count(total - len(body))} more{_text(more)}</p>'
     yield "</section>"
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Bars of a timeline, by rank and time.
-
-    Attributes
-    ----------
-    rank, layer, begin, end, peer, size : numpy.ndarray
-        Of each bar; times in picoseconds.
-    joined : int
-        Steps that were joined with others.
-    """
-
-    rank: NDArray[Any]
-    layer: NDArray[Any]
-    begin: NDArray[Any]
-    end: NDArray[Any]
-    peer: NDArray[Any]
-    size: NDArray[Any]
-    joined: int
-
-
-def bars_of(steps: Steps, most: int = MAX_DRAWN) -> Bars:
-    """The bars of the steps of a job; if there are too many, those of a rank that nearly touch are joined."""
-    waits = steps.kind == RECEIVE
-    begin = np.where(steps.kind <= 2, steps.begin, steps.requested)
-    drawn = np.flatnonzero((begin < NEVER) & (steps.end < NEVER) & ~(waits & (steps.end <= steps.requested)))
-    order = drawn[np.lexsort((steps.end[drawn], begin[drawn], steps.rank[drawn]))]
-    layer = np.array(_LAYERS, dtype=np.uint8)[steps.kind[order]]
-    found = Bars(
-        steps.rank[order], layer, begin[order], steps.end[order], steps.peer[order], steps.size[order], 0
-    )
-    if len(order) <= most:
-        return found
-    gap = int(found.end.max() - found.begin.min()) // 8_000
-    while len(found.rank) > most:
-        found = _joined(found, gap)
-        gap *= 2
-    return found
-
-
-def _joined(bars: Bars, gap: int) -> Bars:
-    """Bars of one rank and layer that are at most `gap` apart are one, with the bytes of all."""
-    order = np.lexsort((bars.begin, bars.layer, bars.rank))
-    rank, layer, begin, end = (part[order] for part in (bars.rank, bars.layer, bars.begin, bars.end))
-    group = (rank.astype(np.int64) << 3) | layer
-    starts_group = np.append(True, group[1:] != group[:-1])
-    # Behind the largest end before it, within its group.
-    shift = np.cumsum(starts_group) * (int(end.max()) + gap + 1)
-    reached = np.maximum.accumulate(end + shift) - shift
-    starts = starts_group | np.append(True, begin[1:] - reached[:-1] > gap)
-    at = np.flatnonzero(starts)
-    again = np.lexsort((begin[at], rank[at]))
-    sums = np.add.reduceat(bars.size[order], at)
-    ends = np.maximum.reduceat(end, at)
-    return Bars(
-        rank[at][again],
-        layer[at][again],
-        begin[at][again],
-        ends[again],
-        bars.peer[order][at][again],
-        sums[again],
-        bars.joined + len(rank) - len(at),
-    )
 
 
 def _content(result: Measurements, job: str, steps: Steps) -> tuple[dict[str, Any], str]:

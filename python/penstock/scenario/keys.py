@@ -3203,8 +3203,16 @@ class JobKeys(TypedDict, total=False):
     """When the first iteration begins. Default: "0 s"."""
     iterations: int | None
     """Repetitions of the workload. Default: 1."""
-    compute: str | None
-    """Computation of each rank before each iteration. Default: "0 s"."""
+    compute: ComputeTimes | None
+    """Computation of each rank before each iteration: a time with unit, or a list of these that
+    iterations take in turn. Default: "0 s".
+    """
+    compute_jitter: float | None
+    """Mean of what each computation takes longer, those of a schedule too, as a share of its time:
+    exponential, drawn for each rank from the seed. Default: 0.
+    """
+    stragglers: StragglerKeys | None
+    """Ranks that compute more slowly: a table with `hosts` and `slowdown`. Default: none."""
     overhead: str | None
     """Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS).
     Default: "0 s".
@@ -3261,6 +3269,15 @@ class WorkloadKeys(TypedDict, total=False):
     """Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that
     falls as (d + 1)^-skew. Default: 0.
     """
+
+
+class StragglerKeys(TypedDict, total=False):
+    """Ranks whose computations take longer than those of others."""
+
+    hosts: Required[Nodes]
+    """Their hosts: a host, "all" hosts, a pattern, or a list of these."""
+    slowdown: Required[float]
+    """Factor of each of their computations, those of a schedule too."""
 
 
 class FaultKeys(TypedDict, total=False):
@@ -3633,8 +3650,12 @@ Carrier = Literal["frames", "tcp", "rdma", "uet"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
-Placement = Literal["linear", "random"]
+Placement = Literal["linear", "packed", "spread", "by_pod", "by_rail", "random"]
 """Where the ranks of a job are."""
+ComputeTimes = str | Sequence[str]
+"""Computation before each iteration: a time, or a list of times that iterations take in turn, from
+    the first again after the last.
+    """
 Collective = Literal[
     "all_reduce",
     "reduce_scatter",

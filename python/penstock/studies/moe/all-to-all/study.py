@@ -115,7 +115,7 @@ def bound_s(result: Result) -> float:
     flows = result.rows("flows")
     on_wire = sum(row["bytes_sent"] + LINE_BYTES * row["frames_sent"] for row in flows)
     busiest = max(*sent.values(), *received.values())
-    return busiest * 8 / RATE_BPS * on_wire / sum(sent.values())
+    return float(busiest * 8 / RATE_BPS * on_wire / sum(sent.values()))
 
 
 def table(context: Context, points: list[Point]) -> None:
