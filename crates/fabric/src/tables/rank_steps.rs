@@ -106,10 +106,15 @@ fn rows_of<'a>(ranks: &[&'a RankState]) -> Vec<Row<'a>> {
     rows
 }
 
+/// Messages of one label: job, sender, receiver, label.
+type Label = (u32, u32, u32, u32);
+/// Ways without other traffic of a path in a period of rates, and the times of messages by their bytes.
+type Ways = (Vec<Idle>, BTreeMap<u64, Time>);
+
 /// Finds the send of each receive: of the messages of one label from one rank to another, each is delivered in its turn.
 fn match_messages(rows: &mut [Row<'_>]) {
-    let mut sends: BTreeMap<(u32, u32, u32, u32), Vec<u64>> = BTreeMap::new();
-    let mut receives: BTreeMap<(u32, u32, u32, u32), Vec<(Time, usize)>> = BTreeMap::new();
+    let mut sends: BTreeMap<Label, Vec<u64>> = BTreeMap::new();
+    let mut receives: BTreeMap<Label, Vec<(Time, usize)>> = BTreeMap::new();
     for (number, row) in rows.iter().enumerate() {
         let Step { kind, peer, tag, begin, .. } = *row.step;
         let own = row.state.number;
@@ -139,7 +144,7 @@ impl View<'_> {
     /// The time that each message takes without other traffic.
     fn find_ideals(&self, rows: &mut [Row<'_>]) {
         let (starts, periods) = (self.path_starts(), self.rate_periods());
-        let mut ways: BTreeMap<(usize, (usize, usize)), (Vec<Idle>, BTreeMap<u64, Time>)> = BTreeMap::new();
+        let mut ways: BTreeMap<(usize, (usize, usize)), Ways> = BTreeMap::new();
         for row in rows.iter_mut().filter(|row| row.step.kind == StepKind::Send) {
             let spec: &JobSpec = &self.s.spec.jobs[row.job as usize];
             let Step { peer, bytes, since, end, .. } = *row.step;
