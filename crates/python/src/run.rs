@@ -365,6 +365,8 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
         "rows": {"series": rows("series"), "pauses": rows("pauses")},
         "simulated_s": end.now.as_secs_f64(),
         "duration_s": duration.as_secs_f64(),
+        // A run of transfers or jobs ends with them, before its duration.
+        "end_s": (end.now.as_secs_f64() + left * (end.now - since.now).as_secs_f64()).min(duration.as_secs_f64()),
         "memory_limit": scenario.memory_limit.map(units::Bytes::get),
         "threads": threads,
         "flows": scenario.spec.flows.len(),
