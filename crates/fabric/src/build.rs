@@ -57,6 +57,7 @@ use crate::run::state::nic::Nic;
 use crate::run::state::node::NodeOf;
 use crate::run::state::numbering::Numbering;
 use crate::run::state::own::NodeLocal;
+use crate::run::state::retry::RetryState;
 use crate::run::state::port::{ColdPort, HEAD_BYTES, LinkTiming, Port, PortCounts, PortFeatures};
 use crate::run::state::probes::Probes;
 use crate::run::state::route_table::RouteTable;
@@ -442,6 +443,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     features.set(PortFeatures::MANAGED, managed);
     features.set(PortFeatures::CREDITS, node.credits().is_some());
     features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
+    features.set(PortFeatures::RETRY, link.llr.is_some());
     features = features.or(stages::of_node(node));
     let hot = Port {
         busy_until: Time::ZERO,
@@ -477,6 +479,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
         domain: plan.domains.at_start.get(port as usize).map(|&domain| Box::new(domain)),
         trimming: nodes::trimming(plan, port),
+        retry: link.llr.map(|spec| Box::new(RetryState::new(spec))),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);

@@ -378,6 +378,12 @@ impl Simulation {
                 *frames = frames.saturating_sub(1);
                 *bytes = bytes.saturating_sub(waiting.frame.bytes.into());
             }
+            // Those that link-level retry has to repeat have left as well.
+            for frame in self.cold(port).retry.iter().flat_map(|retry| retry.held()) {
+                let (frames, bytes) = &mut in_flight[towards];
+                *frames += 1;
+                *bytes += u64::from(frame.bytes);
+            }
         }
         in_flight
     }
@@ -411,7 +417,9 @@ impl Simulation {
     fn frames_on_links(&mut self) -> i64 {
         let pending = self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending());
         let pending = pending.filter(|event| event.has_frame()).count() as i64;
-        pending - self.parts().map(Fabric::frames_committed).sum::<u64>() as i64
+        let held = self.cold_ports().filter_map(|(_, cold)| cold.retry.as_ref()).map(|retry| retry.held().count());
+        let held: usize = held.sum();
+        pending + held as i64 - self.parts().map(Fabric::frames_committed).sum::<u64>() as i64
     }
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {

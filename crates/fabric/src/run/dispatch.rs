@@ -31,6 +31,7 @@ use crate::run::steps::pause_frames;
 use crate::run::steps::pausing;
 use crate::run::steps::ranks;
 use crate::run::steps::receive;
+use crate::run::steps::retry;
 use crate::run::steps::selection;
 use crate::run::steps::sources;
 use crate::run::steps::storms;
@@ -111,6 +112,8 @@ fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut E
         What::LookForCredits => return updates::look_for_credits(here, port, now, events),
         What::Credits(freed) => return updates::receive_credits(here, port, freed, now, events),
         What::UpdateDue => return updates::update_due(here, port, now, events),
+        What::Retry(signal) => return retry::receive(here, port, signal, now, events),
+        What::RetryDue => return retry::due(here, port, now, events),
         What::Watchdog => return storms::watch_due(here, port, now, events),
         _ => {
             let number = here.number_of_place(place);

@@ -43,6 +43,7 @@ use crate::run::steps::nics;
 use crate::run::steps::path_change;
 use crate::run::steps::pausing;
 use crate::run::steps::receive;
+use crate::run::steps::retry;
 use crate::run::steps::sources;
 use crate::run::steps::stops;
 use crate::run::steps::victims;
@@ -61,6 +62,7 @@ pub fn broken(here: &mut NodeView, port: PortIx, frame: &Frame, cause: LossCause
         LossCause::Restart => Cause::Restart,
         LossCause::BitError => Cause::BitError,
         LossCause::Loss => Cause::LinkLoss,
+        LossCause::Retry => Cause::LinkRetry,
     };
     let class = here.nodes[here.node_of[port]].classes.class(frame.priority());
     frame_log::log_drop(here, port, true, frame, cause, now);
@@ -114,6 +116,7 @@ fn link_down(here: &mut NodeView, port: PortIx, keep: bool, now: Time, events: &
         sources::unblock_all(here, port, false, now, events);
     }
     endpoints::change_lines(here, port, now, events);
+    retry::link_down(here, port, LossCause::LinkDown, now, events);
 }
 
 fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQueue) {
@@ -123,6 +126,7 @@ fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQ
     }
     for port in here.ports_beside(place) {
         flush(here, port, Cause::Restart, now, events);
+        retry::link_down(here, port, LossCause::Restart, now, events);
     }
 }
 
@@ -197,6 +201,7 @@ fn revive(here: &mut NodeView, port: PortIx, reason: u8, now: Time, events: &mut
     if here.links.cold[port].down != 0 {
         return;
     }
+    retry::link_up(here, port, now, events);
     if here.links.ports[port].waiting != 0 {
         decision::try_transmit(here, port, now, events);
     }
