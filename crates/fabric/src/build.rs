@@ -69,6 +69,7 @@ use crate::run::steps::stages;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
+use flow_control::llr::ORDERED_SET_BYTES;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
 use queueing::Color;
@@ -224,7 +225,7 @@ impl<'a> Plan<'a> {
         });
         BitRate::from_bps((rate - updates).max(0.0) as u64)
     }
-    /// The least time after which a node can affect another: a shortest frame, or the head of one, or a pause frame, and what
+    /// The least time after which a node can affect another: a shortest frame, or the head of one, or a pause frame, or a control ordered set, and what
     /// comes after it. `None` if there are no links.
     fn look_ahead(&self) -> Option<Time> {
         let pausing = self.spec.nodes.iter().any(|node| node.pauses().is_some());
@@ -237,7 +238,9 @@ impl<'a> Plan<'a> {
             let data = wire(bytes) + link.delay + receiver.latency();
             let pause = wire(CONTROL_FRAME_BYTES) + link.delay + self.response(peer);
             let data = if pausing { data.min(pause) } else { data };
-            receiver.credits().map_or(data, |credits| data.min(link.delay + credits.update_delay))
+            let data = receiver.credits().map_or(data, |credits| data.min(link.delay + credits.update_delay));
+            let ordered_set = || clock.span_floor(ORDERED_SET_BYTES) + link.delay;
+            if link.llr.is_some() { data.min(ordered_set()) } else { data }
         };
         (0..self.wiring.peer.len() as u32).map(of_port).min()
     }

@@ -549,6 +549,7 @@ mod tests {
             overhead: 20,
             response_time: None,
             cost: 1,
+            llr: None,
         };
         let flow = |from: u32| FlowSpec {
             name: from.to_string(),

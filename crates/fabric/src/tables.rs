@@ -32,6 +32,7 @@ mod ports;
 mod queue_pairs;
 mod queues;
 mod rank_waits;
+mod retries;
 mod series;
 mod storms;
 mod streams;
@@ -53,7 +54,7 @@ use std::{iter, ptr, thread};
 use units::Time;
 
 /// All tables of a result, in the order of documentation.
-pub static TABLES: [&TableSpec; 39] = [
+pub static TABLES: [&TableSpec; 40] = [
     &flows::FLOWS,
     &demands::DEMANDS,
     &demands::PATHS,
@@ -82,6 +83,7 @@ pub static TABLES: [&TableSpec; 39] = [
     &deadlocks::DEADLOCKS,
     &storms::STORMS,
     &credits::CREDITS,
+    &retries::LINK_RETRIES,
     &crossbars::CROSSBARS,
     &dcbx::DCBX,
     &domains::CONGESTION_DOMAINS,
@@ -147,7 +149,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 38] = [
+const BEGUN: [Make; 39] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -176,6 +178,7 @@ const BEGUN: [Make; 38] = [
     |view| vec![view.deadlocks()],
     |view| vec![view.storms()],
     |view| vec![view.credits()],
+    |view| vec![view.link_retries()],
     |view| vec![view.crossbars()],
     |view| vec![view.dcbx()],
     |view| vec![view.congestion_domains()],

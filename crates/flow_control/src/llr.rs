@@ -219,6 +219,28 @@ impl LlrSettings {
         }
     }
 
+    /// Keys that change nothing. `outages`: some link or switch goes down.
+    pub fn unused(&self, outages: bool) -> Vec<Remark> {
+        let spec = self.spec();
+        let limits = spec.replay_count_max < ENDLESS || spec.data_age_timeout > Time::ZERO;
+        let a_limit = "a replay_count_max below 255 or a data_age_timeout: nothing flushes";
+        let mut found = Vec::new();
+        if self.pcs_lost_timeout.is_some_and(|time| time > Time::ZERO) && !outages {
+            found.push(keys::unused("pcs_lost_timeout", "a link that goes down"));
+        }
+        if spec.init_llr_frame_action != FrameAction::BestEffort && !outages && !(limits && spec.re_init_on_flush) {
+            found.push(keys::unused("init_llr_frame_action", "a link that goes down, or a flush: nothing initialises"));
+        }
+        if !spec.re_init_on_flush && !limits {
+            found.push(keys::unused("re_init_on_flush", a_limit));
+        }
+        if spec.flush_llr_frame_action != FrameAction::BestEffort && (spec.re_init_on_flush || !limits) {
+            let needs = if limits { "re_init_on_flush = false: a flush initialises at once" } else { a_limit };
+            found.push(keys::unused("flush_llr_frame_action", needs));
+        }
+        found
+    }
+
     fn errors(&self) -> Vec<Remark> {
         let mut wrong = Vec::new();
         let mut range = |key: &'static str, value: String, fits: bool, expected: &str| {

@@ -36,6 +36,7 @@ mod rdma;
 mod receive;
 mod reconfiguration;
 mod remaps;
+mod retry;
 mod ring;
 mod schedulers;
 mod sending;

@@ -331,12 +331,14 @@ pub fn due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue
 /// Gives up the replay buffer: the other end counts what it has not taken as lost.
 fn flush(here: &mut NodeView, port: PortIx, cause: LossCause, now: Time, events: &mut EventQueue) {
     let (peer, delay) = (here.links.ports[port].arrives_as.peer(), here.links.cold[port].delay);
+    // No node affects another sooner than by an ordered set.
+    let at = now + here.links.ports[port].clock.span_ceil(ORDERED_SET_BYTES) + delay;
     let neighbour = here.links.neighbours[port];
     let Some(retry) = state(here, port) else { return };
     retry.counts.flushes += 1;
     for Held { frame, back } in retry.transmitter.flush().filter_map(|entry| entry.item) {
         retry.counts.flushed += 1;
-        events.send(Event::broken(now + delay, peer, frame, cause, back), || neighbour);
+        events.send(Event::broken(at, peer, frame, cause, back), || neighbour);
     }
     note_blocked(here, port, now, events);
 }
