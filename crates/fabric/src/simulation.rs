@@ -417,7 +417,8 @@ impl Simulation {
     fn frames_on_links(&mut self) -> i64 {
         let pending = self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending());
         let pending = pending.filter(|event| event.has_frame()).count() as i64;
-        let held = self.cold_ports().filter_map(|(_, cold)| cold.retry.as_ref()).map(|retry| retry.held().count());
+        let held =
+            self.cold_ports().filter_map(|(_, cold)| cold.retry.as_ref()).map(|retry| retry.held().count());
         let held: usize = held.sum();
         pending + held as i64 - self.parts().map(Fabric::frames_committed).sum::<u64>() as i64
     }

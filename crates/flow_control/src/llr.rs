@@ -228,14 +228,21 @@ impl LlrSettings {
         if self.pcs_lost_timeout.is_some_and(|time| time > Time::ZERO) && !outages {
             found.push(keys::unused("pcs_lost_timeout", "a link that goes down"));
         }
-        if spec.init_llr_frame_action != FrameAction::BestEffort && !outages && !(limits && spec.re_init_on_flush) {
-            found.push(keys::unused("init_llr_frame_action", "a link that goes down, or a flush: nothing initialises"));
+        if spec.init_llr_frame_action != FrameAction::BestEffort
+            && !outages
+            && !(limits && spec.re_init_on_flush)
+        {
+            found.push(keys::unused(
+                "init_llr_frame_action",
+                "a link that goes down, or a flush: nothing initialises",
+            ));
         }
         if !spec.re_init_on_flush && !limits {
             found.push(keys::unused("re_init_on_flush", a_limit));
         }
         if spec.flush_llr_frame_action != FrameAction::BestEffort && (spec.re_init_on_flush || !limits) {
-            let needs = if limits { "re_init_on_flush = false: a flush initialises at once" } else { a_limit };
+            let needs =
+                if limits { "re_init_on_flush = false: a flush initialises at once" } else { a_limit };
             found.push(keys::unused("flush_llr_frame_action", needs));
         }
         found
@@ -254,10 +261,20 @@ impl LlrSettings {
             range("outstanding_frames_max", frames.to_string(), fits, expected);
         }
         if let Some(bytes) = self.outstanding_bytes_max {
-            range("outstanding_bytes_max", bytes.to_string(), bytes.get() > 0, "at least \"1 B\", like \"1 MiB\"");
+            range(
+                "outstanding_bytes_max",
+                bytes.to_string(),
+                bytes.get() > 0,
+                "at least \"1 B\", like \"1 MiB\"",
+            );
         }
         if let Some(count) = self.replay_count_max {
-            range("replay_count_max", count.to_string(), count <= u64::from(ENDLESS), "0 to 255; 255 sets no limit");
+            range(
+                "replay_count_max",
+                count.to_string(),
+                count <= u64::from(ENDLESS),
+                "0 to 255; 255 sets no limit",
+            );
         }
         let times = [
             ("replay_timer_max", self.replay_timer_max),
@@ -270,7 +287,12 @@ impl LlrSettings {
         }
         if let Some(spacing) = self.ctlos_target_spacing {
             let fits = (400..=17_296).contains(&spacing.get());
-            range("ctlos_target_spacing", spacing.to_string(), fits, "\"400 B\" to \"17296 B\", like \"2048 B\"");
+            range(
+                "ctlos_target_spacing",
+                spacing.to_string(),
+                fits,
+                "\"400 B\" to \"17296 B\", like \"2048 B\"",
+            );
         }
         let priorities = self.priorities.iter().flatten();
         for priority in priorities.filter(|&&priority| priority as usize >= frame::PRIORITIES) {

@@ -378,7 +378,8 @@ pub(crate) fn mark_faulted(fabric: &mut Fabric) {
             schedule.fresh =
                 port.features.has(PortFeatures::SCHEDULER).then(|| cold.scheduler.discipline().clone());
         }
-        port.features.set(PortFeatures::FAULTED, schedule.is_some() || cold.changes_frames() || cold.retry.is_some());
+        port.features
+            .set(PortFeatures::FAULTED, schedule.is_some() || cold.changes_frames() || cold.retry.is_some());
     }
 }
 

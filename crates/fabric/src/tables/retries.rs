@@ -32,7 +32,11 @@ pub(super) static LINK_RETRIES: TableSpec = TableSpec {
         integer("damaged_frames", "", "Frames received with the expected number and a wrong checksum."),
         integer("missing_frames", "", "Frames received behind a gap, and discarded."),
         integer("duplicate_frames", "", "Frames received twice, and discarded."),
-        integer("blocks", "", "Periods in which no new eligible frame could be sent: the replay buffer was full, or frames were repeated."),
+        integer(
+            "blocks",
+            "",
+            "Periods in which no new eligible frame could be sent: the replay buffer was full, or frames were repeated.",
+        ),
         real("blocked_s", "s", "Total time of these."),
         integer("flushes", "", "Times that the replay buffer was given up."),
         integer("flushed_frames", "", "Frames lost by that, or discarded while no numbers were in use."),

@@ -3,10 +3,10 @@
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, OnLosslessDrop, Reaction, SwitchSpec};
 use flow_control::llr::FrameAction;
-use flow_control::{Llr, LlrSettings, LlrSpec};
+use flow_control::{Llr, LlrSettings, LlrSpec, PauseSpec, Watermarks};
 use frame::NodeId;
 use proptest::prelude::*;
-use units::{Bytes, Time};
+use units::{Amount, Bytes, Time};
 use workload::{Arrivals, SourceSpec};
 
 const KEEP: Reaction = Reaction { keep: true, reroute: None };
@@ -107,7 +107,8 @@ fn a_full_replay_buffer_blocks_until_an_acknowledgement() {
     assert_eq!(retries(&outcome, "a.0->sw", &["blocks", "replays", "sequence_errors"]), [2, 0, 0]);
     // Blocked from 1 us on; with the third frame again, until the second is acknowledged, 2048 B behind the first.
     let blocked = outcome.real("link_retries", "a.0->sw", "blocked_s");
-    let expected = (3_006_400 - 1_000_000 + (2_000_000 + 1_638_400 + 6_400 + 1_000_000 - 3_006_400)) as f64 * 1e-12;
+    let expected =
+        (3_006_400 - 1_000_000 + (2_000_000 + 1_638_400 + 6_400 + 1_000_000 - 3_006_400)) as f64 * 1e-12;
     assert!((blocked - expected).abs() < 1e-15, "{blocked} {expected}");
 }
 
@@ -121,9 +122,15 @@ fn after_too_many_replays_the_frames_are_lost() {
     net.0.faults = vec![damage(0, us(0), us(40))];
     let outcome = run(&net);
     assert_eq!((outcome.delivered("f"), outcome.delivered("later")), (0, 2));
-    assert_eq!(retries(&outcome, "a.0->sw", &["frames", "flushes", "flushed_frames", "timeouts"]), [5, 1, 3, 3]);
+    assert_eq!(
+        retries(&outcome, "a.0->sw", &["frames", "flushes", "flushed_frames", "timeouts"]),
+        [5, 1, 3, 3]
+    );
     let causes = outcome.texts("drops", "cause");
-    assert!(causes.iter().all(|cause| cause == "llr_flush") && outcome.total("drops", "frames") == 3, "{causes:?}");
+    assert!(
+        causes.iter().all(|cause| cause == "llr_flush") && outcome.total("drops", "frames") == 3,
+        "{causes:?}"
+    );
 }
 
 #[test]
@@ -137,7 +144,11 @@ fn the_actions_after_a_flush() {
         net.0.faults = vec![damage(0, us(0), ns(1))];
         let outcome = run(&net);
         assert_eq!(outcome.delivered("f"), 0);
-        (outcome.delivered("later"), outcome.count("link_retries", "a.0->sw", "frames"), outcome.total("drops", "frames"))
+        (
+            outcome.delivered("later"),
+            outcome.count("link_retries", "a.0->sw", "frames"),
+            outcome.total("drops", "frames"),
+        )
     };
     assert_eq!(run_with(FrameAction::BestEffort), (2, 1, 1));
     assert_eq!(run_with(FrameAction::Discard), (0, 1, 3));
@@ -190,7 +201,12 @@ struct Trial {
 }
 
 fn trials() -> impl Strategy<Value = Trial> {
-    let spec = (1u32..40, 3_000u64..60_000, prop::sample::select(vec![0u64, 8, 30]), prop::sample::select(vec![400u64, 2048]));
+    let spec = (
+        1u32..40,
+        3_000u64..60_000,
+        prop::sample::select(vec![0u64, 8, 30]),
+        prop::sample::select(vec![400u64, 2048]),
+    );
     let spec = spec.prop_map(|(frames, bytes, timer, spacing)| LlrSpec {
         outstanding_frames_max: frames,
         outstanding_bytes_max: bytes,
@@ -221,7 +237,11 @@ fn trials() -> impl Strategy<Value = Trial> {
 /// Two flows of 60 frames from both ends of h0 - s0 - s1 - h1, and one between the hosts of s0 and s1 in the other direction.
 fn net_of(trial: &Trial) -> Net {
     let mut net = Net::new(us(3_000));
-    let flow_control = trial.pfc.then(|| pfc(0xFF).into());
+    // A pause does not stop repetitions: all that is outstanding may come after it.
+    let headroom = Some(Amount::Bytes(2 * trial.spec.outstanding_bytes_max + 20_000));
+    let (xoff, xon) = (Amount::Bytes(5_000), Amount::Bytes(2_000));
+    let watermarks = Some(Watermarks { xoff, xon, headroom });
+    let flow_control = trial.pfc.then(|| PauseSpec { watermarks, ..pfc(0xFF) }.into());
     let own = fabric::spec::HostSpec { flow_control: flow_control.clone(), ..host() };
     let hosts: Vec<NodeId> = (0..4).map(|at| net.host(&format!("h{at}"), own.clone())).collect();
     let forwarding = if trial.cut_through { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
@@ -234,7 +254,10 @@ fn net_of(trial: &Trial) -> Net {
 
     let flows = [(0, 1, 0, trial.sizes[0]), (2, 1, 4, trial.sizes[1]), (3, 0, 2, trial.sizes[0])];
     for (number, (from, to, priority, bytes)) in flows.into_iter().enumerate() {
-        let source = SourceSpec { limit: Some(Bytes::new(60 * u64::from(bytes))), ..greedy(hosts[to], bytes, ns(100 * number as u64)) };
+        let source = SourceSpec {
+            limit: Some(Bytes::new(60 * u64::from(bytes))),
+            ..greedy(hosts[to], bytes, ns(100 * number as u64))
+        };
         net.flow(&format!("f{number}"), hosts[from], priority, source);
     }
     let until = net.0.duration;

@@ -103,7 +103,11 @@ fn too_many_replays_and_too_old_frames_flush() {
     let mut sender = Transmitter::new(spec);
     (0..3).for_each(|at| drop(sender.send(1000, at, Time::ZERO)));
     assert_eq!(sender.refuse(SEQUENCES - 1, Time::from_us(1)), Some(Outcome::Replay));
-    assert_eq!(sender.refuse(0, Time::from_us(2)), Some(Outcome::Replay), "a frame was acknowledged in between");
+    assert_eq!(
+        sender.refuse(0, Time::from_us(2)),
+        Some(Outcome::Replay),
+        "a frame was acknowledged in between"
+    );
     assert_eq!(sender.refuse(0, Time::from_us(3)), Some(Outcome::Flush));
     assert_eq!(sender.flush().map(|entry| entry.item).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(sender.action(), Some(FrameAction::BestEffort));

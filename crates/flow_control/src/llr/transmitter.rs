@@ -138,7 +138,8 @@ impl<T> Transmitter<T> {
             self.bytes -= gone;
             self.first = after(self.first, freed as u32);
             (self.replays, self.progress) = (0, now);
-            self.replay = self.replay.map(|at| at.saturating_sub(freed)).filter(|_| !self.outstanding.is_empty());
+            self.replay =
+                self.replay.map(|at| at.saturating_sub(freed)).filter(|_| !self.outstanding.is_empty());
         }
         Some(freed)
     }

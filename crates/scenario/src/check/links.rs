@@ -83,7 +83,8 @@ fn find(
     context: &mut Context<'_>,
 ) -> Option<(Vec<usize>, bool)> {
     let Some((a, b)) = text.split_once(BETWEEN) else {
-        let help = format!("expected the names of the two ends, like \"h0{BETWEEN}sw\" or \"h*{BETWEEN}leaf*\"");
+        let help =
+            format!("expected the names of the two ends, like \"h0{BETWEEN}sw\" or \"h*{BETWEEN}leaf*\"");
         context.error(at, format!("\"{text}\" names no link"), help);
         return None;
     };
@@ -99,11 +100,16 @@ fn find(
     }
     let [first, second] = ends.as_slice() else { return None };
     let joins = |link: &LinkSpec| {
-        first.contains(&link.a) && second.contains(&link.b) || first.contains(&link.b) && second.contains(&link.a)
+        first.contains(&link.a) && second.contains(&link.b)
+            || first.contains(&link.b) && second.contains(&link.a)
     };
     let found: Vec<usize> = (0..links.len()).filter(|&at| joins(&links[at])).collect();
     if found.is_empty() {
-        context.error(at, format!("there is no link \"{text}\""), "expected the two ends of a link of the topology");
+        context.error(
+            at,
+            format!("there is no link \"{text}\""),
+            "expected the two ends of a link of the topology",
+        );
         return None;
     }
     Some((found, first.len() == 1 && second.len() == 1))
@@ -134,12 +140,19 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         }
         let round_trip = llr.round_trip(link.rate, link.delay, on_wire);
         let key = "replay_timer_max";
-        if llr.replay_timer_max.ps() > 0 && llr.replay_timer_max < round_trip && said.insert((at.clone(), key)) {
+        if llr.replay_timer_max.ps() > 0
+            && llr.replay_timer_max < round_trip
+            && said.insert((at.clone(), key))
+        {
             let message = format!(
                 "replay_timer_max {} is less than the {round_trip} of an acknowledgement on the link \"{link_name}\"",
                 llr.replay_timer_max
             );
-            context.warn(&at.key(key), message, "frames are repeated that were not lost: expected a longer time");
+            context.warn(
+                &at.key(key),
+                message,
+                "frames are repeated that were not lost: expected a longer time",
+            );
         }
     }
     unused(model, spec, context);

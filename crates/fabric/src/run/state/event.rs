@@ -396,7 +396,12 @@ impl Event {
     }
     /// A signal of link-level retry comes to a port.
     pub fn retry(time: Time, port: impl EventPlace, signal: RetrySignal) -> Event {
-        Event::arrival(Kind::Pause, time, port, Frame { word: signal.pack(), ..Frame::default().at(OF_RETRY) })
+        Event::arrival(
+            Kind::Pause,
+            time,
+            port,
+            Frame { word: signal.pack(), ..Frame::default().at(OF_RETRY) },
+        )
     }
     /// A timer of link-level retry of a port may have expired.
     pub fn retry_due(time: Time, port: PortIx) -> Event {
@@ -491,7 +496,8 @@ mod tests {
 
     #[test]
     fn a_broken_frame_knows_why() {
-        let causes = [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss, LossCause::Retry];
+        let causes =
+            [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss, LossCause::Retry];
         for loss_cause in causes {
             for back in [false, true] {
                 let event = Event::broken(Time::from_ns(1), PortIx::new(3), frame(), loss_cause, back);

@@ -171,7 +171,13 @@ impl Links {
         self.ports.memory_bytes()
             + self.cold.memory_bytes()
             + self.cold.each().iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
-            + self.cold.each().iter().flat_map(|cold| &cold.retry).map(|own| own.memory_bytes()).sum::<usize>()
+            + self
+                .cold
+                .each()
+                .iter()
+                .flat_map(|cold| &cold.retry)
+                .map(|own| own.memory_bytes())
+                .sum::<usize>()
             + self
                 .cold
                 .each()

@@ -270,8 +270,7 @@ fn send_set(here: &mut NodeView, egress: PortIx, signal: RetrySignal, now: Time,
     let at = ends + here.links.cold[egress].delay;
     here.links.cold[egress].counts.retry_bytes += ORDERED_SET_BYTES;
     let faulted = !here.faults.schedules.is_empty();
-    let lost =
-        faulted && transmission::ordered_set_is_lost(here, egress, ORDERED_SET_BYTES, (begins, ends));
+    let lost = faulted && transmission::ordered_set_is_lost(here, egress, ORDERED_SET_BYTES, (begins, ends));
     if let Some(retry) = state(here, egress) {
         retry.counts.acks_sent += u64::from(matches!(signal, RetrySignal::Ack(_)));
         retry.counts.nacks_sent += u64::from(matches!(signal, RetrySignal::Nack(_)));
@@ -286,7 +285,9 @@ fn send_set(here: &mut NodeView, egress: PortIx, signal: RetrySignal, now: Time,
 fn watched(retry: &RetryState) -> Option<Time> {
     let spec = retry.transmitter.spec();
     if let Some(since) = retry.down_since {
-        return retry.transmitter.is_advancing().then(|| since + spec.pcs_lost_timeout);
+        // An outage of just that length loses nothing.
+        let longest = since + spec.pcs_lost_timeout;
+        return retry.transmitter.is_advancing().then(|| longest + Time::from_ps(1));
     }
     if retry.transmitter.is_initialising() {
         let timer = spec.replay_timer_max;

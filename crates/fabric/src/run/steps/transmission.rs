@@ -96,7 +96,12 @@ pub fn count_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, features: 
 
 /// Returns true if a control ordered set of so many bytes, sent from `began` to `ended`, does not arrive.
 #[cold]
-pub fn ordered_set_is_lost(here: &mut NodeView, egress: PortIx, bytes: u64, (began, ended): (Time, Time)) -> bool {
+pub fn ordered_set_is_lost(
+    here: &mut NodeView,
+    egress: PortIx,
+    bytes: u64,
+    (began, ended): (Time, Time),
+) -> bool {
     let schedule = here.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
     let Some(schedule) = schedule else { return false };
     let delay = here.links.cold[egress].delay;
