@@ -12,6 +12,7 @@ pub(crate) mod guarantees;
 pub(crate) mod headroom;
 mod jobs;
 mod limiters;
+mod links;
 mod nodes;
 pub(crate) mod paths;
 pub(crate) mod port_schedulers;
@@ -44,14 +45,12 @@ use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Buffers;
 use crate::run::state::contention::Contention;
 use crate::run::state::copies::Copies;
-use crate::run::state::credits::CreditState;
 use crate::run::state::event::{Event, Place};
 use crate::run::state::faults::Faults;
 use crate::run::state::headers::Headers;
 use crate::run::state::hosts::Hosts;
 use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::ledger::Ledger;
-use crate::run::state::link_control::{LinkControl, PauseState};
 use crate::run::state::links::Links;
 use crate::run::state::nic::Nic;
 use crate::run::state::node::NodeOf;
@@ -213,7 +212,7 @@ impl<'a> Plan<'a> {
         let updates = self.node(port).credits().map_or(0.0, |own| {
             // One for so much that has come, and one a channel for what has waited long enough.
             let shortest = u32::from(self.frames.0) + u32::from(self.link(port).overhead);
-            let after = f64::from((own.update_after * own.unit).max(shortest));
+            let after = f64::from((own.update_after * own.unit).max(shortest).max(own.cf_min_spacing));
             let channels = own.channels.classes() as f64;
             let bits = f64::from(own.update_bytes) * 8.0;
             let waited = if own.update_within == Time::NEVER {
@@ -473,7 +472,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
             .then(|| Box::new(Contention::new(node.classes().classes()))),
         occupancy: Occupancy::default(),
         delay: link.delay,
-        control: link_control(plan, port),
+        control: links::link_control(plan, port),
         stops_until: Time::ZERO,
         counts: PortCounts::default(),
         watch: watchdog.map(PortWatch::new).map(Box::new),
@@ -486,18 +485,4 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);
-}
-
-/// The flow control of a port's link.
-fn link_control(plan: &Plan, port: u32) -> LinkControl {
-    let peer = plan.wiring.peer[port as usize].0;
-    if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
-        let delay = plan.link(port).delay;
-        return LinkControl::Credit(Box::new(CreditState::new(own, other, delay, plan.node(port).classes())));
-    }
-    let control = plan.node(port).pauses();
-    if control.is_none() && plan.node(peer).pauses().is_none() {
-        return LinkControl::None;
-    }
-    LinkControl::Pause(Box::new(PauseState::new(plan.paused(port), plan.response(port), plan.response(peer))))
 }

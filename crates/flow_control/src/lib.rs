@@ -29,7 +29,7 @@ pub mod headroom;
 
 pub use channels::{ChannelKey, ChannelList, Channels};
 pub use control::{Configuration, Control, Findings};
-pub use credit::{CreditSettings, CreditSpec};
+pub use credit::{CreditPreset, CreditSettings, CreditSpec};
 pub use llr::{Llr, LlrSettings, LlrSpec};
 pub use pause_length::{Drain, PauseLength, PauseQuanta};
 pub use pause_settings::PauseSettings;

@@ -7,6 +7,7 @@ mod ahead;
 mod blame;
 mod bypass;
 mod bypass_waits;
+mod cbfc;
 mod channels;
 mod clocks;
 mod control_frames;

@@ -120,6 +120,8 @@ pub(crate) enum What {
     Renew,
     /// An update of credits is due.
     UpdateDue,
+    /// The sending end of a link with credits tells how many it has consumed.
+    CreditsConsumed,
     /// A frame does not arrive at a port, or arrives damaged.
     Broken(Frame, LossCause),
     /// A host has taken in a frame.
@@ -293,6 +295,7 @@ impl Event {
             Kind::Source => What::Source,
             Kind::Renew if frame.priority() == OF_CREDITS => What::UpdateDue,
             Kind::Renew if frame.priority() == OF_RETRY => What::RetryDue,
+            Kind::Renew if frame.priority() == LOOK => What::CreditsConsumed,
             Kind::Renew => What::Renew,
             Kind::Broken => What::Broken(frame, self.loss_cause()),
             Kind::Served => What::Served,
@@ -393,6 +396,10 @@ impl Event {
     /// An update of credits is due.
     pub fn update_due(time: Time, port: PortIx) -> Event {
         Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_CREDITS))
+    }
+    /// The sending end of the link of a port tells how many credits it has consumed.
+    pub fn credits_consumed(time: Time, port: PortIx) -> Event {
+        Event::arrival(Kind::Renew, time, port, Frame::default().at(LOOK))
     }
     /// A signal of link-level retry comes to a port.
     pub fn retry(time: Time, port: impl EventPlace, signal: RetrySignal) -> Event {

@@ -56,7 +56,14 @@ use units::{BitRate, Time};
 /// A frame that should have arrived does not, or arrives with a wrong checksum.
 #[cold]
 #[inline(never)]
-pub fn broken(here: &mut NodeView, port: PortIx, frame: &Frame, cause: LossCause, now: Time) {
+pub fn broken(
+    here: &mut NodeView,
+    port: PortIx,
+    frame: &Frame,
+    cause: LossCause,
+    now: Time,
+    events: &mut EventQueue,
+) {
     let cause = match cause {
         LossCause::LinkDown => Cause::LinkDown,
         LossCause::Restart => Cause::Restart,
@@ -67,7 +74,7 @@ pub fn broken(here: &mut NodeView, port: PortIx, frame: &Frame, cause: LossCause
     let class = here.nodes[here.node_of[port]].classes.class(frame.priority());
     frame_log::log_drop(here, port, true, frame, cause, now);
     losses::count_loss(here, port, class, frame, cause);
-    credits::credits_lost(here, port, frame, now);
+    credits::credits_lost(here, port, frame, now, events);
     let counts = &mut here.links.cold[port].counts;
     counts.broken.0 += 1;
     counts.broken.1 += u64::from(frame.bytes);

@@ -11,7 +11,7 @@ use crate::run::steps::endpoint_ways;
 use crate::run::steps::nic_places;
 use crate::run::steps::probes;
 use crate::run::steps::retry;
-use frame::{CONTROL_FRAME_BYTES, Frame};
+use frame::Frame;
 use units::Time;
 
 /// Puts a frame on the link; the transmitter is free.
@@ -109,9 +109,9 @@ pub fn ordered_set_is_lost(
         || strikes(&schedule.bit_errors, began, bytes * 8, &mut schedule.bits)
 }
 
-/// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.
+/// Returns true if a pause frame or an update of credits of so many bytes, sent from `began` on to act at `acts`, is lost.
 #[cold]
-pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, began: Time, acts: Time) -> bool {
+pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, (began, acts): (Time, Time), bytes: u64) -> bool {
     let schedule = here.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
     let Some(schedule) = schedule else { return false };
     let (ended, delay) = (here.links.ports[egress].busy_until, here.links.cold[egress].delay);
@@ -119,5 +119,5 @@ pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, began: Time, acts: Tim
     schedule.loss_cause(began, ended, delay, acts).is_some()
         || meets(&schedule.outages, began, acts)
         || strikes(&schedule.pause_losses, began, 1, &mut schedule.pauses)
-        || strikes(&schedule.bit_errors, began, u64::from(CONTROL_FRAME_BYTES) * 8, &mut schedule.bits)
+        || strikes(&schedule.bit_errors, began, bytes * 8, &mut schedule.bits)
 }
