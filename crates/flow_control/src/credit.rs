@@ -460,7 +460,7 @@ mod tests {
         let mut told = receiver.update(Time::from_us(99));
         told.bank = 0;
         told.counts = [0; BANK];
-        told.counts[7] = (163_840 % u64::from(CYCLE)) as u16 + 1;
+        told.counts[7] = (163_840 % (1u64 << 15)) as u16 + 1;
         assert_eq!(sender.learn(told), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
     }
 

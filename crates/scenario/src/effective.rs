@@ -52,7 +52,7 @@ pub fn fill(model: &mut Model, file: &str) {
     for entry in &mut model.transfers {
         entry.stop.get_or_insert(duration);
         if entry.over == CarrierText::Frames {
-            entry.header.get_or_insert(Bytes::new(u64::from(frame::HEADER_BYTES)));
+            entry.header.get_or_insert(HeaderText::Size(Bytes::new(u64::from(frame::HEADER_BYTES))));
         }
     }
     model.jobs.iter_mut().for_each(|job| job.workload.fill());

@@ -112,7 +112,7 @@ fn find(
         );
         return None;
     }
-    Some((found, first.len() == 1 && second.len() == 1))
+    Some((found, [a, b].iter().all(|side| fabric.find(side.trim()).is_some())))
 }
 
 /// Warns of link-level retry that holds back its link, or repeats what was not lost.
