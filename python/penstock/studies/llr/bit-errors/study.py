@@ -73,7 +73,8 @@ def run(context: Context) -> list[Outcome]:
     picture = context.save_figure(tails(runs, rates), "tail", cover=True)
     table(context, runs, rates)
     context.say("one full link")
-    return [loss(context, runs, rates), tail(context, runs, picture), job(context, runs, rates), closed(context)]
+    messages = [loss(context, runs, rates), tail(context, runs, picture), job(context, runs, rates)]
+    return [*messages, closed(context)]
 
 
 def with_errors(fabric: Scenario, over: dict[str, Any], retry: bool, rate: float) -> Scenario:
@@ -128,7 +129,7 @@ def job(context: Context, runs: Runs, rates: tuple[float, ...]) -> Outcome:
 
 
 def sent_until_nack() -> float:
-    """Frames whose transmission begins from that of a damaged frame until its NACK has come, this one included."""
+    """Frames that are sent from the damaged one, which counts, until its NACK has come."""
     frame_s = 8 * (FRAME_BYTES + OVERHEAD_BYTES) / LINK_BPS
     nack_s = frame_s + 2 * DELAY_S + 8 * ORDERED_SET_BYTES / LINK_BPS
     return float(math.ceil(nack_s / frame_s))
