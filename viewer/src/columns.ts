@@ -483,6 +483,32 @@ export interface Tables {
     granted: number;
     waits: number;
     waited_s: number;
+    leaked: number;
+    restored: number;
+  };
+  link_retries: {
+    port: string;
+    frames: number;
+    replayed_frames: number;
+    replayed_bytes: number;
+    replayed_s: number;
+    replays: number;
+    timeouts: number;
+    repaired_frames: number;
+    repair_delay_mean_ns: number;
+    repair_delay_max_ns: number;
+    acks_sent: number;
+    nacks_sent: number;
+    nacks_received: number;
+    ordered_sets_lost: number;
+    sequence_errors: number;
+    damaged_frames: number;
+    missing_frames: number;
+    duplicate_frames: number;
+    blocks: number;
+    blocked_s: number;
+    flushes: number;
+    flushed_frames: number;
   };
   crossbars: {
     port: string;

@@ -33,6 +33,7 @@ mod queue_pairs;
 mod queues;
 mod rank_steps;
 mod rank_waits;
+mod retries;
 mod series;
 mod storms;
 mod streams;
@@ -84,6 +85,7 @@ pub static TABLES: [&TableSpec; 40] = [
     &deadlocks::DEADLOCKS,
     &storms::STORMS,
     &credits::CREDITS,
+    &retries::LINK_RETRIES,
     &crossbars::CROSSBARS,
     &dcbx::DCBX,
     &domains::CONGESTION_DOMAINS,
@@ -179,6 +181,7 @@ const BEGUN: [Make; 39] = [
     |view| vec![view.deadlocks()],
     |view| vec![view.storms()],
     |view| vec![view.credits()],
+    |view| vec![view.link_retries()],
     |view| vec![view.crossbars()],
     |view| vec![view.dcbx()],
     |view| vec![view.congestion_domains()],

@@ -6,7 +6,7 @@
 use crate::model::*;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, Spec, WhenFull};
-use flow_control::FlowControl;
+use flow_control::{FlowControl, Llr};
 use frame::PRIORITIES;
 use scheduling::{Configuration, SchedulerSpec};
 use std::path::Path;
@@ -41,6 +41,7 @@ pub fn fill(model: &mut Model, file: &str) {
     fill_priorities(model);
     let priorities = model.used_priorities();
     model.flow_control.complete(&priorities);
+    fill_links(model);
     fill_stations(model, &priorities);
     for flow in &mut model.flows {
         flow.stop.get_or_insert(duration);
@@ -51,7 +52,7 @@ pub fn fill(model: &mut Model, file: &str) {
     for entry in &mut model.transfers {
         entry.stop.get_or_insert(duration);
         if entry.over == CarrierText::Frames {
-            entry.header.get_or_insert(Bytes::new(u64::from(frame::HEADER_BYTES)));
+            entry.header.get_or_insert(HeaderText::Size(Bytes::new(u64::from(frame::HEADER_BYTES))));
         }
     }
     model.jobs.iter_mut().for_each(|job| job.workload.fill());
@@ -74,6 +75,13 @@ pub fn fill_bins(model: &mut Model, spec: &mut Spec) {
         }
         (ProbesText::Chosen(_), None) => {}
     }
+}
+
+/// Writes the defaults of link-level retry; what is set for single links and for all takes them from there.
+fn fill_links(model: &mut Model) {
+    model.link.llr.iter_mut().for_each(Llr::fill);
+    let outer = matches!(model.link.llr, Some(Llr::On(_)));
+    model.links.values_mut().filter(|_| !outer).filter_map(|own| own.llr.as_mut()).for_each(Llr::fill);
 }
 
 /// The priority of frames with a DSCP is the class that switches make of it.

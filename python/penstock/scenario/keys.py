@@ -19,6 +19,8 @@ TABLES = (
     "hosts",
     "switch",
     "switches",
+    "link",
+    "links",
     "flow_control",
     "watchdog",
     "flows",
@@ -976,6 +978,11 @@ class TargetKeys(TypedDict, total=False):
 class CreditKeys(TypedDict, total=False):
     """Keys of credit-based flow control."""
 
+    preset: CreditPreset | None
+    """Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB,
+    credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again
+    after 262144 B, lost credits back within 256 us). Default: "advanced_switching".
+    """
     buffer: str | None
     """Receive buffer of each channel at each port of this station: the credits that it grants, times
     `unit`. Default: "8704 B".
@@ -997,6 +1004,14 @@ class CreditKeys(TypedDict, total=False):
     update_bytes: str | None
     """Bytes that an update takes on the link, line overhead included, ahead of frames that wait.
     Default: "0 B".
+    """
+    cf_min_spacing: str | None
+    """Distance of updates on the link at least, in bytes at its rate (CF_min_spacing). Default: "0 B"."""
+    cf_max_spacing: str | None
+    """Distance after which an update that was lost is repeated (CF_max_spacing). Default: "0 B"."""
+    cc_message_timer: str | None
+    """Period in which the credits of frames that were lost on the link are restored (CC message timer).
+    Default: "0 s".
     """
     piggyback: str | None
     """Departing frames carry pending updates to the other end, and take this many more bytes on the
@@ -1916,6 +1931,42 @@ class TrimmingDscpKeys(TypedDict, total=False):
     """The neighbours: a list of names, ranges or patterns of hosts and switches."""
     dscp: Required[int]
     """DSCP of frames that are trimmed there."""
+
+
+class LinkKeys(TypedDict, total=False):
+    """Settings of a link, in both directions."""
+
+    llr: Llr | None
+    """Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: "off"."""
+
+
+class LlrSettingsKeys(TypedDict, total=False):
+    """Keys of link-level retry."""
+
+    outstanding_frames_max: int | None
+    """Limit of unacknowledged frames. Default: 2047."""
+    outstanding_bytes_max: str | None
+    """Limit of unacknowledged bytes: no further frame is sent from there on. Default: "1 MiB"."""
+    replay_timer_max: str | None
+    """Repeats all outstanding frames if nothing was acknowledged for this time. Default: "10 us"."""
+    replay_count_max: int | None
+    """Replays in a row without progress. Default: 255."""
+    pcs_lost_timeout: str | None
+    """Time for which a link may be down until the replay buffer is flushed. Default: "0 s"."""
+    data_age_timeout: str | None
+    """Flushes the replay buffer if a frame is unacknowledged for this time. Default: "0 s"."""
+    init_llr_frame_action: FrameAction | None
+    """Treatment of frames while both ends initialise, a round trip of the link: "discard", "block" or
+    "best_effort". Default: "best_effort".
+    """
+    flush_llr_frame_action: FrameAction | None
+    """Treatment of frames after a flush: "discard", "block" or "best_effort". Default: "best_effort"."""
+    re_init_on_flush: bool | None
+    """Initialises again after a flush for replays or age. Default: true."""
+    ctlos_target_spacing: str | None
+    """Distance of acknowledgements on the link. Default: "2048 B"."""
+    priorities: Sequence[int] | None
+    """Priorities whose frames are eligible. Default: all."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -3172,7 +3223,7 @@ class TransfersKeys(TypedDict, total=False):
     """What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`.
     Default: "frames".
     """
-    header: str | None
+    header: Header | None
     """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
     order: ServiceOrder | None
     """Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until
@@ -3486,6 +3537,8 @@ TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
+CreditPreset = Literal["advanced_switching", "cbfc"]
+"""Defaults of the keys by name."""
 ChannelKey = int | str
 """A virtual channel by number or by name."""
 ChannelList = Literal["all"] | Sequence[ChannelKey]
@@ -3562,6 +3615,10 @@ TrimmingPreset = Literal["sonic", "uec", "htsim"]
 """Whose values keys of trimming have."""
 Victim = Literal["arriving", "random"]
 """Which frame is trimmed where a queue is too long."""
+Llr = Literal["on", "off"] | LlrSettingsKeys
+"""Link-level retry: "off", "on" with all defaults, or its keys."""
+FrameAction = Literal["discard", "block", "best_effort"]
+"""Treatment of frames while no replay buffer is in use."""
 StormAction = Literal["report", "drop", "forward"]
 """What a watchdog does during a storm."""
 Nodes = str | Sequence[str]
@@ -3648,6 +3705,10 @@ Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
 Carrier = Literal["frames", "tcp", "rdma", "uet"] | CarrierTable
 """What carries transfers."""
+HeaderPreset = Literal["ethernet", "esun", "sue", "sue_afh1", "sue_afh2", "sue_lite"]
+"""Link headers by name."""
+Header = str | HeaderPreset
+"""Bytes of headers in each frame."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
 Placement = Literal["linear", "packed", "spread", "by_pod", "by_rail", "random"]

@@ -38,6 +38,7 @@ pub(crate) mod ranks;
 pub(crate) mod receive;
 pub(crate) mod releases;
 pub(crate) mod replies;
+pub(crate) mod retry;
 pub(crate) mod selection;
 pub(crate) mod sharing;
 pub(crate) mod signals;

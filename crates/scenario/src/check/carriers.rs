@@ -1,7 +1,7 @@
 //! Carriers of transfers and of the messages of jobs: frames, TCP, RDMA, UET.
 
 use super::{Context, files};
-use crate::model::{CarrierText, Job, Transfers};
+use crate::model::{CarrierText, HeaderText, Job, Transfers};
 use crate::place::Place;
 use keys::Remark;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub fn of_transfers(
 ) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
     let frame = files::take(frame_length(entry.frame), &at.key("frame"), context)?;
     if entry.over == CarrierText::Frames {
-        let header = entry.header.unwrap_or_default();
+        let header = entry.header.map_or(Bytes::default(), HeaderText::bytes);
         let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
         if fits.is_none() {
             let message = format!("a header of {header} in a frame of {frame} B");

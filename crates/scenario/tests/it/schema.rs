@@ -105,6 +105,8 @@ const NUMBERS: &[&str] = &[
     "probability",
     "max_stage",
     "fs_max",
+    "outstanding_frames_max",
+    "replay_count_max",
     "ai",
     "max_mdf",
     "min_window",

@@ -43,6 +43,7 @@ use crate::run::steps::nics;
 use crate::run::steps::path_change;
 use crate::run::steps::pausing;
 use crate::run::steps::receive;
+use crate::run::steps::retry;
 use crate::run::steps::sources;
 use crate::run::steps::stops;
 use crate::run::steps::victims;
@@ -55,17 +56,25 @@ use units::{BitRate, Time};
 /// A frame that should have arrived does not, or arrives with a wrong checksum.
 #[cold]
 #[inline(never)]
-pub fn broken(here: &mut NodeView, port: PortIx, frame: &Frame, cause: LossCause, now: Time) {
+pub fn broken(
+    here: &mut NodeView,
+    port: PortIx,
+    frame: &Frame,
+    cause: LossCause,
+    now: Time,
+    events: &mut EventQueue,
+) {
     let cause = match cause {
         LossCause::LinkDown => Cause::LinkDown,
         LossCause::Restart => Cause::Restart,
         LossCause::BitError => Cause::BitError,
         LossCause::Loss => Cause::LinkLoss,
+        LossCause::Retry => Cause::LinkRetry,
     };
     let class = here.nodes[here.node_of[port]].classes.class(frame.priority());
     frame_log::log_drop(here, port, true, frame, cause, now);
     losses::count_loss(here, port, class, frame, cause);
-    credits::credits_lost(here, port, frame, now);
+    credits::credits_lost(here, port, frame, now, events);
     let counts = &mut here.links.cold[port].counts;
     counts.broken.0 += 1;
     counts.broken.1 += u64::from(frame.bytes);
@@ -114,6 +123,7 @@ fn link_down(here: &mut NodeView, port: PortIx, keep: bool, now: Time, events: &
         sources::unblock_all(here, port, false, now, events);
     }
     endpoints::change_lines(here, port, now, events);
+    retry::link_down(here, port, LossCause::LinkDown, now, events);
 }
 
 fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQueue) {
@@ -123,6 +133,7 @@ fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQ
     }
     for port in here.ports_beside(place) {
         flush(here, port, Cause::Restart, now, events);
+        retry::link_down(here, port, LossCause::Restart, now, events);
     }
 }
 
@@ -197,6 +208,7 @@ fn revive(here: &mut NodeView, port: PortIx, reason: u8, now: Time, events: &mut
     if here.links.cold[port].down != 0 {
         return;
     }
+    retry::link_up(here, port, now, events);
     if here.links.ports[port].waiting != 0 {
         decision::try_transmit(here, port, now, events);
     }
