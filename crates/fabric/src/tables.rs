@@ -26,6 +26,7 @@ mod losses;
 mod message_lengths;
 mod message_times;
 mod occupancies;
+mod path_states;
 mod pauses;
 mod port_counts;
 mod ports;
@@ -53,13 +54,14 @@ use std::{iter, ptr, thread};
 use units::Time;
 
 /// All tables of a result, in the order of documentation.
-pub static TABLES: [&TableSpec; 39] = [
+pub static TABLES: [&TableSpec; 40] = [
     &flows::FLOWS,
     &demands::DEMANDS,
     &demands::PATHS,
     &connections::CONNECTIONS,
     &queue_pairs::QUEUE_PAIRS,
     &delivery_contexts::DELIVERY_CONTEXTS,
+    &path_states::PATH_STATES,
     &limiters::RATE_LIMITERS,
     &limiters::SLOWDOWNS,
     &transfers::TRANSFERS,
@@ -147,7 +149,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 38] = [
+const BEGUN: [Make; 39] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -160,6 +162,7 @@ const BEGUN: [Make; 38] = [
     |view| vec![view.connections()],
     |view| vec![view.queue_pairs()],
     |view| vec![view.delivery_contexts()],
+    |view| vec![view.path_states()],
     |view| vec![view.rate_limiters()],
     |view| vec![view.slowdowns()],
     |view| view.transfers(),

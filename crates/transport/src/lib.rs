@@ -38,6 +38,7 @@ mod members;
 mod messages;
 mod mpi_exchange;
 mod mpi_exchange_keys;
+mod mrc_transport;
 mod newreno;
 mod pacer;
 mod path_selection;
@@ -139,10 +140,11 @@ pub use loss_recoveries::LossRecoveryKind;
 pub use messages::{IscsiKeys, Messages, Talk};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
+pub use mrc_transport::{MRC_PAGE, MrcKeys};
 pub use pacer::Pacer;
 pub use path_selection::{
-    Draws, MOST_ENTROPIES, PATH_SELECTION_PAGES, PathFeedback, PathSelection, PathSelectionKeys,
-    PathSelector, PathSignal, PathsFacts,
+    Draws, MOST_ENTROPIES, MrcPathsKeys, PATH_SELECTION_PAGES, PathCounts, PathFeedback, PathSelection,
+    PathSelectionKeys, PathSelector, PathSignal, PathsFacts,
 };
 pub use rdma::RdmaDuplex;
 pub use rdma::{
@@ -287,6 +289,9 @@ macro_rules! endpoints {
             }
             fn accepts_trimmed(&self) -> bool {
                 match self { $(Endpoint::$name(it) => it.accepts_trimmed(),)* }
+            }
+            fn next_entropy(&mut self) -> u16 {
+                match self { $(Endpoint::$name(it) => it.next_entropy(),)* }
             }
             fn stamps(&self, pair: u32) -> Option<&Stamps> {
                 match self { $(Endpoint::$name(it) => it.stamps(pair),)* }

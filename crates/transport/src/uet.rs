@@ -8,6 +8,7 @@ mod control;
 mod duplex;
 mod keys;
 mod nscc;
+mod overtaking;
 pub(crate) mod probing;
 mod psn_set;
 mod rccc;
@@ -25,7 +26,7 @@ pub use nscc::{Nscc, NsccKeys};
 pub(crate) use psn_set::PsnSet;
 pub(crate) use rccc::{Credits, Grants};
 pub use rccc::{PullPacer, Rccc, RcccKeys};
-pub use spec::{UetMode, UetSes, UetSpec};
+pub use spec::{MrcRules, UetMode, UetSes, UetSpec};
 pub use uet_no_control::{UetNoControl, UetNoControlKeys};
 
 use ::keys::{Choice, Keyed, Remark, by_form};

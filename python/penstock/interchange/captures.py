@@ -41,6 +41,11 @@ def write_capture(result: Result, out: Path) -> tuple[int, list[str]]:
     """
     table = result.table("frames")
     ports = _ports(result, table)
+    if "protocol" in table.column_names and "mrc" in table["protocol"].unique().to_pylist():
+        raise ValueError(
+            "the log has frames of MRC, whose headers captures do not have yet; "
+            "leave the ports of its hosts out of [[probes]], or read the table `frames`"
+        )
     dscps, remarks = _code_points(result, table)
     unfinished = out.with_name(out.name + ".part")
     try:

@@ -149,7 +149,15 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             };
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
             let start = fabric.routes.path_start[path];
+            let links = |from, to| match &fabric.routes.spreading {
+                Some(spreading) if connection.stripes() => {
+                    spreading.table.lookup(from, to).ports.len().max(1)
+                }
+                _ => 1,
+            };
+            let planes = [links(flow.from, to), links(to, flow.from)];
             let facts = facts(part.plan, fabric.routes.path(start), connection);
+            let facts = [0, 1].map(|end| PathFacts { planes: planes[end] as u16, ..facts[end] });
             let due = due.next().unwrap_or_default();
             let (mut near, mut far) = connection.start(&due, facts, [random("near"), random("far")]);
             shared.attach(&mut near, (spec, flow.from), number);
@@ -164,6 +172,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
                     let mut state = EndpointState::new(endpoint, number, path as u32, behind, priority);
                     state.notifies = connection.notification_priority();
                     state.bypassable = flow.bypassable && behind.is_none();
+                    state.stripes = planes[end] > 1;
                     if state.endpoint.progress().is_some() {
                         let of_host = groups.entry((node, Arc::as_ptr(connection)));
                         let group =
@@ -250,7 +259,7 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 
         let hops = there.len().saturating_sub(1) as u16;
         let there = one_way(plan, &mut there.iter().copied(), full);
         let base_rtt = there + one_way(plan, &mut back.iter().copied(), answer);
-        PathFacts { rate, base_rtt, packet: full, hops, overhead }
+        PathFacts { rate, base_rtt, packet: full, hops, overhead, planes: 1 }
     };
     [from(path, &back), from(&back, path)]
 }

@@ -92,6 +92,7 @@ impl SwiftKeys {
             base_rtt: Time::from_us(1),
             packet: 1,
             overhead: 0,
+            planes: 1,
             hops,
         };
         let swift = Swift::new(self, &facts);
