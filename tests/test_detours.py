@@ -1,4 +1,4 @@
-"""Valiant and UGAL routing over the groups of a dragonfly: throughput by algebra, and classes without a circle."""
+"""Valiant and UGAL over the groups of a dragonfly: throughput by algebra, classes without a circle."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rate(choice: str, to: str, offered: int) -> float:
 
 
 def test_adversarial_traffic_gets_a_global_link_or_half_of_all() -> None:
-    """All hosts of a group send to the next group: eight share one link, or, over third groups, half of eight links."""
+    """All hosts of a group send to the next: eight share one link, or, over third groups, half of eight."""
     minimal = 100 * SHARE / 8
     assert rate('"hash"', NEXT_GROUP, 40) == pytest.approx(minimal, rel=0.06)
     # Two global links for each frame: at most 1/2; below that all of it arrives.
@@ -65,7 +65,8 @@ def lossless(choice: str, classes: int) -> ps.Scenario:
     text = DRAGONFLY.format(duration="300 us", warmup="0 s", choice=choice)
     text += 'queues = "per_priority"\n[switch.buffer]\ntotal = "2 MiB"\n'
     text += "[switch.maps]\ndscp_to_tc = { 26 = 3, 34 = 4, 42 = 5, other = 0 }\n"
-    text += '[flow_control.pfc]\npriorities = [3, 4, 5]\naccounting = "ingress"\nxoff = "20 KiB"\nxon = "15 KiB"\n'
+    text += '[flow_control.pfc]\npriorities = [3, 4, 5]\naccounting = "ingress"\n'
+    text += 'xoff = "20 KiB"\nxon = "15 KiB"\n'
     text += '[[flows]]\nname = "all"\nfrom = "all"\nto = "all"\ndscp = 26\nsource = "greedy"\n'
     changes = ["26 = 34", "34 = 42"][: classes - 1]
     for group in range(GROUPS if changes else 0):
@@ -97,20 +98,21 @@ def test_results_do_not_depend_on_threads() -> None:
     assert len({ps.run(scenario, threads=threads).fingerprint for threads in (1, 2, 3)}) == 1
 
 
+SMALL = """\
+[topology.dragonfly]
+hosts_per_switch = 1
+switches_per_group = 2
+global_links = 1
+rate = "10 Gb/s"
+"""
+
+
 @pytest.mark.parametrize(
     ("topology", "more", "told"),
     [
         ('[topology.star]\nhosts = 4\nrate = "10 Gb/s"\n', "", "fabric of 1"),
-        (
-            '[topology.dragonfly]\nhosts_per_switch = 1\nswitches_per_group = 2\nglobal_links = 1\ngroups = 2\nrate = "10 Gb/s"\n',
-            "",
-            "3 to",
-        ),
-        (
-            '[topology.dragonfly]\nhosts_per_switch = 1\nswitches_per_group = 2\nglobal_links = 1\nrate = "10 Gb/s"\n',
-            '[switches."sw0.0"]\npath_choice = "hash"\n',
-            "same path_choice",
-        ),
+        (SMALL + "groups = 2\n", "", "3 to"),
+        (SMALL, '[switches."sw0.0"]\npath_choice = "hash"\n', "same path_choice"),
     ],
 )
 def test_bad_fabrics_name_what_is_expected(topology: str, more: str, told: str) -> None:

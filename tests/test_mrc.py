@@ -1,4 +1,4 @@
-"""Multipath Reliable Connection: planes, failed paths and congested ones, against algebra and a model in plain Python."""
+"""Multipath Reliable Connection: planes, failed and congested paths, against algebra and a plain model."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_planes_carry_equal_loads_at_line_rate(planes: int) -> None:
 
 
 def test_a_plane_that_fails_costs_its_share_and_comes_back() -> None:
-    """Both ends know the status of their ports: three of four planes carry on at once, and all four after the repair."""
+    """Both ends know their ports: three of four planes carry on at once, and all four after the repair."""
     for end in ("h0.0", "h2.0"):
         leaf = "leaf0.0.0" if end == "h0.0" else "leaf0.1.0"
         down = fault((leaf, end), "400 us", "400 us")
@@ -157,7 +157,7 @@ def turns(states: list[str], order: list[int], at: int) -> tuple[int, int]:
 
 
 def test_turns_follow_a_model_in_plain_python() -> None:
-    """Marks of a slow uplink: each value that leaves the host is the one that the rotation yields for the answers so far."""
+    """Marks of a slow uplink: each value is the one that the rotation yields for the answers so far."""
     more = """\
 [[switch.queue_managers]]
 classes = [3]
@@ -168,7 +168,8 @@ at = "0 s"
 rate = "20 Gb/s"
 """
     late = 'reorder_time = "5 ms", timeout = "10 ms"'
-    keys = f'{{ paths = {{ mrc = {{ entropies = 16, reserve = 0 }} }}, control = "none", psn_range = 128, {late} }}'
+    values = "paths = { mrc = { entropies = 16, reserve = 0 } }"
+    keys = f'{{ {values}, control = "none", psn_range = 128, {late} }}'
     probes = '[[probes]]\nwhat = "frames"\nwhich = "h0.0.0->leaf0.0"'
     result = ps.run(scenario(planes=1, size="2 MB", keys=keys, more=more, probes=probes))
     # A packet has its value from when it was made, before it waited for the one before it.

@@ -265,7 +265,7 @@ def picture(runs: Runs) -> Figure:
             ],
             loc="outside lower center",
             ncols=len(KINDS),
-            title="a full queue",
+            title="at a full queue",
         )
-        figure.suptitle("Slowdown over the same leaf-spine of 32 hosts: how often longer than alone")
+        figure.suptitle("Slowdown against the same message alone, over the same leaf-spine of 32 hosts")
     return figure

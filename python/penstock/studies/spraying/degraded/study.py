@@ -1,4 +1,4 @@
-"""Path selections on a leaf-spine that is healthy, has a slow spine, or loses a link: one table, one picture."""
+"""Path selections on a leaf-spine that is healthy, has a slow spine or loses a link: a table, a picture."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class Selection:
     colour: str
     paths: Any = "fixed"
     choice: Any = "hash"
+    transport: str = "uet"
 
 
 SENDERS, SWITCHES, NOBODY = "#0072B2", "#E69F00", "#777777"
@@ -39,7 +40,7 @@ SELECTIONS = {
     "bitmap": Selection(SENDERS, "bitmap"),
     "REPS": Selection(SENDERS, "reps"),
     "mixed": Selection(SENDERS, "mixed"),
-    "MRC": Selection(SENDERS, {"mrc": {"probe_interval": "100 us"}}),
+    "MRC": Selection(SENDERS, {"mrc": {"probe_interval": "100 us"}}, transport="mrc"),
     "switch spray": Selection(SWITCHES, choice="spray"),
     "switch adaptive": Selection(SWITCHES, choice={"adaptive": {}}),
 }
@@ -85,7 +86,8 @@ def one(context: Context, selection: Selection, seed: int) -> Run:
 def arranged(context: Context, name: str, selection: Selection) -> Scenario:
     """A scenario with a selection."""
     scenario = context.scenario(name).with_value("switch.path_choice", selection.choice)
-    return scenario.with_value("transfers.shift.over.uet.paths", selection.paths)
+    keys = {"trimming": True, "ack_every": "1 B", "paths": selection.paths}
+    return scenario.with_value("transfers.shift.over", {selection.transport: keys})
 
 
 def slowest(result: Result) -> float:
@@ -95,7 +97,7 @@ def slowest(result: Result) -> float:
 
 
 def goodput(result: Result) -> tuple[float, float, float]:
-    """Of the flows to the leaf of the failed link: before, during and after, as a share of its hosts' links."""
+    """To the leaf of the failed link: before, during and after, as a share of the links of its hosts."""
     flows = result.all_series("flow_throughput_bps")
     to_leaf = {f"shift[h{n}]" for n in range(PORTS_OF_LEAF)}
     sums = sum(rates for name, (_, rates) in flows.items() if name in to_leaf)
@@ -216,7 +218,7 @@ def picture(runs: Runs) -> Figure:
             colour = SELECTIONS[name].colour
             shares = [100 * share for share in (one.before, one.during, one.after)]
             last.plot(shares, [place + 0.2, place, place - 0.2], color=colour, marker="o", markersize=3)
-        last.set_title("a link fails, and comes back:\ngoodput behind it", fontsize=8)
-        last.set_xlabel("% of the hosts' links: before, during, after (downwards)")
+        last.set_title("a link fails: goodput behind it\nbefore, meanwhile, after (downwards)", fontsize=8)
+        last.set_xlabel("% of the links of hosts")
         last.set_xlim(left=0)
     return figure
