@@ -36,21 +36,24 @@ over = {{ mrc = {keys} }}
 FRAME, AROUND, PAYLOAD = 4202, 20, 4096
 
 
-def scenario(
-    *,
-    planes: int = 4,
-    servers: int = 2,
-    size: str = "50 MB",
-    duration: str = "4 ms",
-    source: str = '"h0.0"',
-    to: str | None = None,
-    keys: str = "{}",
-    more: str = "",
-    probes: str = '[probes]\nbin = "20 us"',
-) -> ps.Scenario:
-    text = PLANES.format(planes=planes, servers=servers, duration=duration, probes=probes)
-    text += TRANSFER.format(source=source, to=to or f'"h{servers}.0"', size=size, keys=keys)
-    return ps.Scenario.from_toml(text + more)
+DEFAULTS: dict[str, Any] = {
+    "planes": 4,
+    "servers": 2,
+    "size": "50 MB",
+    "duration": "4 ms",
+    "source": '"h0.0"',
+    "to": None,
+    "keys": "{}",
+    "more": "",
+    "probes": '[probes]\nbin = "20 us"',
+}
+
+
+def scenario(**given: Any) -> ps.Scenario:
+    """A fabric of planes and a transfer, with these in place of `DEFAULTS`; `more` is TOML behind it."""
+    of = {**DEFAULTS, **given}
+    of["to"] = of["to"] or f'"h{of["servers"]}.0"'
+    return ps.Scenario.from_toml(PLANES.format(**of) + TRANSFER.format(**of) + of["more"])
 
 
 def fault(link: tuple[str, str], at: str, lasts: str) -> str:

@@ -38,7 +38,6 @@ mod members;
 mod messages;
 mod mpi_exchange;
 mod mpi_exchange_keys;
-mod mrc_transport;
 mod newreno;
 mod pacer;
 mod path_selection;
@@ -140,7 +139,6 @@ pub use loss_recoveries::LossRecoveryKind;
 pub use messages::{IscsiKeys, Messages, Talk};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
-pub use mrc_transport::{MRC_PAGE, MrcKeys};
 pub use pacer::Pacer;
 pub use path_selection::{
     Draws, MOST_ENTROPIES, MrcPathsKeys, PATH_SELECTION_PAGES, PathCounts, PathFeedback, PathSelection,
@@ -180,8 +178,8 @@ pub use transfers::TransferSpec;
 pub use transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
 pub use uet::{
-    ContextCounts, DeliveryContext, NsccKeys, PullPacer, RcccKeys, UET_CONTROL_PAGES, UetControlKeys,
-    UetDuplex, UetKeys, UetMode, UetPreset, UetSes, UetSpec,
+    ContextCounts, DeliveryContext, MRC_PAGE, MrcKeys, NsccKeys, PullPacer, RcccKeys, UET_CONTROL_PAGES,
+    UetControlKeys, UetDuplex, UetKeys, UetMode, UetPreset, UetSes, UetSpec,
 };
 pub use uet_receiver::{UetReceived, UetReceiver};
 pub use uet_sender::UetSender;

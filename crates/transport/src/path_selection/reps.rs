@@ -11,6 +11,8 @@
 //!
 //! Source: T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation", EuroSys
 //! 2025; uet-htsim, `buffer_reps.cpp`, `uec_mp.cpp` (`UecMpReps`: 8 values, 10 ms, 16 packets).
+//!
+//! Not modelled: values whose rate of use is limited; freezing for a part of the paths alone.
 
 use super::{Draws, PathFeedback, PathSelection, PathSignal, PathsFacts, USUAL_ENTROPIES, check_entropies};
 use keys::Remark;

@@ -218,6 +218,7 @@ mod tests {
         packet: 1_000,
         hops: 0,
         overhead: 20,
+        planes: 1,
     };
 
     #[test]

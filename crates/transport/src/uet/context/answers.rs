@@ -177,7 +177,9 @@ impl DeliveryContext {
 
     /// Returns true if it was not acknowledged before.
     pub(super) fn acknowledge(&mut self, psn: u64) -> bool {
-        self.note_acknowledged(psn);
+        if self.overtaking.is_some() {
+            self.note_acknowledged(psn);
+        }
         let packet = &mut self.packets[(psn - self.oldest) as usize];
         let before = std::mem::replace(&mut packet.state, State::Acknowledged);
         if before == State::Acknowledged {

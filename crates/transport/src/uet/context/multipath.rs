@@ -163,7 +163,7 @@ impl DeliveryContext {
     pub(super) fn note_acknowledged(&mut self, psn: u64) {
         let place = (psn - self.oldest) as usize;
         let packet = self.packets[place];
-        if packet.state == State::InFlight && self.overtaking.is_some() {
+        if packet.state == State::InFlight {
             self.latest_acknowledged = self.latest_acknowledged.max(packet.sent);
         }
     }

@@ -55,7 +55,7 @@ class Run:
     healthy: float
     """Slowdown of the slowest message; infinite if one is missing."""
     slow: float
-    """The same with a slow spine."""
+    """Slowdown of the slowest message with a slow spine."""
     before: float
     """Goodput to the leaf behind the link that fails, as a share of its hosts' links."""
     during: float

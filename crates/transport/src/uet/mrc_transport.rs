@@ -22,9 +22,9 @@
 //!
 //! Not modelled: immediate data; dynamic ranges of sequence numbers; NACKs for other reasons than trimming; establishing of connections.
 
+use super::{MrcRules, UetControlKeys, UetKeys, UetSpec};
 use crate::application::ApplicationKeys;
 use crate::path_selection::{MrcPathsKeys, PathSelectionKeys};
-use crate::uet::{MrcRules, UetControlKeys, UetKeys, UetSpec};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,9 +44,6 @@ const LARGEST_RANGE: u64 = RANGE_UNIT * 255;
 const MAX_LINEAR: u64 = 7;
 /// As many exponential retries as this stand for any number.
 const ENDLESS: u64 = 25;
-
-/// The page of the transport: its file, and the definition of its keys.
-pub const MRC_PAGE: (&str, &str, &str) = ("mrc_transport", include_str!("mrc_transport.rs"), "MrcKeys");
 
 /// Messages over Multipath Reliable Connection (MRC); full packets are at most as long as `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
