@@ -301,6 +301,13 @@ path_selections! {
 }
 by_form!(PathSelectionKeys);
 
+impl PathSelectionKeys {
+    /// Returns true if its transport has to probe paths that it has taken out.
+    pub fn needs_probes(&self) -> bool {
+        matches!(self, PathSelectionKeys::MrcPaths(_))
+    }
+}
+
 /// The first line of a doc comment, as the compiler prints its attribute.
 fn first_line(lines: &[&'static str]) -> &'static str {
     lines.first().and_then(|line| line.split('"').nth(1)).unwrap_or("").trim()
