@@ -159,6 +159,20 @@ export interface Tables {
     quick_adapts: number;
     failed_ns: number | null;
   };
+  path_states: {
+    flow: string;
+    source: string;
+    destination: string;
+    paths_taken_out: number;
+    paths_returned: number;
+    paths_out: number;
+    losses_ignored: number;
+    turns_skipped: number;
+    probes_sent: number;
+    probes_answered: number;
+    detection_max_ns: number | null;
+    detection_mean_ns: number | null;
+  };
   rate_limiters: {
     host: string;
     limiter: string;

@@ -3,6 +3,7 @@
 
 pub mod choice;
 mod cores;
+pub(crate) mod detours;
 pub mod digits;
 mod domain;
 mod faults;

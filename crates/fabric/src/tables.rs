@@ -26,6 +26,7 @@ mod losses;
 mod message_lengths;
 mod message_times;
 mod occupancies;
+mod path_states;
 mod pauses;
 mod port_counts;
 mod ports;
@@ -62,6 +63,7 @@ pub static TABLES: [&TableSpec; 40] = [
     &connections::CONNECTIONS,
     &queue_pairs::QUEUE_PAIRS,
     &delivery_contexts::DELIVERY_CONTEXTS,
+    &path_states::PATH_STATES,
     &limiters::RATE_LIMITERS,
     &limiters::SLOWDOWNS,
     &transfers::TRANSFERS,
@@ -164,6 +166,7 @@ const BEGUN: [Make; 39] = [
     |view| vec![view.connections()],
     |view| vec![view.queue_pairs()],
     |view| vec![view.delivery_contexts()],
+    |view| vec![view.path_states()],
     |view| vec![view.rate_limiters()],
     |view| vec![view.slowdowns()],
     |view| view.transfers(),

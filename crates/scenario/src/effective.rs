@@ -210,9 +210,24 @@ fn fill_stations(model: &mut Model, priorities: &[u32]) {
 
 /// What a reader of the effective scenario wants to know beside the values.
 pub fn notes(model: &Model) -> Vec<Note> {
-    let Some(kind) = model.flow_control.name() else { return Vec::new() };
-    let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
-    model.flow_control.notes().into_iter().map(note).collect()
+    let mut notes = mrc_notes(model);
+    if let Some(kind) = model.flow_control.name() {
+        let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
+        notes.extend(model.flow_control.notes().into_iter().map(note));
+    }
+    notes
+}
+
+/// Values of MRC that are not public.
+fn mrc_notes(model: &Model) -> Vec<Note> {
+    let is_mrc = |over: &CarrierText| matches!(over, CarrierText::Mrc(_));
+    let tables = [
+        ("transfers", model.transfers.iter().any(|entry| is_mrc(&entry.over))),
+        ("jobs", model.jobs.iter().any(|job| is_mrc(&job.over))),
+    ];
+    let text = "MRC: the defaults of entropies, reserve, probe_interval, probe_answers, ack_every, reorder_time and timeout are our choice; none is public.";
+    let used = tables.into_iter().filter(|&(_, used)| used);
+    used.map(|(table, _)| Note { table: table.to_string(), text: text.to_string() }).collect()
 }
 
 /// The model as TOML: a header for each table that a reader thinks of as one, other tables in line.

@@ -147,6 +147,8 @@ pub enum HostEvent<'a> {
     Stopped(Time),
     /// The link of its host has another rate from now on.
     LinkRate(BitRate),
+    /// Of the links of its host that lead to the peer, those that are down from now on: bit n for the n-th one.
+    LinksDown(u16),
 }
 
 impl HostEvent<'_> {
@@ -247,6 +249,11 @@ pub trait Protocol {
 
     /// The next segment for the peer, which leaves now; `None`: nothing to send.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
+
+    /// Entropy value of the segment that [`Protocol::poll_transmit`] returns next, where a NIC with several links chooses one by it; 0: none.
+    fn next_entropy(&mut self) -> u16 {
+        0
+    }
 
     /// What was measured and not yet told.
     fn poll_record(&mut self) -> Option<Record> {

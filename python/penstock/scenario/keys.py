@@ -1361,6 +1361,8 @@ class PathChoiceTable(TypedDict, total=False):
     """A random port for each burst of a flow."""
     adaptive: AdaptiveKeys
     """A port that is not paused and whose queue is short, in coarse steps."""
+    ugal: UgalKeys
+    """Over a random third group of a dragonfly where the minimal path has longer queues (UGAL-L)."""
 
 
 class SwitchKeys(TypedDict, total=False):
@@ -1481,6 +1483,15 @@ class AdaptiveKeys(TypedDict, total=False):
     """Whether a port whose class is paused counts as longer than any that is not. Default: true."""
     two_choices: bool | None
     """Whether two ports drawn at random are compared, in place of all. Default: false."""
+
+
+class UgalKeys(TypedDict, total=False):
+    """Keys of UGAL."""
+
+    threshold: str | None
+    """Bytes by which the minimal path may be worse (queue times links) before a frame takes a detour.
+    Default: "0 B".
+    """
 
 
 class MapKeys(TypedDict, total=False):
@@ -2511,6 +2522,8 @@ class PathSelectionTable(TypedDict, total=False):
     """Values that came back unmarked, else random ones (REPS)."""
     mixed: MixedKeys
     """Values that came back unmarked, else those of the bitmap."""
+    mrc: MrcPathsKeys
+    """Values in rotation."""
     plb: PlbKeys
     """One path, which changes after congested round trips (PLB)."""
 
@@ -2820,7 +2833,9 @@ class RepsKeys(TypedDict, total=False):
     buffer: int | None
     """Values that are kept for another use. Default: 8."""
     freeze: str | None
-    """How long the values of the buffer are used again after a timeout. Default: "10 ms"."""
+    """How long the values of the buffer are used again after a timeout, where switches trim. Default:
+    "10 ms".
+    """
     explore: int | None
     """Packets with random values after that. Default: 16."""
 
@@ -2830,6 +2845,23 @@ class MixedKeys(TypedDict, total=False):
 
     entropies: int | None
     """Entropy values of a connection. Default: 64."""
+
+
+class MrcPathsKeys(TypedDict, total=False):
+    """Keys of the path states of MRC."""
+
+    entropies: int | None
+    """Active entropy values of a connection. Default: 128."""
+    reserve: int | None
+    """Entropy values that replace failed ones. Default: 128."""
+    min_active: int | None
+    """Active values that losses never take out (`ev_min_active`). Default: a quarter of `entropies`, at
+    least 1.
+    """
+    probe_interval: str | None
+    """Time from the loss of a value to its first probe, and from one probe to the next. Default: "1 ms"."""
+    probe_answers: int | None
+    """Answered probes in a row that bring a value back. Default: 3."""
 
 
 class PlbKeys(TypedDict, total=False):
@@ -3188,6 +3220,10 @@ class CarrierTable(TypedDict, total=False):
     """Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its
     two hosts.
     """
+    mrc: MrcKeys
+    """Multipath Reliable Connection (MRC): a transfer is a message of the connection between its two
+    hosts, which spreads its packets over the planes of their NICs.
+    """
 
 
 class TransfersKeys(TypedDict, total=False):
@@ -3233,6 +3269,53 @@ class TransfersKeys(TypedDict, total=False):
     """When the first may begin. Default: "0 s"."""
     stop: str | None
     """No transfer begins after this time. Default: the duration of the simulation."""
+
+
+class MrcKeys(TypedDict, total=False):
+    """Messages over Multipath Reliable Connection (MRC)."""
+
+    control: UetControl | None
+    """Congestion control of each connection: "none" or "nscc", also as a table with its keys. Default:
+    nscc.
+    """
+    paths: PathSelection | None
+    """How packets are distributed over paths: "mrc", or another selection by name or table, for
+    comparisons. Default: "mrc".
+    """
+    payload: str | None
+    """Bytes of payload in a full packet. Default: "computed"."""
+    headers: str | None
+    """Bytes of headers in a data frame, DA to FCS. Default: "106 B"."""
+    ack: str | None
+    """Length of an acknowledgement, DA to FCS. Default: "118 B"."""
+    ack_every: str | None
+    """Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause.
+    Default: "computed".
+    """
+    psn_range: int | None
+    """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
+    Default: 1024.
+    """
+    trimming: bool | None
+    """Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default: false."""
+    base_rtt: str | None
+    """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
+    Default: "computed".
+    """
+    reorder_time: str | None
+    """Time that a packet may arrive behind one that left later, before it counts as lost. Default:
+    "computed".
+    """
+    timeout: str | None
+    """Retransmission timeout of the oldest packet in flight. Default: "computed"."""
+    linear_retries: int | None
+    """Timeouts in a row of the same length. Default: 3."""
+    exponential_retries: int | None
+    """Timeouts in a row after these, each twice as long as the one before, that a connection survives.
+    Default: 25.
+    """
+    ack_priority: int | None
+    """Priority of acknowledgements and NACKs. Default: that of the data."""
 
 
 class JobKeys(TypedDict, total=False):
@@ -3563,7 +3646,10 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash", "adaptive"] | PathChoiceTable
+PathChoice = (
+    Literal["d_mod_k", "spray", "round_robin", "least_queued", "valiant", "hash", "adaptive", "ugal"]
+    | PathChoiceTable
+)
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""
@@ -3665,7 +3751,8 @@ RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTab
 CnpScope = Literal["queue_pair", "address", "port"]
 """What shares the least time between two CNPs."""
 PathSelection = (
-    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "plb"] | PathSelectionTable
+    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "mrc", "plb"]
+    | PathSelectionTable
 )
 """How a sender chooses paths: a name, or a table of that name with its keys."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
@@ -3703,7 +3790,7 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
-Carrier = Literal["frames", "tcp", "rdma", "uet"] | CarrierTable
+Carrier = Literal["frames", "tcp", "rdma", "uet", "mrc"] | CarrierTable
 """What carries transfers."""
 HeaderPreset = Literal["ethernet", "esun", "sue", "sue_afh1", "sue_afh2", "sue_lite"]
 """Link headers by name."""

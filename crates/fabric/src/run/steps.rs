@@ -26,6 +26,7 @@ pub(crate) mod limiter_calls;
 pub(crate) mod limiter_passing;
 pub(crate) mod limiter_places;
 pub(crate) mod limiters;
+pub(crate) mod link_changes;
 pub(crate) mod losses;
 pub(crate) mod managed;
 pub(crate) mod nic_places;

@@ -155,6 +155,9 @@ impl View<'_> {
         rates: &LinkRates,
     ) -> Vec<Idle> {
         let ways = self.stages(path, starts).into_iter().map(|[there, back]| {
+            if let Some(packets) = self.idle_packets(flow, &there, &back, rates) {
+                return packets;
+            }
             let (there, back) = (self.idle_path(&there, rates), self.idle_path(&back, rates));
             match flow.transport.as_ref().map(|connection| &connection.application) {
                 Some(Application::Transfers(scheduled)) => self.idle_over(scheduled, flow, there, back),
@@ -164,11 +167,31 @@ impl View<'_> {
         ways.collect()
     }
 
+    /// Packets of a delivery context that has its path alone, over all links of its host that they may take; `None`: it has none.
+    fn idle_packets(
+        &self,
+        flow: &FlowSpec,
+        there: &[Vec<u32>],
+        back: &[Vec<u32>],
+        rates: &LinkRates,
+    ) -> Option<Idle> {
+        let connection = flow.transport.as_ref()?;
+        let Application::Transfers(Scheduled::Uet(spec)) = &connection.application else { return None };
+        let planes = if connection.stripes() { there.first()?.len().min(back.first()?.len()) } else { 1 };
+        let planes = match there {
+            [first, rest @ ..] if planes > 1 => {
+                let over = |&port| self.idle_path(&[&[vec![port]], rest].concat(), rates);
+                first.iter().take(planes).map(over).collect()
+            }
+            _ => vec![self.idle_path(there, rates)],
+        };
+        Some(Idle::Packets(Box::new(IdlePackets::new(spec, planes))))
+    }
+
     /// A transfer over a transport that has its path alone.
     fn idle_over(&self, scheduled: &Scheduled, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
         match (scheduled, scheduled.queue_pairs()) {
             (Scheduled::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
-            (Scheduled::Uet(spec), _) => Idle::Packets(Box::new(IdlePackets::new(spec, there))),
             (_, Some(spec)) => {
                 let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.nic_limits.as_ref());
                 Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))

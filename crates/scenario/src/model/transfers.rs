@@ -4,7 +4,7 @@ use super::PortKeys;
 use queueing::Color;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use transport::{RdmaKeys, TcpKeys, UetKeys};
+use transport::{MrcKeys, RdmaKeys, TcpKeys, UetKeys};
 use units::{Bytes, Time};
 use workload::{ArrivalsText, Nodes, Receivers, ServiceOrder, SizesText};
 
@@ -79,6 +79,8 @@ pub enum CarrierText {
     Rdma(Box<RdmaKeys>),
     /// Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its two hosts. `message` has no meaning here.
     Uet(Box<UetKeys>),
+    /// Multipath Reliable Connection (MRC): a transfer is a message of the connection between its two hosts, which spreads its packets over the planes of their NICs.
+    Mrc(Box<MrcKeys>),
 }
 
 impl CarrierText {

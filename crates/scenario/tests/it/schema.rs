@@ -5,6 +5,11 @@ use serde_json::Value;
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
 const NUMBERS: &[&str] = &[
     "psn_range",
+    "reserve",
+    "min_active",
+    "probe_answers",
+    "linear_retries",
+    "exponential_retries",
     "fair_increase",
     "fast_increase",
     "max_decrease",

@@ -38,6 +38,7 @@ use crate::run::steps::egress;
 use crate::run::steps::endpoints;
 use crate::run::steps::frame_log;
 use crate::run::steps::limiters;
+use crate::run::steps::link_changes;
 use crate::run::steps::losses;
 use crate::run::steps::nics;
 use crate::run::steps::path_change;
@@ -124,6 +125,7 @@ fn link_down(here: &mut NodeView, port: PortIx, keep: bool, now: Time, events: &
     }
     endpoints::change_lines(here, port, now, events);
     retry::link_down(here, port, LossCause::LinkDown, now, events);
+    link_changes::report_links(here, port, now, events);
 }
 
 fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQueue) {
@@ -189,7 +191,10 @@ fn change_rate(here: &mut NodeView, port: PortIx, rate: BitRate, now: Time, even
     for source in here.hosts.sources_through(number, &here.routes) {
         here.hosts.sources[source].source.on_link_rate(rate);
     }
-    for nth in here.hosts.endpoints_through((port, number), &here.routes) {
+    let links: Vec<PortIx> = here.ports_beside(port).collect();
+    for nth in here.hosts.endpoints_through((port, number), &links, &here.routes) {
+        let rate =
+            if here.hosts.endpoints[nth].stripes { link_changes::rate_of_all(here, port) } else { rate };
         if here.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::LinkRate(rate)) {
             endpoints::update_endpoint(here, nth, now, events);
         }
@@ -214,6 +219,7 @@ fn revive(here: &mut NodeView, port: PortIx, reason: u8, now: Time, events: &mut
     }
     sources::unblock_all(here, port, true, now, events);
     nics::pull_all(here, port, now, events);
+    link_changes::report_links(here, port, now, events);
 }
 
 /// Loses what waits at a port. Its scheduler begins anew: schedulers do not expect a head to leave unsent.
