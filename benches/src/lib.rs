@@ -447,6 +447,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         mtu: None,
     });
     let links = graph.links.iter().map(|link| LinkSpec {
+        llr: None,
         a: link.a,
         b: link.b,
         rate: link.rate,
