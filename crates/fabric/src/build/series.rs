@@ -24,8 +24,8 @@ use units::Time;
 
 /// Series that take more memory than this together, all of one kind, are not recorded.
 pub const MEMORY: u64 = 64 << 20;
-/// Of each kind so many series are kept, those in which most happens, unless the scenario chooses. The key `bin` names this
-/// limit and the next.
+/// Maximum number of series of each kind, the busiest ones, unless the scenario chooses. The key `bin` names this limit and
+/// the next.
 pub const MAX_SERIES: usize = 256;
 /// Bins of all series of one metric together; each becomes a row of some hundred bytes in the result.
 pub const MAX_BINS: u64 = 1_000_000;
@@ -67,7 +67,7 @@ pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Ar
     recording.left_out
 }
 
-/// What is to be recorded, and what of it is too much.
+/// The recordings of a scenario, and those left out as too large.
 pub struct Recording<'a> {
     pub spec: &'a Spec,
     pub wiring: &'a Wiring,
@@ -75,7 +75,7 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Whether `series` of one kind, of `bytes` a bin each, fit the memory for it. Their bins are `widths`.
+    /// Returns true if `series` of one kind, of `bytes` a bin each, fit the memory for it. Their bins are `widths`.
     fn fits(&mut self, what: &str, bytes: u64, widths: impl Iterator<Item = Time>) -> bool {
         let (mut series, mut all) = (0u64, 0u64);
         for width in widths {
@@ -86,7 +86,7 @@ impl Recording<'_> {
         series > 0 && fits
     }
 
-    /// Whether what takes so many bytes fits the memory for one kind; if not, it is said.
+    /// Returns true if this many bytes fit the memory for one kind of recording; if not, notes that it is left out.
     pub fn fits_bytes(&mut self, what: &str, bytes: u64) -> bool {
         if bytes > MEMORY {
             self.left_out.push(format!(
@@ -107,7 +107,7 @@ impl Recording<'_> {
     fn at_port(&self, what: Watched, port: u32) -> Option<Time> {
         width(self.spec, what, |pattern| pattern.names_port(&self.port_name(port)))
     }
-    /// As `at_port`, of a class.
+    /// Bin width of series of a class of a port, where they are recorded.
     fn at_class(&self, what: Watched, port: u32, class: u32) -> Option<Time> {
         let names = |pattern: &Pattern| pattern.names_queue(&self.port_name(port), &class.to_string());
         width(self.spec, what, names)
@@ -247,7 +247,7 @@ impl Recording<'_> {
         }
     }
 
-    /// What connections over TCP and queue pairs know of their path; by endpoint.
+    /// Prepares the path state of connections over TCP and queue pairs; by endpoint.
     fn connections(&mut self, parts: &mut [Fabric], path_flow: &[u32]) {
         let of_flow = |flow: &FlowSpec| {
             width(self.spec, Watched::Flow, |pattern| pattern.names_flow(&flow.name)).zip(of_kind(flow))
@@ -315,7 +315,7 @@ impl Recording<'_> {
     }
 }
 
-/// What of it is recorded.
+/// Kind of recording of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndKind {
     /// Window and round trip.
@@ -324,7 +324,7 @@ enum EndKind {
     Pairs,
 }
 
-/// What of the ends of a flow is recorded; `None`: nothing.
+/// Returns the kind of recording for the ends of a flow; `None`: nothing.
 fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
     let connection = flow.transport.as_ref()?;
     match connection.transport()? {
@@ -364,7 +364,7 @@ fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()
 }
 
-/// Prepares what is recorded of pauses, and of those who stand where they begin and act.
+/// Prepares the recording of pauses, and of the flows present where they begin and take effect.
 fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
     let sends = |part: &Fabric| !part.pause_senders.is_empty();
     let credits = spec.nodes.iter().any(|node| node.credits().is_some());

@@ -55,7 +55,7 @@ impl Simulation {
         (part, PortIx::of(port - part.numbering.first_port, part.whole()))
     }
 
-    /// What has waited at a port, as an input of a crossbar.
+    /// Returns the crossbar input of a port: counts of the frames that have waited there.
     pub(crate) fn crossbar_input(&self, port: u32) -> Option<&Input> {
         let bar = self.node_at(port).architecture.crossbar()?;
         Some(&bar.inputs[(port - self.first_port_beside(port)) as usize])
@@ -95,7 +95,7 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         part.links.sent_of(port, numbers)
     }
-    /// What came in through a port of a node that counts that.
+    /// Returns the ingress counters of a port, at a node that has them.
     pub(crate) fn ingress_port(&self, port: u32) -> &IngressPort {
         let (part, port) = self.part_at(port);
         &part.ingress[port]
@@ -189,7 +189,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         queues::on_link_until(part, local)
     }
-    /// What [`Simulation::frames_in`] lists, each with the port that it came in through: none if it began its way there.
+    /// Lists the frames of [`Simulation::frames_in`], each with its ingress port; none if it began its way there.
     pub(crate) fn frames_with_ingress(
         &self,
         port: u32,
@@ -207,8 +207,8 @@ impl Simulation {
         let at = sources.partition_point(|state| (state.flow as usize) < flow);
         &sources[at]
     }
-    /// Of a run whose only traffic are scheduled transfers: the hops of their frames that were delivered, and of all of them,
-    /// retransmissions and acknowledgements left out. `None`: there is other traffic, or counts began anew after `warmup`.
+    /// Counts hops of a run whose only traffic is scheduled transfers: hops of their delivered frames, and of all of them,
+    /// without retransmissions and acknowledgements. `None`: there is other traffic, or counts were reset after `warmup`.
     pub fn transfer_hops(&self) -> Option<(u64, u64)> {
         if self.measured_from() > Time::ZERO {
             return None;
@@ -235,12 +235,12 @@ impl Simulation {
         Some((done, all))
     }
 
-    /// What has been received of a path, by its destination; of one that is not listed, by the hosts of each part.
+    /// Counts of received frames of a path, at its destination; if the path is not listed, at the hosts of each part.
     pub(crate) fn receivers(&self, path: usize) -> impl Iterator<Item = &Receiver> {
         self.parts_of_end(path)
             .map(move |part| &part.hosts.receivers[part.hosts.receiver_of(PathId(path as u32))])
     }
-    /// What has been received of each stream of a path, if they are counted.
+    /// Counts of received frames by stream of a path; empty if streams are not counted.
     pub(crate) fn stream_counts(&self, path: usize) -> Vec<StreamCount> {
         let mut all = Vec::new();
         for part in self.parts_of_end(path) {
@@ -278,12 +278,12 @@ impl Simulation {
         let last = self.path_of(path).last();
         self.part_of(last.map_or(from, |&port| self.wiring.neighbour(PortId(port))))
     }
-    /// As `part_of_end`, or all parts if the path is not listed.
+    /// Returns the part of `part_of_end`, or all parts if the path is not listed.
     fn parts_of_end(&self, path: usize) -> impl Iterator<Item = &Fabric> {
         let one = self.is_listed(path).then(|| self.part_of_end(path));
         one.into_iter().chain(self.parts().filter(move |_| one.is_none()))
     }
-    /// Whether a path leads to one destination.
+    /// Returns true if a path leads to one destination.
     pub(crate) fn is_listed(&self, path: usize) -> bool {
         self.spec.flows[self.path_flow[path] as usize].way != Way::ByDestination
     }
@@ -301,7 +301,7 @@ impl Simulation {
             series.get(receiver)?.bins(&part.probes.grids, end)
         })
     }
-    /// Whether the host at the end of a path takes its time to read, or some host does if the path is not listed.
+    /// Returns true if the host at the end of a path takes time to read, or if any host does where the path is not listed.
     pub(crate) fn is_read_slowly(&self, path: usize) -> bool {
         if !self.is_listed(path) {
             return self
@@ -317,12 +317,12 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.probes.links.get(local.at())?.sent().bins(&part.probes.grids, end)
     }
-    /// As `sent_series`, of what its peer has received of that.
+    /// Width of the bins, and bits per bin received from this port by its peer, in bins that begin before `end`.
     pub(crate) fn received_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         part.probes.links.get(local.at())?.received().bins(&part.probes.grids, end)
     }
-    /// As `sent_series`, of a class of the port.
+    /// Width of the bins, and bits per bin sent by a class of the port, in bins that begin before `end`.
     pub(crate) fn class_series(&self, port: u32, class: u8, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         match part.probes.classes.get(queue_at(part, local, class))? {
@@ -347,7 +347,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.links.managers.of(part.links.ports[local].queue(TrafficClass(class)))
     }
-    /// What it has marked.
+    /// Frames that the manager of the queue has marked.
     pub(crate) fn queue_marks(&self, port: u32, class: u8) -> Option<&BinnedBits> {
         let (part, local) = self.part_at(port);
         part.probes.marks.get(queue_at(part, local, class))

@@ -98,7 +98,7 @@ impl Hashing {
     /// The five-tuple, and a seed of its own for each switch.
     pub const USUAL: Hashing = Hashing { fields: Fields::ALL, seed: None };
 
-    /// What cannot be meant.
+    /// Checks the hashed fields.
     ///
     /// # Errors
     /// No fields.
@@ -110,7 +110,7 @@ impl Hashing {
         Ok(())
     }
 
-    /// What a node makes of a tuple.
+    /// Returns the hash of a tuple at a node.
     #[inline]
     pub(crate) fn of(&self, tuple: &Tuple, node: NodeId) -> u64 {
         let hash = if self.fields == Fields::ALL { tuple.all } else { tuple.of(self.fields) };
@@ -120,7 +120,7 @@ impl Hashing {
         }
     }
 
-    /// Hash of the tuple of a frame and its entropy value, which stands for the source port, as in RoCEv2 and
+    /// Hash of the tuple of a frame and its entropy value, which takes the place of the source port, as in RoCEv2 and
     /// Ultra Ethernet. A switch that does not hash source ports does not see it.
     #[inline]
     pub(crate) fn of_frame(&self, frame: &Chosen) -> u64 {
@@ -161,7 +161,7 @@ pub struct Tuple {
     salt: u64,
     source: NodeId,
     destination: NodeId,
-    /// `None`: nobody gives them.
+    /// `None`: no ports are given.
     ports: Option<Ports>,
     is_tcp: bool,
 }
@@ -192,13 +192,13 @@ impl Tuple {
         hashed.fold(self.salt, |hash, field| mix(hash ^ mix(value(field) | (field as u64 + 1) << 32)))
     }
 
-    /// As `of`, with these ports.
+    /// Returns this tuple with these ports.
     pub(crate) fn with_ports(self, ports: Ports) -> Tuple {
         let known = Tuple { ports: Some(ports), ..self };
         Tuple { all: known.of(Fields::ALL), ..known }
     }
 
-    /// As `with_ports`, towards this node, of a flow whose paths are not listed.
+    /// Returns this tuple with another destination, for a flow whose paths are not listed.
     #[inline]
     pub(crate) fn towards(self, node: NodeId) -> Tuple {
         let to = Tuple { destination: node, ..self };
@@ -210,13 +210,14 @@ impl Tuple {
 }
 
 impl Spec {
-    /// What switches hash of the frames to the n-th destination of a flow; `None`: to any, where paths are not listed.
+    /// Returns the tuple that switches hash for frames to the n-th destination of a flow; `None`: to any, where paths are
+    /// not listed.
     pub(crate) fn tuple(&self, flow: &FlowSpec, nth: Option<u32>) -> Tuple {
         if let Some(known) = nth.and_then(|nth| flow.tuples.get(nth as usize)) {
             return *known;
         }
         let destination = match nth {
-            // What is copied keeps to one way as long as it can.
+            // A copied frame keeps to one path as long as it can.
             Some(_) if flow.source.destinations.are_all_meant() => flow.source.destinations.nth(0),
             Some(nth) => flow.source.destinations.nth(nth),
             None => flow.from,

@@ -6,9 +6,9 @@
 //! switch hands it over when it begins to cross, as its latency contains the way of the head; input and output are busy
 //! until all of it has come and crossed.
 //!
-//! A match is due only when it may find something: a frame wants to cross whose input and output are free, or become free,
-//! or an output has room again. The end of a crossing is a time that input and output know, and an event only where a frame
-//! waits for one of them, or is handed over then.
+//! A match is due only when it may find a pair: a frame's input and output are free, or become free, or an output has room
+//! again. Input and output hold the end of a crossing as a time; it is an event only where a frame waits for one of them, or
+//! is handed over then.
 //!
 //! Pauses count a frame where it came in until it begins to cross; queue managers, outages and watchdogs meet it at its output.
 //!
@@ -37,7 +37,7 @@ use units::{BitRate, Time};
 /// The crossbar of a switch, and what waits at its inputs.
 #[derive(Debug)]
 pub(crate) struct Crossbar {
-    /// What is counted of what waits at outputs.
+    /// Occupancy counters of the frames that wait at outputs.
     pub memory: NodeMemory,
     pub(in crate::run) keys: CrossbarKeys,
     pub(in crate::run) ports: usize,
@@ -46,21 +46,21 @@ pub(crate) struct Crossbar {
     pub(in crate::run) bypasses: u32,
     pub(in crate::run) lanes: usize,
     pub(in crate::run) first_port: PortIx,
-    /// Whether a frame is handed over when it begins to cross.
+    /// True if a frame is handed over when it begins to cross.
     pub(in crate::run) cuts_through: bool,
     /// The rate of the fastest link of the switch.
     rate: BitRate,
     /// Picoseconds that a byte takes there, if they are whole; else 0.
     whole_ps: u64,
-    /// The longest frame of the fabric, and the most that a class of an output may hold and have room for it.
+    /// The longest frame of the fabric, and the highest occupancy of a class of an output at which such a frame still fits.
     pub(in crate::run) longest: u64,
     roomy_up_to: u64,
     pub(in crate::run) arbiter: Arbiter,
     /// By input, output and lane; with FIFO inputs by input and lane.
     pub(in crate::run) lists: Vec<List>,
-    /// By output and input, the lanes whose next frame wants to cross.
+    /// By output and input, the lanes whose next frame is to cross.
     wants: Vec<u32>,
-    /// The outputs that any frame wants to cross to.
+    /// The outputs that at least one frame is to cross to.
     wanted: Ports,
     /// By output and lane, bytes that cross or wait there.
     pub(in crate::run) held: Vec<u64>,
@@ -80,13 +80,13 @@ pub(in crate::run) struct Output {
     /// Until when something crosses to it, and from which input.
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) from: usize,
-    /// Whether the end of that is an event.
+    /// True if the end of the crossing is an event.
     pub(in crate::run) noticed: bool,
     /// The inputs that have a frame for it.
     wanted_by: Ports,
-    /// The lanes that have room for the longest frame, all if each frame is looked at.
+    /// The lanes that have room for the longest frame; all of them if each frame is checked.
     pub(in crate::run) roomy: u32,
-    /// What crosses, unless it has been handed over already.
+    /// The frame that is crossing, unless it has been handed over already.
     pub(in crate::run) underway: Option<(Frame, TrafficClass)>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Input {
     wants: Ports,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
-    /// Of those frames that waited for any time.
+    /// Waiting times of frames that did not cross at once.
     pub waits: LatencyByBatches,
     pub frames: u64,
 }
@@ -144,7 +144,7 @@ impl Input {
     }
 }
 
-/// What a crossbar has to know of its switch.
+/// Facts about its switch that a crossbar needs.
 pub(crate) struct SwitchFacts {
     pub ports: usize,
     pub classes: usize,
@@ -205,7 +205,7 @@ impl Crossbar {
         self.first_port.plus(nth as u32)
     }
 
-    /// Where what waits at inputs wants to leave.
+    /// Returns the output of a frame that waits at an input.
     #[inline(always)]
     pub(in crate::run) fn output_of(&self, waiting: &Waiting) -> usize {
         self.nth(waiting.across.expect("what waits at an input leaves through a port"))
@@ -241,7 +241,7 @@ impl Crossbar {
         std::iter::once(class.at()).chain(has_bypass.then(|| self.bypass_lane(class.at())))
     }
 
-    /// The next frame of a lane of an input wants to cross to an output.
+    /// Marks that the next frame of a lane of an input is to cross to an output.
     #[inline]
     pub(in crate::run) fn want(&mut self, input: usize, output: usize, lane: u8) {
         self.wants[output * self.ports + input] |= 1 << lane;
@@ -276,7 +276,7 @@ impl Crossbar {
         if busy_until > self.outputs[output].busy_until { to } else { output }
     }
 
-    /// Whether a frame that comes can cross, and no other could before it.
+    /// Returns true if an arriving frame can cross at once and no other frame could cross before it.
     #[inline]
     pub(in crate::run) fn crosses_at_once(
         &self,
@@ -293,19 +293,19 @@ impl Crossbar {
             && held + u64::from(bytes) <= self.keys.output_buffer.get()
     }
 
-    /// Whether a free input has a frame for an output.
+    /// Returns true if a free input has a frame for an output.
     #[inline]
     pub(in crate::run) fn is_wanted(&self, output: usize, now: Time) -> bool {
         ports_of(self.outputs[output].wanted_by).any(|input| self.inputs[input].busy_until <= now)
     }
 
-    /// Whether a frame waits for an input or an output: the end of what they do has to be noticed.
+    /// Returns true if a frame waits for this input or output: the end of their crossing then needs an event.
     #[inline]
     pub(in crate::run) fn is_awaited(&self, input: usize, output: usize) -> bool {
         self.inputs[input].wants | self.outputs[output].wanted_by != 0 || self.left_over
     }
 
-    /// So many bytes are on their way to an output in a lane.
+    /// Counts bytes that are on their way to an output in a lane.
     #[inline]
     pub(in crate::run) fn hold(&mut self, output: usize, lane: usize, bytes: u16) {
         let held = &mut self.held[output * self.lanes + lane];
@@ -357,7 +357,8 @@ impl Crossbar {
         });
     }
 
-    /// What crosses to an output is over: what has to be handed over, and whether a frame has waited for that.
+    /// Ends the crossing to an output. Returns the frame to be handed over, and whether another frame has waited for the
+    /// end.
     pub(in crate::run) fn ended(&mut self, output: usize) -> (Option<(Frame, TrafficClass)>, bool) {
         let state = &mut self.outputs[output];
         state.noticed = false;
@@ -379,15 +380,16 @@ impl Crossbar {
         lanes
     }
 
-    /// Of these lanes those that may go first: nothing passes a bypassed frame that has room.
+    /// Removes from these lanes the ordered ones whose bypass lane is present as well: nothing overtakes a bypassed frame
+    /// that has room.
     #[inline(never)]
     fn bypassed_first(&self, lanes: u32) -> u32 {
         let bypassed = members(lanes >> self.classes << self.classes);
         bypassed.fold(lanes, |left, lane| left & !(1 << self.class_of_bypass(lane)))
     }
 
-    /// A frame has left the ordered list of an input: bypassable ones that are at its head now go to the bypass list. The
-    /// output that the first of those wants to cross to, if it had none before.
+    /// Moves bypassable frames at the head of the ordered list of an input to the bypass list, after a frame has left the
+    /// former. Returns the output of the first of those, if the bypass list was empty before.
     #[inline(never)]
     pub(in crate::run) fn move_bypassable(
         &mut self,
@@ -467,7 +469,7 @@ impl Crossbar {
     }
 }
 
-/// What waits in some lists: since when, and how long it is.
+/// Returns for each frame that waits in some lists since when it waits, and its length.
 fn of<'a>(pool: &'a Pool, lists: &'a [List]) -> impl Iterator<Item = (Time, u16)> + 'a {
     lists.iter().flat_map(|list| pool.iter(list)).map(|waiting| (waiting.since, waiting.frame.bytes))
 }

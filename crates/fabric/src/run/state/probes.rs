@@ -18,9 +18,9 @@ use units::Time;
 /// Fingerprints, and what else is recorded: empty or `None` where it is not.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
-    /// By node, a hash over all that it saw.
+    /// By node, a hash over all events of the node.
     pub fingerprints: NodeLocal<NodeIx, u64>,
-    /// Whether anything is to be recorded when a frame arrives at its destination.
+    /// True if anything is recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
     /// Finished bins of links, classes, arrivals, queues and counters, by width.
     pub grids: Vec<Grid>,
@@ -36,29 +36,29 @@ pub(crate) struct Probes {
     pub tells_classes_apart: bool,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
-    /// Frames that the manager of each queue marks, one bit each; none if nobody manages any.
+    /// Frames that the manager of each queue marks, one bit each; empty without queue managers.
     pub marks: Vec<BinnedBits>,
     /// Bytes and frames of each ingress counter, port by port, and of how many groups at each.
     pub counters: Vec<Levels>,
     pub groups: usize,
-    /// How long occupancies were how high.
+    /// Distributions of occupancies over time.
     pub tallies: Option<Box<Tallies>>,
     /// Frames that pass chosen ports.
     pub frames: Option<Box<FrameLog>>,
-    /// What each endpoint knows of its path; empty if that of none is recorded.
+    /// Path state of each endpoint; empty if none is recorded.
     pub congestion: Vec<CongestionSeries>,
     /// The rate of each rate limiter, in bits a second.
     pub limiter_rates: Vec<BinnedMax>,
     /// Pauses that have ended; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
-    /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
+    /// Flows present where pauses begin, and where they take effect; `None` if pauses are not recorded or no node sends any.
     pub culprits: Option<Box<Culprits>>,
-    /// Frames that come no further apart than this are ties; zero: those of the same picosecond.
+    /// Arrivals no further apart than this are ties; zero: those in the same picosecond.
     pub alike: Time,
     pub victims: Option<Box<Victims>>,
 }
 
-/// What a class of a port sends over time.
+/// Bits that a class of a port sends over time.
 #[derive(Clone, Debug)]
 pub(crate) enum ClassSeries {
     /// All that the port sends: no other class is in use.
@@ -81,7 +81,7 @@ pub(crate) struct PauseRecord<Port = PortIx> {
     pub bypass: bool,
 }
 
-/// What of a port a pause stops: a priority of it, or the bypass queue of one.
+/// Target of a pause: a priority of a port, or the bypass queue of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stopped<Port = PortIx> {
     pub port: Port,
@@ -90,7 +90,7 @@ pub(crate) struct Stopped<Port = PortIx> {
 }
 
 impl<Port: Copy> PauseRecord<Port> {
-    /// What it stopped.
+    /// Returns the target of the pause.
     pub fn stopped(&self) -> Stopped<Port> {
         Stopped { port: self.port, priority: self.priority, bypass: self.bypass }
     }
@@ -112,7 +112,7 @@ impl<Port> Stopped<Port> {
 }
 
 impl Probes {
-    /// Whether levels or transmissions are recorded, which have to be told in the order of time.
+    /// Returns true if levels or transmissions are recorded, which have to be noted in the order of time.
     pub fn any_levels(&self) -> bool {
         !(self.links.is_empty()
             && self.classes.is_empty()
@@ -150,7 +150,7 @@ impl Probes {
         }
     }
 
-    /// As `queue_holds`, where a bin has ended, or a tally listens.
+    /// Slow path of `queue_holds`, for the end of a bin and for tallies.
     #[inline(never)]
     fn queue_turns(&mut self, queue: QueueIx, now: Time, level: Occupancy) {
         let before = self.queues[queue.at()].set(now, level, &mut self.grids);
@@ -178,7 +178,7 @@ impl Probes {
         }
     }
 
-    /// As `counter_holds`, where a bin has ended, or a tally listens.
+    /// Slow path of `counter_holds`, for the end of a bin and for tallies.
     #[inline(never)]
     fn counter_turns(&mut self, counter: usize, now: Time, level: Occupancy) {
         let before = self.counters[counter].set(now, level, &mut self.grids);
@@ -197,7 +197,7 @@ impl Probes {
     /// A pause has ended at a port.
     pub fn pause_ended(&mut self, port: PortIx, ended: Ended) {
         let Ended { priority, start, end, cause, bypass } = ended;
-        // One that an XON ends when it begins has stopped nobody.
+        // A pause that an XON ends at its beginning has stopped no frame.
         if end > start
             && let Some(pauses) = &mut self.pauses
         {

@@ -1,17 +1,18 @@
 //! Whom pauses hold back: the flows that stand at a port while it is paused.
 //!
-//! No frame leaves a queue while it is paused. So who stands there when a pause ends, with the time at which each came, is
-//! all that the pause has held back: one look at the queue a pause, and nothing for a frame that comes or goes. A look reads
-//! what has come since the last one, however long the queue: [`Line`]. Endpoints that stand in line
-//! at a paused class of a NIC count as well, though their frames are not made yet; of a rate limiter in line, whose frame is
-//! the next.
+//! No frame leaves a queue while it is paused. So the flows that are in the queue when a pause ends, with their arrival
+//! times, are all that the pause has held back. This takes one reading of the queue per pause, and nothing for frames that
+//! come or go. A reading covers the entries added since the last one, however long the queue: [`Line`]. Endpoints in the
+//! wait queue of a paused class of a NIC count as well, though their frames are not made yet; for a rate limiter in the wait
+//! queue, the flow of its next frame counts.
 //!
-//! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`BlockedFlow`].
+//! A flow that is queued at a port from one pause to the next is one entry in total: [`BlockedFlow`].
 //!
-//! A wait of a bypass queue holds back what stands in that, and in lines of a NIC whose frames would. Frames count from
-//! when they came to the queue of their class, in which they may have stood behind ordered ones first.
+//! A wait of a bypass queue holds back the frames in that queue, and the entries of a NIC's wait queues whose frames would
+//! join it. A frame counts from its arrival at the queue of its class, in which it may have waited behind ordered ones
+//! first.
 //!
-//! Not modelled: what a watchdog drops or sends in spite of a pause does not stand there when it ends.
+//! Not modelled: frames that a watchdog drops or sends in spite of a pause are no longer there when it ends.
 
 use crate::run::state::index::SlotIx;
 use crate::run::state::pool::{List, Pool};
@@ -37,14 +38,14 @@ pub(crate) struct BlockedFlow {
 pub(crate) struct PausedPlace {
     /// Pauses that have ended.
     pub(in crate::run) pauses: u32,
-    /// Those who stood there in the last of them, by flow, and those who had gone before.
+    /// Flows that were queued there in the last of them, by flow, and those that had gone before.
     pub(in crate::run) standing: Vec<BlockedFlow>,
     gone: Vec<BlockedFlow>,
     pub(in crate::run) line: Line,
 }
 
-/// A queue that is one list, as the last look found it. Frames leave it in order, so that those which have gone are counted,
-/// not read. Frames are numbered in the order in which they were read.
+/// A queue that is one list, as of its last reading. Frames leave it in order, so that departed ones are counted, not read.
+/// Frames are numbered in the order in which they were read.
 #[derive(Debug)]
 pub(in crate::run) struct Line {
     /// Numbers of the first frame that was there, and of the next one to be read.
@@ -53,16 +54,16 @@ pub(in crate::run) struct Line {
     /// The last frame that was read: its slot, and since when it waits.
     pub(in crate::run) last: Option<SlotIx>,
     pub(in crate::run) since: Time,
-    /// Of a bypass queue, how many had left it, or stood in it up to that frame, modulo 2^32.
+    /// For a bypass queue, the number of frames that had left it, or were in it up to that frame, modulo 2^32.
     passed: u32,
     pub(in crate::run) flows: Vec<InLine>,
 }
 
-/// A list as a look finds it.
+/// A list as a reading finds it.
 pub(in crate::run) struct Found<'a> {
     pub(in crate::run) list: &'a List,
     pub(in crate::run) frames: u64,
-    /// Of a bypass queue, how many have left it, modulo 2^32.
+    /// For a bypass queue, the number of frames that have left it, modulo 2^32.
     pub(in crate::run) left: Option<u32>,
 }
 
@@ -125,7 +126,8 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Notes who has come to a list of so many frames, until `end`, and who has gone; `flows` has the flow of each path.
+    /// Records the flows that have joined a list of this many frames, until `end`, and those that have left; `flows` has the
+    /// flow of each path.
     pub(in crate::run) fn advance(
         &mut self,
         Found { list, frames, left }: Found<'_>,
@@ -217,7 +219,7 @@ impl PausedPlace {
         self.gone.extend(old);
     }
 
-    /// All who have stood there.
+    /// All flows that have been held back.
     pub fn held(&self) -> impl Iterator<Item = &BlockedFlow> {
         self.gone.iter().chain(&self.standing)
     }
@@ -235,7 +237,7 @@ impl Victims {
         self.present.clear();
     }
 
-    /// Notes that a flow stands there since then: the earliest counts.
+    /// Records that a flow is queued there since then; the earliest time counts.
     pub(in crate::run) fn stands(&mut self, flow: u32, since: Time) {
         let at = self.seen.place(flow as usize, self.present.len());
         if at == self.present.len() {
