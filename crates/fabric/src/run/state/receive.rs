@@ -22,7 +22,7 @@
 //!
 //! Not modelled: copies through several buffers, what the cores do beside, a core that several ports have together; a
 //! budget of frames after which a core that polls does something else; a flow that changes its core because another one
-//! is idle. An ideal time of a transfer knows no interrupts, and one core for each direction.
+//! is idle. The ideal time of a transfer assumes no interrupts, and one core for each direction.
 
 use crate::run::state::pool::{List, Pool, Waiting};
 use crate::spec::routing::{mix_in, scale};
@@ -31,11 +31,11 @@ use flow_control::pfc::Levels;
 use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, Priority, TrafficClass};
 use units::{Amount, BitRate, Time, WireClock};
 
-/// What has arrived at a port of a host and is not taken in yet, and what is not yet sent there.
+/// Frames that have arrived at a port of a host and are not taken in yet, and frames that are not yet sent there.
 #[derive(Debug)]
 pub(crate) struct Receiving {
     time_per_frame: Time,
-    /// What a frame costs that is sent; `None`: sending is free.
+    /// Processing time of a frame that is sent; `None`: sending takes no time.
     pub(in crate::run) time_per_sent: Option<Time>,
     pub(in crate::run) interrupt: InterruptSpec,
     pub(in crate::run) buffer: Option<u64>,
@@ -43,7 +43,7 @@ pub(crate) struct Receiving {
     pub(in crate::run) cores: Box<[Core]>,
     /// By group of priorities that have a buffer together.
     pub(in crate::run) occupancy: [Occupancy; CHANNELS],
-    /// By traffic class, what is on its way to the NIC.
+    /// By traffic class, frames on their way to the NIC.
     pub(in crate::run) prepared: [Occupancy; CHANNELS],
     /// Which priorities have one: all with PAUSE, those of a channel with credits.
     groups: ClassMap,
@@ -80,8 +80,8 @@ impl Core {
         }
     }
 
-    /// What the interrupt takes that wakes this core now, or nothing if it is awake. Or else when it will wake, if that was not
-    /// known before.
+    /// Duration of the interrupt that wakes this core now; zero if it is awake. Otherwise the error holds the time at which
+    /// it will wake, if that is newly scheduled.
     pub(in crate::run) fn wake(
         &mut self,
         now: Time,
@@ -158,7 +158,7 @@ impl Receiving {
         scale(mix_in(u64::from(path.0), NodeId(0)), self.cores.len())
     }
 
-    /// What a frame costs beside its bytes.
+    /// Returns the processing time of a frame apart from its bytes.
     pub(in crate::run) fn time_for(&self, waiting: &Waiting) -> Time {
         if is_sent(waiting) { self.time_per_sent.unwrap_or_default() } else { self.time_per_frame }
     }
@@ -177,7 +177,7 @@ impl Receiving {
         self.all(pool).filter(|waiting| !is_sent(waiting))
     }
 
-    /// What is with the cores on its way to a class of the NIC.
+    /// Returns the frames that the cores hold on their way to a class of the NIC.
     pub fn prepared(&self, class: TrafficClass) -> Occupancy {
         self.prepared[class.at()]
     }
@@ -187,7 +187,7 @@ impl Receiving {
         self.occupancy.iter().chain(&self.prepared).map(|occupancy| occupancy.frames).sum()
     }
 
-    /// As `frames`, one by one.
+    /// Returns the frames that `frames` counts.
     pub fn all_frames<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
         self.all(pool).map(|waiting| &waiting.frame)
     }

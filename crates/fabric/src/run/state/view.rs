@@ -56,7 +56,7 @@ pub(crate) struct NodeView {
     pub probes: Probes,
     /// End of the current run window: no state is read before, so that some steps may be done ahead of their time.
     pub horizon: Time,
-    /// A decision is handled: what takes effect now has not done so yet.
+    /// True while a decision is being handled, before its effects apply.
     pub deciding: bool,
     /// Steps to be run before the event ends; empty between events.
     pub deferred: DeferredSteps,

@@ -1,8 +1,8 @@
 //! Queue managers at work: where the state machines of `queueing` meet the queues of a port.
 //!
-//! A manager hears of every frame that comes to its queue and of every one that leaves it, also of those that find
-//! their port free, unless it is quiet: then the queue counts what it need not hear of. It is asked before limits are, so
-//! that it sees what they refuse.
+//! A manager observes every frame that arrives at its queue and every one that leaves it, including frames that find their
+//! port idle. While it needs no updates, the queue counts these frames instead. It is consulted before limits are checked,
+//! so that it also observes frames that they refuse.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
@@ -21,11 +21,11 @@ use queueing::{Fill, FrameFacts, Moment, QueueManager, Quiet, Report, Verdict};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// Who is asked at a free port beside a queue manager.
+/// Stages consulted at an idle port, other than the queue manager.
 pub(super) const BESIDE_MANAGER: PortFeatures = asked(When::FREE).without(PortFeatures::MANAGED);
 
-/// Whether the manager of a queue need not hear of a frame that comes: then it is counted. Of what carries a tag it hears,
-/// and of one on its way back if somebody writes into it.
+/// Counts an arriving frame and returns true, if the manager of its queue does not need to observe it. The manager observes
+/// frames that carry a tag, and returned tags if some manager writes into them.
 #[inline(always)]
 pub fn needs_no_update(
     here: &mut NodeView,
@@ -40,7 +40,8 @@ pub fn needs_no_update(
     !heard && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
 }
 
-/// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
+/// Returns true if a frame that finds its port idle bypasses a queue manager that needs no update, and no other stage is
+/// consulted.
 #[inline(always)]
 pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) -> bool {
     let port = &here.links.ports[egress];
@@ -52,7 +53,7 @@ pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, 
     needs_no_update(here, egress, class, frame, now)
 }
 
-/// Whether it need not hear that a frame leaves.
+/// Returns true if the manager does not need to observe the departure of this frame.
 #[inline(always)]
 fn leaves_unheard(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
     now < here.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
@@ -128,7 +129,7 @@ fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     });
 }
 
-/// What the manager of a queue says of a frame; a mark is made at once.
+/// Returns the verdict of a queue's manager on a frame; a mark is applied at once.
 #[inline(never)]
 fn manager_verdict(
     here: &mut NodeView,

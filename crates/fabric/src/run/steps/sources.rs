@@ -66,12 +66,12 @@ fn next_place(here: &mut NodeView, source: SourceIx) -> (PortIx, TrafficClass) {
     (egress, classes.class(state.priority))
 }
 
-/// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
+/// Returns true if the NIC has no room for the next frame of a source. For a greedy source that was checked before.
 fn is_held_back(here: &mut NodeView, source: SourceIx) -> bool {
     !here.hosts.sources[source].source.is_greedy() && nic_is_full(here, source)
 }
 
-/// Whether the queue of the next frame of a source is at the limit that holds sources back.
+/// Returns true if the queue of the next frame of a source is at the limit at which the source blocks.
 fn nic_is_full(here: &mut NodeView, source: SourceIx) -> bool {
     let state = &here.hosts.sources[source];
     let Some(limit) = state.limit else { return false };
@@ -87,7 +87,7 @@ fn nic_is_full(here: &mut NodeView, source: SourceIx) -> bool {
     here.buffers.queues[queue].occupancy.reaches(limit)
 }
 
-/// As `nic_is_full`, where a rate limiter stands before the NIC: what waits in it counts.
+/// Variant of `nic_is_full` for a rate limiter before the NIC, whose waiting frames count.
 #[inline(never)]
 fn limiter_is_full(here: &mut NodeView, source: SourceIx, limit: Amount) -> bool {
     let state = &mut here.hosts.sources[source];
@@ -114,7 +114,7 @@ fn submit(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: 
     forward::forward(here, egress, frame, None, now, events);
 }
 
-/// As `submit`, for a frame with nothing special but that it passes this rate limiter.
+/// Variant of `submit` for a plain frame that passes this rate limiter.
 #[inline(never)]
 fn submit_limited(
     here: &mut NodeView,
@@ -129,8 +129,8 @@ fn submit_limited(
     limiter_passing::limit(here, limiter, (start, state.in_nic > 0), frame, now, events);
 }
 
-/// As `submit_limited`, for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
-/// says of what stream it is, or which is for several receivers.
+/// Variant of `submit_limited` for frames with several limiters to choose from, processing time at their host, an unlisted
+/// path, a stream label, or several receivers.
 #[inline(never)]
 fn submit_slow(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
     let state = &here.hosts.sources[source];
@@ -209,7 +209,7 @@ pub fn feed_sources(
     }
 }
 
-/// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
+/// Resumes the blocked sources of a port, in all classes; greedy sources only if `greedy`.
 pub fn unblock_all(here: &mut NodeView, egress: PortIx, greedy: bool, now: Time, events: &mut EventQueue) {
     let classes = here.links.ports[egress].classes.classes();
     for class in (0..classes as u8).map(TrafficClass) {
@@ -217,7 +217,7 @@ pub fn unblock_all(here: &mut NodeView, egress: PortIx, greedy: bool, now: Time,
     }
 }
 
-/// Lets those act who wait for a class of a port, as long as there is room; greedy sources only if `greedy`.
+/// Resumes the blocked sources of a class of a port, as long as there is room; greedy sources only if `greedy`.
 #[inline(never)]
 fn unblock(
     here: &mut NodeView,

@@ -1,19 +1,20 @@
 //! Frames that wait and are sent ahead of their time.
 //!
-//! At many ports it is certain when a waiting frame will leave: nothing can pause the port, no other class can go first,
-//! nobody is asked. Such a frame goes on its way when it begins to wait, and no decision of its own is needed, which is
-//! one of two events of a frame that waits. Its arrival at the peer is scheduled for the time at which it would have come
-//! anyway. It stays in its queue, *committed*, until its transmission begins; that it leaves then is made up for, as of
-//! that time, before anybody looks: [`settle`].
+//! At many ports it is certain when a waiting frame will leave: nothing can pause the port, no other class can go first, no
+//! stage is consulted. Such a frame is scheduled when it begins to wait, and needs no decision of its own, which is one of
+//! two events of a frame that waits. Its arrival at the peer is scheduled for the time at which it would have arrived
+//! anyway. It stays in its queue, *committed*, until its transmission begins; its departure is then applied, as of that
+//! time, before the queue is read: [`settle`].
 //!
-//! Which ports these are is known when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is
-//! none of them: an XON is due at a departure, and cannot be made up for. Nor is one that pauses are sent to, obeyed or
-//! not: each makes the port look at what waits.
+//! These ports are determined when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is none of
+//! them: an XON is due at a departure, and cannot be sent afterwards. Neither is a port that receives pauses, obeyed or not:
+//! each pause makes the port read its queue.
 //!
-//! A queue may have a limit: what is committed counts until it leaves.
+//! A queue may have a limit: committed frames count until they leave.
 //!
-//! A queue manager may look at what comes to such a port, and hears of departures late if it only notes them. What it
-//! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
+//! A queue manager may observe the frames that arrive at such a port; it is notified of departures late if it only records
+//! them. A value that it writes into the tag of a departing frame is not known in advance: such a frame waits for a
+//! decision.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::ahead::MOST;
@@ -47,13 +48,14 @@ pub fn settle(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// Whether the queue manager of a class may have to hear of departures up to `now`: seldom, but if it is never quiet.
+/// Returns true if the queue manager of a class may have to be notified of departures up to `now`: rarely, unless it needs
+/// every one.
 #[inline(always)]
 fn hears_of_departures(here: &NodeView, egress: PortIx, class: TrafficClass, now: Time) -> bool {
     here.links.passed.of(egress, class.at()).heard_from() <= now && here.links.cold[egress].notes_departures
 }
 
-/// As `hears_of_departures`, where no queue manager has to hear of these departures.
+/// Variant of `settle` for departures of which no queue manager has to be notified.
 #[inline(always)]
 fn settle_unheard(here: &mut NodeView, egress: PortIx, now: Time) {
     let port = &mut here.links.ports[egress];
@@ -74,7 +76,7 @@ fn settle_unheard(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// As `settle_unheard`, where one notes departures, and may have to hear of these.
+/// Variant of `settle` for a queue manager that records departures, and may have to be notified of these.
 #[inline(never)]
 fn settle_noting(here: &mut NodeView, egress: PortIx, now: Time) {
     loop {
@@ -133,7 +135,7 @@ pub fn enqueue_ahead(
     go_ahead(here, (egress, class), frame, ingress, now, events);
 }
 
-/// As `enqueue_ahead`, at a port with a queue manager.
+/// Variant of `enqueue_ahead` for a port with a queue manager.
 #[inline(never)]
 pub fn enqueue_managed_ahead(
     here: &mut NodeView,
@@ -175,7 +177,7 @@ fn go_ahead(
     }
 }
 
-/// As `go_ahead`, where the queue manager has to hear of the frame.
+/// Variant of `go_ahead` for a frame that the queue manager has to observe.
 #[inline(never)]
 fn enqueue_heard_ahead(
     here: &mut NodeView,
