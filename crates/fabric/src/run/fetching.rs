@@ -1,9 +1,9 @@
 //! Fetches memory into the cache before the event that needs it, in large fabrics.
 //!
-//! A frame or a decision touches a chain of places: the event names a port, the port a queue, the queue its first frame, and the
-//! creation time of that selects a bin of the histogram of waits. Each step here looks at what the step before has fetched, and
-//! fetches what that leads to; the engine takes it some events later (`engine::World::fetch`). Nothing changes by it, and a
-//! guess may be wrong: until the event runs, others come to the same port.
+//! A frame or a decision touches a chain of places: the event names a port, the port a queue, the queue its first frame, and
+//! the creation time of that selects a bin of the histogram of waits. Each step here reads what the step before has fetched,
+//! and fetches the next place; the engine takes it some events later (`engine::World::fetch`). Fetching changes no state,
+//! and a guess may be wrong: until the event runs, other frames arrive at the port.
 
 use crate::run::fabric::Fabric;
 use crate::run::state::event::{Event, Kind};
@@ -168,8 +168,8 @@ fn leads_to_receiver(here: &Fabric, egress: PortIx) -> bool {
     here.links.ports.get(egress).is_some_and(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
 }
 
-/// What waits in that queue: the last frame, behind which this one comes, and, where frames are sent ahead, the first one, which
-/// may have left.
+/// Fetches the waiting frames that an arrival touches: the last frame, which this one follows, and, where frames are sent
+/// ahead, the first one, which may have left.
 #[inline(always)]
 fn fetch_waiting(here: &Fabric, egress: PortIx, frame: &Frame) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -216,8 +216,8 @@ fn fetch_first_wait(here: &Fabric, port: &Port, now: Time) -> Option<Frame> {
     Some(first.frame)
 }
 
-/// The port that decides; its queue; the frame that leaves; where its wait and the frame itself are counted. At a NIC also who
-/// is next in line.
+/// Fetches for a decision: the port; its queue; the frame that leaves; the counters of its wait and of the frame. At a NIC
+/// also the next entry of the wait queue.
 #[inline(always)]
 fn fetch_for_decision(here: &Fabric, step: usize, egress: PortIx, now: Time) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -257,7 +257,7 @@ fn fetch_for_decision(here: &Fabric, step: usize, egress: PortIx, now: Time) {
     }
 }
 
-/// The NIC; what it knows of a class; the number of the first endpoint in line; the endpoint.
+/// Fetches the NIC; its state of a class; the number of the first endpoint in the wait queue; the endpoint.
 #[inline(never)]
 fn fetch_line(here: &Fabric, step: usize, egress: PortIx, class: usize) {
     if step == 1 {
@@ -272,8 +272,7 @@ fn fetch_line(here: &Fabric, step: usize, egress: PortIx, class: usize) {
     }
 }
 
-/// The source; where its path begins, and who receives; the port there, and what waits at it. Of several paths it is the
-/// first.
+/// Fetches the source; the start of its path, and its receiver; the port there, and its queue. Of several paths, the first.
 #[inline(always)]
 fn fetch_for_source(here: &Fabric, step: usize, place: PlaceIx, now: Time) {
     let source = place.at().wrapping_sub(here.links.len());

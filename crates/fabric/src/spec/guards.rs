@@ -1,16 +1,16 @@
-//! What is watched for while a simulation runs.
+//! Conditions monitored while a simulation runs.
 
 use flow_control::watchdog::WatchdogSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// What is watched for while the simulation runs.
+/// Conditions monitored while the simulation runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardSpec {
-    /// What a deadlock does.
+    /// Reaction to a deadlock.
     pub on_deadlock: OnDeadlock,
-    /// Simulated time between two looks for deadlocks.
+    /// Simulated time between two checks for deadlocks.
     pub deadlock_interval: Time,
     /// Watches the egress queues of all switches for pause storms.
     pub watchdog: Option<WatchdogSpec>,
@@ -22,13 +22,13 @@ impl Default for GuardSpec {
     }
 }
 
-/// What a deadlock does.
+/// Reaction to a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDeadlock {
-    /// Ends the run when it is seen; what was measured until then is the result.
+    /// Ends the run when it is detected; the result holds what was measured until then.
     #[default]
     Stop,
-    /// Is counted, and told in the result.
+    /// Counts it and reports it in the result.
     Count,
 }

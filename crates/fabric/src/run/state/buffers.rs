@@ -215,7 +215,7 @@ impl Buffers {
         port.queues().map(|queue| self.queues[queue].occupancy.bytes).sum()
     }
 
-    /// What waits at a port in all its queues.
+    /// Returns the occupancy of all queues of a port together.
     pub fn occupancy_at(&self, port: &Port) -> Occupancy {
         let mut all = Occupancy::default();
         for queue in port.queues() {
@@ -260,12 +260,12 @@ impl Buffers {
         (queue.occupancy.frames > 0).then(|| self.pool.head(list))
     }
 
-    /// Which frame of a queue that is not empty leaves next, by the rules of the bypass (`flow_control::channels`). Of a
-    /// frame is asked whether it lacks credits and whether it may be bypassed. Whether the next one lacks them, and
-    /// whether it is another than before.
+    /// Selects the frame of a non-empty queue that leaves next, by the rules of the bypass (`flow_control::channels`). `ask`
+    /// returns for a frame whether it lacks credits and whether it may be bypassed. Returns whether the next frame lacks
+    /// credits, and whether it is another than before.
     ///
-    /// Of virtual output queues the one in turn is asked first. Another is asked only if nothing waits in those before it but
-    /// bypassed frames without credits: what waits in order is not passed.
+    /// Of virtual output queues the one in turn is tried first. Another is tried only if those before it hold nothing but
+    /// bypassed frames without credits: frames in order are not overtaken.
     pub fn bypass(&mut self, queue: QueueIx, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
         let Buffers { queues, voqs, pool } = self;
         let queue = &mut queues[queue];
@@ -373,7 +373,7 @@ impl Buffers {
     }
 }
 
-/// Which list of a pair the next frame stands in, none if both are empty, and whether that lacks credits.
+/// Returns whether the next frame of a pair lacks credits, and which list of the pair it is in: none if both are empty.
 fn next_of_pair(
     (bypassed, count): (&mut List, &mut u32),
     ordered: &mut List,
@@ -409,7 +409,7 @@ fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
 mod tests {
     use super::*;
 
-    /// A queue with a bypass queue that frames come to, told apart by length; odd ones may be bypassed.
+    /// A queue with a bypass queue, with frames of distinct lengths; odd ones may be bypassed.
     fn with_bypass(lengths: &[u16]) -> Buffers {
         let mut buffers = Buffers::new(0);
         buffers.add_queue_with_bypass(1);

@@ -37,7 +37,7 @@ pub(crate) struct FaultSchedule {
     pub losses: Stream,
 }
 
-/// What happens at a place.
+/// A change at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Action {
     Down {
@@ -81,11 +81,11 @@ pub(crate) struct Faults {
     pub schedules: Vec<Option<Box<FaultSchedule>>>,
     /// Events of the beginning, each with its actions.
     pub events: Vec<Event>,
-    /// Of the whole fabric.
+    /// Actions of the whole fabric.
     pub actions: Arc<[Action]>,
-    /// Those that ports get while the simulation runs, with nothing served yet.
+    /// Schedulers that ports get while the simulation runs, with nothing served yet.
     pub schedulers: Arc<[Scheduler]>,
-    /// What ports do at the edge of a congestion notification domain after they have heard of it.
+    /// Settings of ports at the edge of a congestion notification domain once the peer's state is received.
     pub domains: Arc<[PortDomain]>,
 }
 
@@ -113,7 +113,7 @@ impl Faults {
     }
 }
 
-/// Whether some span has a moment in common with `from` to `until`.
+/// Returns true if some span overlaps `from` to `until`.
 pub(in crate::run) fn meets(spans: &[Span], from: Time, until: Time) -> bool {
     let next = spans.partition_point(|span| span.1 <= from);
     spans.get(next).is_some_and(|span| span.0 < until)
@@ -144,7 +144,7 @@ pub(in crate::run) fn strikes(spans: &[(Span, f64)], now: Time, bits: u64, strea
 }
 
 impl FaultSchedule {
-    /// What happens to something that is sent from `began` to `ended` and acts at the other end at `acts`.
+    /// Returns the cause of loss of a transmission from `began` to `ended` that takes effect at the other end at `acts`.
     pub(in crate::run) fn loss_cause(
         &self,
         began: Time,

@@ -1,5 +1,5 @@
-//! What a frame touches of a rate limiter that it passes at once: a cache line, and if there is a rate, another one. A fabric has
-//! thousands of limiters, and most of them are in no cache.
+//! State of a rate limiter that a frame touches if it passes at once: a cache line, and with a rate, another one. A fabric
+//! has thousands of limiters, and most of them are in no cache.
 
 use queueing::{Quiet, Unheard};
 use transport::Pacer;
@@ -9,14 +9,14 @@ use units::Time;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Gate {
-    /// From when on a frame that comes passes at once, if its NIC takes it: nothing waits in the limiter, nothing has to be asked
-    /// before, and its rate allows it. [`Time::NEVER`]: it has to be looked at.
+    /// Time from which an arriving frame passes at once, provided that its NIC takes it: nothing waits in the limiter, no
+    /// path probe is due, and its rate allows it. [`Time::NEVER`]: the full check is needed.
     opens: Time,
-    /// What has left since the control spoke last that it need not hear of.
+    /// Frames that have left since the control's last call and that it does not need to observe.
     pub unheard: Unheard,
     /// When the last break ended.
     pub busy_since: Time,
-    /// The longest frame that has passed at once: so much the limiter has held.
+    /// The longest frame that has passed at once: the maximum that the limiter has held so far.
     longest: u16,
     pub pacer: Pacer,
 }
@@ -33,7 +33,7 @@ impl Gate {
         }
     }
 
-    /// Whether a frame that comes now passes, if its NIC takes it.
+    /// Returns true if a frame that arrives now passes, provided that its NIC takes it.
     #[inline(always)]
     pub fn is_open(&self, now: Time) -> bool {
         self.opens <= now
@@ -51,8 +51,8 @@ impl Gate {
         self.opens = self.pacer.opens_at().unwrap_or(Time::ZERO).max(from);
     }
 
-    /// A frame passes that is open to it, if the control need not hear of it and it is not longer than all before. False:
-    /// nothing is done.
+    /// Passes a frame through the open gate, if the control does not need to observe it and it is no longer than all before.
+    /// Returns false, without side effects, otherwise.
     #[inline(always)]
     pub fn passes(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let passes = bytes <= self.longest && self.unheard.counts(now, bytes);

@@ -1,4 +1,5 @@
-//! Who waits in a rate limiter, and who is next: strict priority, and within a priority frames of sources and endpoints by turns.
+//! The wait queue of a rate limiter: strict priority, and within a priority round-robin between frames of sources and
+//! endpoints.
 
 use crate::run::state::index::EndpointIx;
 use crate::run::state::pool::{List, Pool, Waiting};
@@ -55,7 +56,7 @@ enum Paths {
 const ENDPOINTS: u16 = 1 << PRIORITIES;
 
 impl LimiterLine {
-    /// So many of its bytes are touched where no endpoint waits.
+    /// Number of its bytes that are touched where no endpoint waits.
     #[cfg(test)]
     pub const OFTEN_TOUCHED: usize = std::mem::offset_of!(LimiterLine, endpoints);
 
@@ -69,13 +70,13 @@ impl LimiterLine {
         }
     }
 
-    /// Whether nobody waits.
+    /// Returns true if nothing waits.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Who is next; `None`: nobody waits.
+    /// Returns the next entry; `None`: nothing waits.
     pub fn next(&self) -> Option<Next> {
         let frame = self.pushed().checked_ilog2().map(|highest| Priority(highest as u8));
         let endpoint = self.endpoints.front().copied();
@@ -165,7 +166,7 @@ impl LimiterLine {
         self.endpoint_was_last = true;
     }
 
-    /// An endpoint stands here no more.
+    /// Removes an endpoint from the wait queue.
     pub fn leave(&mut self, endpoint: EndpointIx) {
         self.endpoints.retain(|&(_, other)| other != endpoint);
         self.note_endpoints();
@@ -234,7 +235,7 @@ mod tests {
         push(&mut line, &mut pool, Priority(2));
         assert_eq!(turn(&mut line), Some(endpoint(2, 20)));
         assert_eq!(line.next(), Some(Next::Frame(Priority(2))));
-        // A frame of a higher one goes ahead, whoever has the turn.
+        // A frame of a higher priority goes ahead, regardless of the turn.
         push(&mut line, &mut pool, Priority(3));
         assert_eq!(line.next(), Some(Next::Frame(Priority(3))));
         line.take(Priority(3), &mut pool);

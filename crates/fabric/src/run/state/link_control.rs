@@ -1,8 +1,8 @@
-//! What stops a port from its link: the flow control between its two ends.
+//! Flow control between the two ends of a link, which stops classes of a port.
 //!
-//! A closed enum, one variant a mechanism. A port without any pays for none of it: the union of what stops its classes
-//! (`stops`) and the features of the port are all that a frame meets. What a mechanism needs of the fabric is called at a
-//! few places, each behind a hook of the port or in an event of its own:
+//! A closed enum, one variant per mechanism. A port without one has no overhead: the union of its stopped classes (`stops`)
+//! and the features of the port are all that a frame checks. A mechanism calls into the fabric at a few places, each behind
+//! a feature of the port or in an event of its own:
 //!
 //! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `COUNTED`);
 //! - a frame comes to its queue, and one is on its link: `meets_credits` and `credits_used` (hook `CREDITS`);
@@ -73,23 +73,23 @@ impl LinkControl {
         }
     }
 
-    /// Until when it stops the same classes, if nothing more is heard.
+    /// Time until which the same classes are stopped, unless the peer sends more.
     pub fn unchanged_until(&self, now: Time) -> Time {
         match self {
             LinkControl::None => Time::NEVER,
             LinkControl::Pause(pauses) => pauses.timers.first_end(now),
-            // Nobody knows when credits come.
+            // The arrival of credits is not known in advance.
             LinkControl::Credit(_) => Time::ZERO,
         }
     }
 
-    /// Until when these priorities are stopped, if nothing more is heard; in the past if they are not.
+    /// Time until which these priorities are stopped, unless the peer sends more; in the past if they are not.
     #[inline]
     pub fn until(&self, priorities: impl Into<u32>) -> Time {
         match self {
             LinkControl::None => Time::ZERO,
             LinkControl::Pause(pauses) => pauses.timers.until(priorities.into() as u8),
-            // Nobody knows when credits come.
+            // The arrival of credits is not known in advance.
             LinkControl::Credit(_) => Time::NEVER,
         }
     }
@@ -126,7 +126,7 @@ impl LinkControl {
         }
     }
 
-    /// The priorities whose pauses are in force, or have run out and are not told yet.
+    /// Priorities whose pauses are in force, or have run out and are not recorded yet.
     pub fn priorities_in_force(&self) -> u32 {
         let in_force = |&at: &u8| self.in_force(at).is_some();
         (0..CHANNELS as u8).filter(in_force).fold(0, |set, at| set | 1 << at)

@@ -10,7 +10,7 @@ use measure::{BinnedMax, LevelTimes};
 use typed_index_collections::TiVec;
 use units::Time;
 
-/// What is occupied; numbers of the whole.
+/// A place with an occupancy; numbers are those of the whole fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// All queues of a node: its memory.
@@ -21,9 +21,9 @@ pub(crate) enum Place {
     Port(PortId),
     /// A queue: a class of a port.
     Queue(PortId, u8),
-    /// What came in through a port in a group of priorities.
+    /// Ingress counter of a port for a group of priorities.
     Counter(PortId, u8),
-    /// What queues hold beyond their minima of the memory that they share.
+    /// Occupancy of shared memory by queues, beyond their minima.
     Shared(NodeId),
     /// The headroom that they share.
     Headroom(NodeId),
@@ -70,7 +70,7 @@ pub(crate) struct Tally {
     pub series: BinnedMax,
 }
 
-/// All of a part, and who tells them.
+/// All tallies of a part, and the places that update them.
 #[derive(Debug)]
 pub(crate) struct Tallies {
     /// By queue, the tallies that it is part of.
@@ -104,7 +104,7 @@ impl Tallies {
         }
     }
 
-    /// So many bytes of the memory that the queues of a node share are in use, and of its headroom.
+    /// Records the bytes in use of the memory that the queues of a node share, and of its headroom.
     pub fn memory_changes(&mut self, node: NodeIx, now: Time, used: [u64; 2]) {
         for (at, level) in self.of_memory[node].into_iter().zip(used) {
             let Some(at) = at else { continue };
