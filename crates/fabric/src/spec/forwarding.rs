@@ -223,7 +223,7 @@ impl ForwardingTable {
         (self.first_list[node.at() + 1] - self.first_list[node.at()]) as usize
     }
 
-    /// Whether a node has a choice between several ports for some destination.
+    /// Returns true if a node has a choice between several ports for some destination.
     pub fn has_choice(&self, node: NodeId) -> bool {
         let lists = self.first_list[node.at()]..self.first_list[node.at() + 1];
         lists.into_iter().any(|list| self.ports(list).len() > 1)
@@ -274,8 +274,8 @@ impl ForwardingTable {
 /// Looking for equal paths ends after this many edge groups: in a fabric that has some, mostly the first shows it.
 const MOST_GROUPS: usize = 256;
 
-/// Whether a switch with one of these path choices has a choice between several ports on the way to a destination of the
-/// flows without a route of their own. `None` if the fabric is too large to tell.
+/// Returns true if a switch with one of these path choices has a choice between several ports on the way to a destination of
+/// the flows without a route of their own. `None` if the fabric is too large for the search.
 pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Option<bool> {
     let wiring = spec.wiring();
     let routes = Routes::new(&wiring, |node| spec.nodes[node.at()].host().is_some());

@@ -9,9 +9,9 @@ use scheduling::SchedulerSpec;
 pub struct Negotiated {
     /// The priorities whose pauses the port obeys and sends, bit n for priority n; of those that its node has.
     pub pfc: u8,
-    /// Which queue sends; `None`: as its node has it.
-    pub scheduler: Option<SchedulerSpec>,
     /// The scheduler of its queues; `None`: that of its node.
+    pub scheduler: Option<SchedulerSpec>,
+    /// Negotiation results by feature, for reports.
     pub features: Vec<NegotiatedFeature>,
 }
 

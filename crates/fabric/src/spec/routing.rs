@@ -183,15 +183,15 @@ impl Distances {
 pub struct Routes<'a> {
     wiring: &'a Wiring,
     is_host: Vec<bool>,
-    /// Ports that lead to switches, node by node: a frame in transit goes through no other, and a search
-    /// that never looks at hosts takes a fraction of the time.
+    /// Ports that lead to switches, node by node: a frame in transit goes through no other, and a search without hosts takes
+    /// a fraction of the time.
     first_uplink: Vec<u32>,
     uplinks: Vec<Uplink>,
-    /// By link, whether no frame may take it; empty if all may be taken.
+    /// By link, true if no frame may take it; empty if all may be taken.
     down: Vec<bool>,
     /// Switches that choose by digits of the destination in place of a hash.
     digits: Option<Arc<Digits>>,
-    /// By node, how it hashes; empty: all as usual.
+    /// Hashing by node; empty: the usual one everywhere.
     hashing: Vec<NodeHashing>,
 }
 
@@ -239,12 +239,12 @@ impl<'a> Routes<'a> {
         Routes { wiring, is_host, first_uplink, uplinks, down, digits: None, hashing: Vec::new() }
     }
 
-    /// As `avoiding`, where some switches choose by digits of the destination.
+    /// Returns these routes with switches that choose by digits of the destination.
     pub fn with_digits(self, digits: Option<Arc<Digits>>) -> Routes<'a> {
         Routes { digits, ..self }
     }
 
-    /// As `with_digits`, where each node hashes in its way.
+    /// Returns these routes with hashing by node.
     pub fn with_hashing(self, hashing: Vec<NodeHashing>) -> Routes<'a> {
         Routes { hashing, ..self }
     }
@@ -271,7 +271,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// As `choice`, by a hash.
+    /// Returns the index of the port that a hash selects.
     fn hashed(&self, ports: usize, tuple: &Tuple, node: NodeId) -> usize {
         let own = self.hashing.get(node.at()).map_or(Hashing::USUAL, |own| own.hashing);
         own.choose(ports, tuple, node)
@@ -438,7 +438,7 @@ impl<'a> Routes<'a> {
         self.wiring.nodes()
     }
 
-    /// Whether a node is a host.
+    /// Returns true if a node is a host.
     pub fn is_host(&self, node: NodeId) -> bool {
         self.is_host[node.at()]
     }

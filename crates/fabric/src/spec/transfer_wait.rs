@@ -29,9 +29,9 @@ pub struct TransferWait {
 /// End of its path at which a host observes the end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeardAt {
-    /// Where its frames come from.
+    /// The end that sends its frames.
     Near,
-    /// Where they go.
+    /// The end that receives them.
     Far,
 }
 

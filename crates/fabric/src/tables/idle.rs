@@ -1,4 +1,4 @@
-//! What a transfer takes on a path without other traffic, to the picosecond.
+//! Ideal duration of a transfer on a path without other traffic, to the picosecond.
 //!
 //! The frames of a transfer leave the sender back to back and pass the ports of the path in order: a frame begins at a
 //! port when it is there and the one before has gone. That is worked out with the clocks of the ports, remainders
@@ -32,7 +32,7 @@ pub(super) struct IdlePath {
     is_whole: bool,
 }
 
-/// What a frame passes: a port, or a host that takes it in.
+/// A hop of a frame: a port, or a host that takes it in.
 #[derive(Clone)]
 struct Hop {
     clock: Option<WireClock>,
@@ -126,7 +126,7 @@ impl Hop {
             }
     }
 
-    /// So many more frames have followed, all at the last distance.
+    /// Skips this many frames that have followed, all at the last distance.
     fn skip(&mut self, frames: u64) {
         let later = Time::from_ps(self.distance.ps() * frames);
         self.began += later;
@@ -158,7 +158,8 @@ impl IdlePath {
         self.send(Time::ZERO, framing.last_frame(bytes)).max(full)
     }
 
-    /// So many frames of one length are ready at `at` and follow what has been sent; returns when all of them are at the end.
+    /// Sends `frames` frames of one length that are ready at `at`, after those sent before; returns when all of them are at
+    /// the end.
     pub fn follow_alike(&mut self, at: Time, bytes: u16, frames: u64) -> Time {
         let (mut sent, mut latest) = (0, Time::ZERO);
         while sent < frames {

@@ -16,7 +16,7 @@ const CN_TAG: u16 = 4;
 /// A queue pair: its path, its number there, and whether it sends from the far end.
 type Pair = (u32, u32, bool);
 
-/// What the packets of queue pairs were, by their numbers.
+/// Packets of queue pairs, by their numbers.
 #[derive(Default)]
 pub(super) struct MessageLengths {
     packets: BTreeMap<Pair, BTreeMap<u32, Packet>>,
@@ -25,12 +25,12 @@ pub(super) struct MessageLengths {
 #[derive(Clone, Copy)]
 struct Packet {
     first: bool,
-    /// Of the last packet of a message: its bytes of data, 0 if they are not known.
+    /// For the last packet of a message, its bytes of data, 0 if they are not known.
     last: Option<u16>,
 }
 
 impl MessageLengths {
-    /// Of the packets of WRITEs in the log.
+    /// Collects the packets of WRITEs in the log.
     pub fn of(view: &View<'_>, rows: &[Row]) -> MessageLengths {
         let mut found = MessageLengths::default();
         for row in rows {

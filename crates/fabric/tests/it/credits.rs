@@ -1,4 +1,4 @@
-//! Credit-based flow control to the picosecond: what a link carries, who waits, what never happens.
+//! Credit-based flow control to the picosecond: capacity of a link, waits, and invariants.
 
 use crate::common::credits::{credits, ring, with_credits};
 use crate::common::*;
@@ -131,7 +131,7 @@ fn frames_that_go_back_may_carry_updates() {
         }
         on_threads(&with_credits(net, &spec)).integers("flows", "frames_delivered").to_vec()
     };
-    // Nothing but frames tells: updates of their own are due after a second.
+    // Frames alone carry updates: separate updates are due after a second.
     let silent = CreditSpec { update_after: 161, update_within: us(1_000_000), ..credits(160) };
     let carried = CreditSpec { piggyback: Some(250), ..silent.clone() };
     // Ten frames have credits. The first 3.6 us, a round trip, nothing is owed; then each frame takes a quarter more.
@@ -167,7 +167,7 @@ fn channels_do_not_stop_each_other_unless_they_share() {
 
 #[test]
 fn a_channel_without_credits_gives_its_share_to_the_others() {
-    // Three classes by deficit table, equal entries; class 2 stands before a reader of 1 Gb/s.
+    // Three classes by deficit table, equal entries; class 2 sends to a reader of 1 Gb/s.
     let table: Vec<u32> = [0, 1, 2, 0].repeat(8);
     for scheduler in [
         SchedulerSpec::DTable(DTableParams::uniform(table, 34)),
@@ -249,7 +249,7 @@ fn a_circle_is_refused_before_the_run() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Whatever the sizes, rates of reading and updates: nothing is lost, credits are conserved, and all arrives.
+    /// For all sizes, rates of reading and updates: nothing is lost, credits are conserved, and all frames arrive.
     #[test]
     fn nothing_is_lost_and_all_arrives(
         room in 24u32..200, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 8, 84]),

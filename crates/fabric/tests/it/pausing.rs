@@ -193,8 +193,8 @@ fn a_pause_frame_waits_for_the_frame_on_the_wire_but_not_for_those_that_wait() {
 
 #[test]
 fn xoff_and_xon_that_wait_together_become_one_frame() {
-    // The way out is held for 1 µs only, while a long frame is on its way to h. When the pause frame can go,
-    // XON has overtaken XOFF: one frame with time zero, and nobody ever stops.
+    // The egress is held for 1 µs only, while a long frame is on its way to h. When the pause frame can go, XON has
+    // overtaken XOFF: one frame with time zero, and no queue ever stops.
     let Bench { mut net, h, sw, sink } = bench(&pfc_at(0x08, 1, 0));
     net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
     net.flow("f", h, 3, burst(sink, 200, 1, Time::ZERO));
@@ -349,9 +349,8 @@ fn the_smallest_quanta_work() {
 
 #[test]
 fn renewals_leave_room_for_data() {
-    // Two hosts send to each other through a switch that holds both. A quantum lasts less than a pause frame:
-    // if renewals came as often as that would ask for, they would take both links for good, and the queues that
-    // they are for would never empty.
+    // Two hosts send to each other through a switch that holds both. A quantum lasts less than a pause frame: renewals at
+    // that rate would take both links for good, and the queues that they are for would never empty.
     let control = PauseSpec { quanta: 1.into(), ..pfc_at(0x08, 1, 0) };
     let mut net = Net::new(us(200));
     let sw = net.switch("sw", switch_with(&control));
@@ -504,7 +503,7 @@ fn the_end_of_one_pause_of_two_in_a_shared_queue_is_not_missed() {
     // "a" (priority 3) waits for x from 167 200 on; "b" (priority 4) for y. 84 B: 67 200 ps.
     net.flow("a", h, 3, one(x, 64, Time::ZERO));
     net.flow("b", h, 4, one(y, 1522, Time::ZERO));
-    // Comes when both pauses are on: the port looks forward to the end of the later one.
+    // Arrives when both pauses are on: the port schedules its next decision for the end of the later one.
     net.flow("late", h, 0, burst(z, 64, 2, ns(1_600)));
     let outcome = net.run();
     let (three, four) = (outcome.pauses_of("h.0->sw", 3), outcome.pauses_of("h.0->sw", 4));

@@ -5,22 +5,22 @@
 
 use frame::TrafficClass;
 
-/// What a port with a scheduler that divides has sent while several classes could. Most ports come to know many sets: they
-/// lie close together, as each frame looks for one.
+/// Bytes that a port with a dividing scheduler has sent while several classes could send. Most ports have many such sets of
+/// classes: they lie close together, as each frame looks one up.
 #[derive(Debug)]
 pub(crate) struct Contention {
-    /// How many classes the port has.
+    /// Number of classes of the port.
     classes: usize,
     /// Sets of classes that could send, as bits, in order.
     sets: Vec<u32>,
-    /// By set and class, what that sent.
+    /// By set and class, bytes sent.
     bytes: Vec<u64>,
     /// The set that was counted last.
     last: usize,
 }
 
 impl Contention {
-    /// Of a port with so many classes.
+    /// Creates the counts of a port with this many classes.
     pub fn new(classes: usize) -> Contention {
         Contention { classes, sets: Vec::new(), bytes: Vec::new(), last: 0 }
     }

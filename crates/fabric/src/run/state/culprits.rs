@@ -28,11 +28,11 @@ const PRIORITY_BITS: u32 = 5;
 pub(crate) enum RootPlace<Queue = QueueIx, Port = PortIx> {
     /// An egress queue; `down`: its link was, when the pause was sent.
     Queue { queue: Queue, down: bool },
-    /// What a host has not read: the port it came in through, and the group of priorities.
+    /// The receive buffer of a host: the ingress port, and the group of priorities.
     Receiver { port: Port, group: u8 },
 }
 
-/// What stood at a root while pauses because of it were in force.
+/// Frames queued at a root while pauses because of it were in force.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Root {
     /// Pauses in force.
@@ -134,7 +134,7 @@ impl Culprits {
         }
     }
 
-    /// Whether pauses of a root are in force.
+    /// Returns true if pauses of a root are in force.
     pub(in crate::run) fn in_force(&self, place: RootPlace) -> bool {
         self.roots.get(&place).is_some_and(|root| root.pauses > 0)
     }

@@ -58,7 +58,7 @@ impl PauseTiming {
         }
         timing
     }
-    /// Whether pauses are as long as what waits takes to drain.
+    /// Returns true if pauses last as long as the queue takes to drain.
     pub fn is_computed(&self) -> bool {
         self.length == PauseLength::Computed
     }
@@ -66,8 +66,8 @@ impl PauseTiming {
     pub fn link(&self, local: usize) -> &Renewal {
         &self.links[local]
     }
-    /// The times in a pause frame for these priorities, and when the first of them has to be renewed, or ends if it is
-    /// not. `drain`: what has to leave, if that decides.
+    /// Returns the times in a pause frame for these priorities, and when the first of them has to be renewed, or ends if it
+    /// is not. `drain`: the bytes to drain, if they decide the times.
     pub fn of(&self, local: usize, priorities: u8, drain: Option<&Drain>) -> (Quanta, Time) {
         let (each, shortest) = match self.length {
             PauseLength::Fixed(each) if !self.same.is_empty() => return (each, self.same[local]),
@@ -105,7 +105,7 @@ pub(crate) struct Search {
     pub queue: (usize, TrafficClass),
     pub priorities: u8,
     pub cause: PauseCause,
-    /// What it will have found.
+    /// The targets that it will have found.
     pub targets: Vec<u32>,
 }
 
@@ -173,7 +173,7 @@ impl PauseSender {
     pub fn local(&self, port: PortIx) -> usize {
         port.since(self.first_port) as usize
     }
-    /// Whether what came in through ports is counted, not what waits in queues.
+    /// Returns true if ingress ports are counted; otherwise queues are.
     pub fn by_ingress(&self) -> bool {
         self.spec.accounting == Accounting::Ingress
     }
@@ -203,7 +203,7 @@ impl PauseSender {
     }
 }
 
-/// What a pause frame says, by time: XONs are with the first. The most are as many as there are priorities.
+/// Parts of a pause frame by time; XONs are in the first. There are at most as many as priorities.
 #[derive(Debug)]
 pub(crate) struct Parts {
     each: [(PauseSignal, u16); PRIORITIES],

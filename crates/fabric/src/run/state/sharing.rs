@@ -15,7 +15,7 @@ use frame::{Frame, PRIORITIES, TrafficClass};
 use queueing::{Holding, PoolsSpec, PortProfiles, Refused, SharedMemory, Side};
 use units::Amount;
 
-/// What a priority group or an egress queue holds, and its rules.
+/// Bytes held by a priority group or an egress queue, and its rules.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) struct Account {
     holding: Holding,
@@ -47,7 +47,7 @@ pub(crate) struct Sharing {
     sides: Vec<Side>,
 }
 
-/// What is in use of a limit that refused a frame, the limit, and where XOFF is.
+/// Usage of a limit that refused a frame, the limit, and the current XOFF.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refusal {
     pub used: u64,
@@ -121,7 +121,7 @@ impl Sharing {
         Levels { xoff, xon, capacity: never }
     }
 
-    /// What a frame without room would have joined, and the most that this may be. And where XOFF is now.
+    /// Returns the usage of the account that had no room for a frame, its limit, and the current XOFF.
     pub fn limits(
         &self,
         egress: PortIx,
@@ -152,7 +152,7 @@ impl Sharing {
         }
     }
 
-    /// Takes a frame in, or tells what the memory has no room for it in.
+    /// Charges a frame, or returns the limit that has no room for it.
     pub(in crate::run) fn add(
         &mut self,
         egress: PortIx,

@@ -1,4 +1,4 @@
-//! What has arrived of each stream, where streams of a source are counted one by one.
+//! Counts of received frames by stream, for sources whose streams are counted one by one.
 
 use crate::run::state::index::ReceiverIx;
 use frame::Frame;
@@ -12,12 +12,12 @@ pub(crate) struct StreamCounts {
     counts: Vec<StreamCount>,
 }
 
-/// What one destination has received of one stream.
+/// Received frames of one stream at one destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamCount {
     pub frames: u64,
     pub bytes: u64,
-    /// Of their latencies, in picoseconds.
+    /// Sum of their latencies, in picoseconds.
     pub sum_ps: u128,
     pub least: Time,
     pub most: Time,
@@ -28,7 +28,7 @@ impl StreamCount {
     pub const NONE: StreamCount =
         StreamCount { frames: 0, bytes: 0, sum_ps: 0, least: Time::NEVER, most: Time::ZERO };
 
-    /// What another part has received of the same.
+    /// Adds the counts of the same stream in another part.
     pub fn merge(&mut self, other: &StreamCount) {
         self.frames += other.frames;
         self.bytes += other.bytes;

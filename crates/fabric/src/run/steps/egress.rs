@@ -23,8 +23,8 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// A frame of which a queue manager hears finds its port free, and nobody else is asked: it goes, unless it is lost. Apart, as
-/// it is worth a tenth of the instructions of the workload `red`.
+/// Sends a frame that finds its port idle and is observed by a queue manager only, unless it is dropped. Separate, which
+/// saves a tenth of the instructions of the workload `red`.
 #[inline(never)]
 pub fn pass_manager(
     here: &mut NodeView,
@@ -165,7 +165,7 @@ fn notify_scheduler(here: &mut NodeView, egress: PortIx, class: TrafficClass, by
     }
 }
 
-/// A frame begins to wait where somebody may hear of that.
+/// Adds a frame to its queue, and notifies the scheduler and the credits of the port.
 #[inline(always)]
 pub fn begin_to_wait(
     here: &mut NodeView,
@@ -202,8 +202,8 @@ fn wait(
     here.probes.queue_holds(queue_id, now, || here.buffers.queues[queue_id].occupancy);
 }
 
-/// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
-/// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
+/// Returns true if a frame at a port with an idle transmitter need not wait: no pause frame goes first, its class is not
+/// stopped, and the classes of waiting frames are. It then takes no memory, and limits of queues do not apply to it.
 #[inline(always)]
 fn goes_at_once(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
     let port = &here.links.ports[egress];
@@ -227,7 +227,7 @@ pub fn refusal(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: 
     if node.memory().limited { admit(here, egress, class, frame.bytes).err() } else { None }
 }
 
-/// Whether the limits leave room for a frame.
+/// Checks the limits for a frame.
 #[inline(always)]
 fn admit(here: &NodeView, egress: PortIx, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
     let node = &here.nodes[here.node_of[egress]];
@@ -246,7 +246,8 @@ pub fn take(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time)
     take_out(here, false, egress, class, now)
 }
 
-/// As `take`; `send`: it goes to the link, so that its waiting time counts.
+/// Takes the next frame of a class out of its queue, like `take`; with `send` it goes to the link, so that its waiting time
+/// counts.
 #[inline(always)]
 pub fn take_out(
     here: &mut NodeView,

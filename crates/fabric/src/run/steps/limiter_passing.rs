@@ -1,7 +1,7 @@
 //! How frames leave a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time has come.
 //!
-//! Where the link is free and nobody stands in line, a frame goes from its limiter straight to the link, and where the control
-//! is quiet it hears nothing of that: such a frame costs a few comparisons more than one without a limiter.
+//! Where the link is idle and the wait queue empty, a frame goes from its limiter directly to the link; where the control
+//! needs no update, it is not notified. Such a frame costs a few comparisons more than one without a limiter.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{LimiterIx, PortIx};
@@ -34,7 +34,7 @@ pub fn limit(
             && let Some(straight) = here.links.straight(egress, frame.priority(), now)
             && limiter.gate.passes(frame.bytes, straight.overhead(), now)
         {
-            // No call of the limiter: it wants none that it has not asked for when its control last spoke.
+            // The limiter is not called: it needs no calls but those that its control has requested.
             debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
             if straight.transmit(frame, now, events) || counted {
                 let class = here.links.ports[egress].classes.class(frame.priority());
@@ -63,7 +63,7 @@ fn hold(here: &mut NodeView, nth: LimiterIx, frame: &Frame, now: Time, events: &
     }
 }
 
-/// As `hold`, where the frame waits for something else, or somebody has to hear of it.
+/// Slow path of `hold`, for a frame that waits for something other than the rate, or that some stage has to observe.
 #[inline(never)]
 fn limit_slow(
     here: &mut NodeView,
@@ -117,8 +117,9 @@ fn passes_slow(
     true
 }
 
-/// The next of the frames that sources have pushed leaves a limiter whose time has come, straight to the link or to a NIC that
-/// takes it: if nobody stands in line there, and nobody has to be asked or to hear of it. False: nothing is done.
+/// Sends the next of the frames that sources have pushed from a limiter whose time has come, directly to the link or to a
+/// NIC that takes it, if the wait queue there is empty and no stage has to be consulted or notified. Returns false, without
+/// side effects, otherwise.
 #[inline(always)]
 pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) -> bool {
     let limiter = &mut here.hosts.limiters[nth];

@@ -1,9 +1,9 @@
 //! Lost frames: why, where, and what a loss means.
 //!
-//! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that loses a frame of a
-//! lossless class breaks a promise, whoever made the frame; a fault of the scenario does not. No pause holds back what a
-//! switch sends itself, and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of what comes in through a port):
-//! messages belong to a priority that is not lossless, or need room.
+//! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that drops a frame of
+//! a lossless class breaks the guarantee, regardless of the frame's origin; a fault of the scenario does not. No pause holds
+//! back the frames that a switch sends itself, and no headroom is meant for them (IEEE 802.1Q, clause 36, covers frames that
+//! come in through a port): messages belong to a priority that is not lossless, or need room.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::ledger::Part;
@@ -50,7 +50,7 @@ pub fn lose(
     }
 }
 
-/// Whether a node promises not to lose a frame that came in through a port.
+/// Returns true if a node guarantees not to drop a frame that came in through a port.
 pub fn is_promised(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
     // Only frames of lossy classes are trimmed: a payload that was cut is no loss of a lossless class.
     if frame.flags.is_trimmed() {
@@ -76,7 +76,7 @@ pub fn violate(
     }
 }
 
-/// Whether a frame of this class is dropped because of a storm; if so it is counted there.
+/// Drops and counts a frame if its class is in a storm; returns false, without side effects, if it is not.
 #[cold]
 pub fn dropped_in_storm(here: &mut NodeView, port: PortIx, class: TrafficClass, bytes: u16) -> bool {
     let Some(watch) = here.links.cold[port].watch.as_mut().filter(|watch| watch.drops(class)) else {

@@ -117,7 +117,7 @@ fn count_egress(
     pause_ports(here, at, (local, class), (bits, drain), cause, now, events);
 }
 
-/// Sends XOFF through the ports that a queue wants paused, except where it is in force.
+/// Sends XOFF through the ports to be paused for a queue, except where it is in force.
 fn pause_ports(
     here: &mut NodeView,
     at: PauseSenderIx,
@@ -148,8 +148,8 @@ fn pause_ports(
     }
 }
 
-/// What has to leave a queue before its pauses may end, if that decides how long they are, with a frame of so many
-/// bytes that comes to it, or none.
+/// Bytes that must drain from a queue before its pauses may end, if that decides their length, with an arriving frame of
+/// `bytes`, or none.
 fn egress_drain(
     here: &NodeView,
     at: PauseSenderIx,
@@ -206,7 +206,7 @@ pub fn after_dequeue(
     }
 }
 
-/// As `after_dequeue`, where queues are counted at the egress.
+/// Variant of `after_dequeue` where queues are counted at the egress.
 #[inline(never)]
 fn release_egress(
     here: &mut NodeView,

@@ -1,14 +1,15 @@
 //! Waits of bypass queues.
 //!
-//! The bypass queue of a class lacks credits while frames stand in it and none of those at its head, of several lists one
-//! each, has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was free
-//! first until there are credits, the time apart in which its class waits as a whole: that is a wait of the class, which holds
-//! back all of its frames. So no time counts twice.
+//! The bypass queue of a class lacks credits while it holds frames and none of those at its head, of several lists one each,
+//! has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was idle
+//! first until there are credits, except for the time in which its class waits as a whole: that is a wait of the class,
+//! which holds back all of its frames. So no time counts twice.
 //!
-//! When credits come, the port looks which frame of the class is next, also while it sends one: what was passed goes before what
-//! would have passed it.
+//! When credits arrive, the port selects the next frame of the class again, also while it sends one: a bypassed frame goes
+//! before the frames that would have passed it.
 //!
-//! No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
+//! No frame leaves a bypass queue that lacks credits. The frames in it at the end of the wait have been held back
+//! (`victims`).
 
 use crate::run::state::credits::CreditState;
 use crate::run::state::link_control::Ended;
@@ -74,7 +75,7 @@ impl CreditState {
         Some((waits.0[class].since, end))
     }
 
-    /// Whether the bypass queue of a class waits, or has done so at any time since then.
+    /// Returns true if the bypass queue of a class waits, or has waited at any time since then.
     pub fn has_bypass_waited(&self, class: u8, since: Time, now: Time) -> bool {
         let Some(waits) = &self.bypass_waits else { return false };
         let BypassWait { since: began, ended, .. } = waits.0[usize::from(class)];

@@ -56,7 +56,7 @@ pub fn enter_crossbar(
     let node = here.node_of[egress];
     let Some(bar) = here.nodes[node].architecture.crossbar_mut() else { return };
     let (input, output) = (bar.nth(ingress), bar.nth(egress));
-    // A bypassable frame stands in the ordered list only while others do.
+    // A bypassable frame waits in the ordered list only while others do.
     let mut lane = bar.lane(class, &frame);
     if lane != class.at() && !bar.lists[bar.list(input, output, class.at())].is_empty() {
         lane = class.at();
@@ -73,7 +73,7 @@ pub fn enter_crossbar(
         check_matched(here, egress, now);
         return;
     }
-    // Where it came in from the list tells.
+    // The list implies the input.
     here.buffers.pool.push(&mut bar.lists[list], &frame, now, Some(egress));
     bar.inputs[input].enter(frame.bytes);
     if is_first {
@@ -90,7 +90,7 @@ pub fn enter_crossbar(
     check_matched(here, egress, now);
 }
 
-/// What is not going to be matched now could not be: found by looking at every queue.
+/// Checks with a search of every queue that no pair is left unmatched that could be matched now.
 #[cfg(debug_assertions)]
 fn check_matched(here: &NodeView, port: PortIx, now: Time) {
     let Some(bar) = here.nodes[here.node_of[port]].architecture.crossbar() else {
