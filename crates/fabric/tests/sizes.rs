@@ -1,5 +1,5 @@
-//! What a flow and an idle queue take, as the system's allocator sees it, and whether the fabric's own account of its
-//! memory agrees. Published in docs/performance.md.
+//! Memory of a flow and of an idle queue, as the system's allocator sees it, and its agreement with the fabric's own
+//! account. Published in docs/performance.md.
 //!
 //! One test only: the counter is the process's.
 

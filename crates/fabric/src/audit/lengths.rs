@@ -1,4 +1,4 @@
-//! Whether every station takes the frames that flows send through it.
+//! Checks that every station accepts the frame lengths of the flows through it.
 
 use super::{Audit, Subject};
 use crate::build::paths::longest_frames;

@@ -12,12 +12,12 @@ use queueing::{Defence, PortDefence};
 use std::sync::Arc;
 use units::Time;
 
-/// What all ports do, and what changes.
+/// Frame changes of all ports, at the start and later.
 #[derive(Debug, Default)]
 pub(crate) struct DomainPlan {
     /// By port; empty where there is no domain.
     pub at_start: Vec<PortDomain>,
-    /// When, at which port, what it does from then on.
+    /// Time, port, and its settings from then on.
     changes: Vec<(Time, u32, PortDomain)>,
 }
 
@@ -60,7 +60,7 @@ fn heard(fault: &FaultSpec, wiring: &Wiring) -> Option<(Time, PortId, queueing::
     Some((*at, port, *tlv))
 }
 
-/// What a port does with what it sends.
+/// Returns how a port changes the frames that it sends.
 fn of_port(spec: &Spec, wiring: &Wiring, defences: &[PortDefence], port: PortId) -> PortDomain {
     let (node, peer) = (wiring.node_of[port.at()], wiring.peer[port.at()]);
     let those = |of: fn(Defence) -> bool| {

@@ -40,7 +40,7 @@ impl LimiterPlan {
         plan
     }
 
-    /// Of limiters by path, what is low is known from all paths of their host.
+    /// For limiters by path, the lowest priority follows from all paths of their host.
     fn find_lowest(&mut self, spec: &Spec) {
         let by_path = |host: NodeId| {
             let limiters = spec.nodes[host.at()].host().and_then(|host| host.limiters.as_ref());
@@ -80,7 +80,7 @@ impl LimiterPlan {
     }
 }
 
-/// What a host sends of a flow to one destination, or to any.
+/// Frames of a host for one destination of a flow, or for any.
 struct Passing<'a> {
     host: NodeId,
     to: Option<NodeId>,

@@ -66,7 +66,7 @@ struct Dead {
     waits_for: BTreeMap<QueuePlace, Occupancy>,
 }
 
-/// What waits in a stopped queue, by ingress port and priority.
+/// Frames in a stopped queue, by ingress port and priority.
 type Content = BTreeMap<(u32, u8), Occupancy>;
 
 impl Simulation {
@@ -312,7 +312,7 @@ fn waits_by_ingress(
     if total.within(port.levels.xon) { BTreeMap::new() } else { waits }
 }
 
-/// The cycles that one meets who goes, from each dead queue, on to the one that holds most of what it waits for.
+/// Returns the cycles found by going, from each dead queue, on to the one that holds most of the frames it waits for.
 fn cycles(dead: &BTreeMap<QueuePlace, Dead>) -> Vec<Vec<QueuePlace>> {
     let next = |queue: &QueuePlace| {
         let most = dead

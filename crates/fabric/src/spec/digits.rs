@@ -18,17 +18,17 @@ use crate::spec::{NodeSpec, Spec};
 use frame::NodeId;
 use std::collections::VecDeque;
 
-/// What the switches that choose by digits know.
+/// Tables of the switches that choose by digits.
 #[derive(Clone, Debug)]
 pub struct Digits {
-    /// By node, what the number of a destination is divided by; 0: it does not choose so.
+    /// By node, the divisor of a destination's number; 0: it does not choose so.
     divisors: Vec<u64>,
     /// By node, its number among the hosts.
     numbers: Vec<u64>,
 }
 
 impl Digits {
-    /// Of a fabric in which these nodes are hosts and these switches choose by digits.
+    /// Creates the tables of a fabric in which these nodes are hosts and these switches choose by digits.
     pub fn new(
         wiring: &Wiring,
         is_host: impl Fn(NodeId) -> bool,

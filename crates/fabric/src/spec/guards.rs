@@ -22,13 +22,13 @@ impl Default for GuardSpec {
     }
 }
 
-/// Reaction to a deadlock.
+/// What a deadlock does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDeadlock {
-    /// Ends the run when it is detected; the result holds what was measured until then.
+    /// Ends the run when it is seen; what was measured until then is the result.
     #[default]
     Stop,
-    /// Counts it and reports it in the result.
+    /// Is counted, and told in the result.
     Count,
 }

@@ -45,7 +45,7 @@ pub(super) static CONGESTION_FLOWS: TableSpec = TableSpec {
 /// Flows are looked for in this many trees, those with the most paused time.
 const TREES: usize = 64;
 
-/// What a flow has to do with a tree.
+/// Relation of a flow to a tree.
 #[derive(Clone, Copy, Default)]
 struct Part {
     /// Its frames at the root in the time of the tree.

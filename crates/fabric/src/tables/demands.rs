@@ -1,4 +1,4 @@
-//! What flows ask for and the routes they take: what an allocation of rates is computed from.
+//! Demands of flows and their routes: the input for an allocation of rates.
 
 use super::View;
 use crate::run::state::hosts::Receiver;
@@ -140,7 +140,7 @@ impl View<'_> {
             .flat_map(|flow| {
                 let (line, overhead) = self.first_link(flow);
                 let asked = flows[flow].source.demand(line, overhead);
-                // What transfers ask for is in their list.
+                // Demands of transfers are in their list.
                 let asks = connection(flow).filter(|_| flows[flow].source.transfers().is_none());
                 let most = asks.map(|connection| self.most_bps(flow, connection));
                 asked.into_iter().map(move |(at, bps)| {

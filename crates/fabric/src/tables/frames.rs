@@ -155,7 +155,7 @@ impl View<'_> {
         [log, self.congestion_messages(&rows), self.delay_variation(&variations)]
     }
 
-    /// What the messages of congestion points say that are in the log.
+    /// Table of the logged messages of congestion points.
     fn congestion_messages(&self, log: &[Row]) -> TableBuilder {
         let rows: Vec<(u64, &Notice)> =
             (0..).zip(log).filter_map(|(nth, row)| Some((nth, row.notice.as_ref()?))).collect();
@@ -222,7 +222,7 @@ impl View<'_> {
         self.s.spec.flows[flow].transport.as_deref()
     }
 
-    /// What the message of a frame is that it belongs to, over queue pairs.
+    /// Returns the operation that a frame over queue pairs belongs to.
     pub(super) fn operation_of(&self, row: &Row) -> Option<Operation> {
         let pairs = self.connection_of(row)?.queue_pairs()?;
         Some(Operation::labelled(row.operation, pairs.verb))

@@ -1,4 +1,4 @@
-//! What rate limiters have heard, and what waited in them.
+//! Feedback to rate limiters, and their queues.
 
 use super::View;
 use crate::run::fabric::Fabric;
@@ -153,7 +153,7 @@ impl View<'_> {
         }
     }
 
-    /// What its series is called.
+    /// Returns the name of its series.
     pub(super) fn limiter_entity(&self, limiter: &Limiter) -> String {
         let of_flow = self.s.spec.flows.iter().any(|flow| flow.name == limiter.name);
         if of_flow { limiter.name.clone() } else { format!("{} {}", self.host_of(limiter), limiter.name) }

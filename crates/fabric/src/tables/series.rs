@@ -184,14 +184,14 @@ impl View<'_> {
         bits
     }
 
-    /// What connections over TCP and queue pairs know of their path.
+    /// Adds the path state of connections over TCP and queue pairs.
     fn congestion_series(&self, series: &mut Vec<Series>) {
         let noted = self
             .s
             .parts()
             .flat_map(|part| part.hosts.endpoints.all(part.whole()).iter().zip(&part.probes.congestion));
         let mut noted: Vec<_> = noted.collect();
-        // In the order of flows, whichever thread has them.
+        // In the order of flows, regardless of the thread.
         noted.sort_by_key(|(state, _)| state.number);
         let name = |state: &EndpointState| {
             let flow = self.s.path_flow[state.path as usize] as usize;
@@ -225,7 +225,7 @@ impl View<'_> {
         }
     }
 
-    /// What a queue pair is called: flow, destination if that has several, and its number.
+    /// Returns the name of a queue pair: flow, destination if that has several, and its number.
     fn pair_entity(&self, state: &EndpointState, flow: String, nth: u32) -> String {
         let of = self.s.path_flow[state.path as usize] as usize;
         let destinations = &self.s.spec.flows[of].source.destinations;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use units::Time;
 use workload::SourceSpec;
 
-/// So many credits of one channel, for all priorities.
+/// `count` credits of one channel, for all priorities.
 fn one(count: u64, name: &str) -> CreditSpec {
     with_channels(count, &ChannelList::Each(vec![ChannelKey::Name(name.to_string()); 8]))
 }

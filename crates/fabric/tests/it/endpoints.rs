@@ -328,8 +328,8 @@ fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     columns(a).into_iter().zip(columns(b)).find(|(a, b)| a != b).map(|(a, b)| format!("{a}\n{b}"))
 }
 
-/// What is repeated as a whole never passes a queue that takes a part of it; what goes on from the first segment that is
-/// missing does, and so does what has one segment.
+/// A message that is repeated as a whole never passes a queue that holds only a part of it; one that continues from the
+/// first missing segment does, and so does one of a single segment.
 #[test]
 fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
     let queue = BufferSpec { queue: Some(Amount::Frames(4)), ..BufferSpec::default() };

@@ -33,7 +33,7 @@ fn lost(outcome: &Outcome, cause: &str) -> u64 {
     rows.filter(|(of, _)| *of == cause).map(|(_, frames)| frames).sum()
 }
 
-/// As `lost`, on one, two and three threads, conservation included.
+/// Runs on one, two and three threads, with equal results, conservation included.
 fn on_threads(net: &Net) -> Outcome {
     let outcome = net.try_run();
     for threads in [2, 3] {
@@ -485,7 +485,8 @@ fn a_port_with_fewer_queues_than_priorities_comes_back() {
     assert_eq!(net.run().delivered("f"), 3);
 }
 
-/// What a greedy source left at one port when its path changed is not counted at the other: losing both is no underflow.
+/// Frames that a greedy source left at one port when its path changed are not counted at the other: losing both is no
+/// underflow.
 #[test]
 fn a_greedy_source_that_changes_its_link_and_loses_what_waits_goes_on() {
     let mut net = Net::new(us(60));

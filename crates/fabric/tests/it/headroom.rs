@@ -13,7 +13,7 @@ use workload::FrameSizes;
 const M: u64 = 1_233_600;
 const P: u64 = 67_200;
 
-/// What decides how much arrives after XOFF, all in the way of the worst case but the phase.
+/// Parameters of the arrivals after XOFF, all at the worst case except for the phase.
 #[derive(Clone, Copy)]
 struct Link {
     cable: u64,

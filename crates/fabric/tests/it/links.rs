@@ -55,7 +55,7 @@ fn frames_take_the_time_of_their_bits_on_the_wire() {
             // Every frame comes to the second link as the one before has left it, or a picosecond after.
             let late = (last.ps() - us(2).ps()).abs_diff(span(10 * 1020).ps() + span(1020).ps());
             assert!(late <= 1, "{code:?} {signalling}: {late} ps");
-            // The table tells the rate of data.
+            // The table has the rate of data.
             assert!((outcome.real("ports", "sw.1->b", "rate_bps") / rate.bps_f64() - 1.0).abs() < 1e-15);
             let busy = outcome.real("ports", "a.0->sw", "utilisation");
             let expected = span(10 * 1020).as_secs_f64() / duration.as_secs_f64();

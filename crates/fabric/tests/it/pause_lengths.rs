@@ -129,7 +129,7 @@ fn a_search_takes_its_time() {
         outcome.pauses_of("h.0->sw", 3).first().map(|pause| pause.0)
     };
     let at_once = first(TargetMethod::FairBandwidth, Time::ZERO).unwrap();
-    // Four frames wait. The search looks at each, a draw at one.
+    // Four frames wait. The search checks each of them, a draw one.
     assert_eq!(first(TargetMethod::FairBandwidth, ns(100)), Some(at_once + 400_000));
     let drawn = first(TargetMethod::RandomSampling, Time::ZERO);
     assert_eq!(first(TargetMethod::RandomSampling, ns(100)), drawn.map(|at| at + 100_000));

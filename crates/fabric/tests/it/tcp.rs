@@ -25,7 +25,7 @@ fn connect(net: &mut Net, name: &str, from: NodeId, to: NodeId, start: Time, spe
     let application = Application::Tcp(spec.clone().into());
     flow.transport = Some(Arc::new(ConnectionSpec { start, stop: None, application }));
 }
-/// So many senders and one receiver around one switch, 10 Gb/s and 5 us.
+/// `senders` senders and one receiver around one switch, 10 Gb/s and 5 us.
 fn incast(senders: usize, duration: Time, switch: &SwitchSpec, spec: &TcpSpec) -> Net {
     let mut net = Net::new(duration);
     net.0.probes.bin = None;

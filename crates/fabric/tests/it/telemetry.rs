@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use transport::{HpccKeys, HpccPintKeys, PowerTcpKeys, RdmaControlKeys, RdmaKeys, RdmaRecovery};
 use units::{Amount, BitRate, Bytes, Or, Time};
 
-/// Of a packet of 1000 B of data, DA to FCS, and on the wire.
+/// Lengths of a packet of 1000 B of data: DA to FCS, and on the wire.
 fn packet(telemetry: f64) -> [f64; 2] {
     let frame = 1_000.0 + 66.0 + telemetry;
     [frame, frame + 20.0]

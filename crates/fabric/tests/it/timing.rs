@@ -472,7 +472,7 @@ fn latencies_are_told_as_a_distribution() {
     }
 }
 
-/// What is chosen does not change what happens, and a class's series is its port's if it is alone.
+/// The choice of recordings does not change the run, and a class's series is its port's if no other class is used.
 #[test]
 fn classes_of_a_port_add_up_to_it() {
     let mut net = series_of_a_star(4, us(2));

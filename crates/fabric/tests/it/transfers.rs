@@ -190,7 +190,7 @@ fn long_transfers_have_the_ideal_time_of_an_idle_run_too() {
     }
 }
 
-/// As `long_transfers_have_the_ideal_time_of_an_idle_run_too`, carried by TCP.
+/// Adds transfers over TCP.
 fn over_tcp(
     net: &mut Net,
     name: &str,
@@ -341,7 +341,7 @@ fn over_tcp_the_same_on_any_number_of_threads() {
             assert_eq!(one.fingerprint, several.fingerprint);
             assert_eq!(format!("{:?}", one.tables), format!("{:?}", several.tables), "{threads} threads");
         }
-        // Frames are lost, and sent again: all arrives, and a sender knows later than a receiver.
+        // Frames are lost, and retransmitted: all arrive, and a sender completes later than a receiver.
         assert!(one.summary("frames_dropped") > 0.0 && one.total("transfers", "segments_sent_again") > 0);
         assert_eq!((one.table("transfers").rows(), one.total("transfers", "frames_missing")), (588, 0));
         let known = exact_times(&one, "acknowledged_ns").into_iter().flatten();

@@ -43,7 +43,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
 /// The hosts at either end of connections: little comes to them that they only count.
 fn ends_of_connections(spec: &Spec) -> BTreeSet<NodeId> {
     let connections = spec.flows.iter().filter(|flow| flow.transport.is_some());
-    // Who waits for transfers has to hear of them in time.
+    // A host that waits for transfers has to observe their end in time.
     let waits = spec.waits.iter().filter_map(|wait| spec.transfer(wait.transfer));
     let waits: Vec<NodeId> = waits.map(|own| own.ends.begins_at().0).collect();
     let ends = connections.flat_map(|flow| flow.source.destinations.nodes().into_iter().chain([flow.from]));

@@ -1,4 +1,4 @@
-//! What has arrived of transfers, and when the last of it did.
+//! Received parts of transfers, and the arrival time of the last.
 
 use crate::run::state::index::ReceiverIx;
 use units::Time;

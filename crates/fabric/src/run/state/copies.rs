@@ -46,7 +46,7 @@ pub(in crate::run) struct Slots {
     pub(in crate::run) slots: VecDeque<Slot>,
 }
 
-/// What is known of copies: nothing where no flow has several receivers.
+/// State of copies; empty where no flow has several receivers.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     pub forks: Arc<Forks>,

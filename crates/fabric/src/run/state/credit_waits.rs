@@ -16,7 +16,7 @@ pub(crate) struct Fill {
     pub queue: Option<u32>,
     /// That queue's port had waited for credits.
     pub inherited: bool,
-    /// What it waited for was the crossbar.
+    /// True if it waited for the crossbar.
     pub crossbar: bool,
 }
 

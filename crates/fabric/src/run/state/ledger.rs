@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 /// Losses by port, class, path, part of the flow and cause: frames and bytes.
 pub(crate) type Drops = BTreeMap<(PortId, TrafficClass, PathId, Part, Cause), (u64, u64)>;
 
-/// What a frame is of its flow.
+/// Part of its flow that a frame belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// It carries what the flow sends to its destination: its source has counted it.
+    /// Data of the flow for its destination: counted by its source.
     Sent,
-    /// It belongs to what goes with that: acknowledgements, responses, tags, messages.
+    /// Everything else: acknowledgements, responses, tags, messages.
     Beside,
 }
 
@@ -90,7 +90,7 @@ impl Ledger {
         }
     }
 
-    /// A promise is broken. Several nodes may fail in one window, in any order: the earliest is told.
+    /// Records a broken guarantee. Several nodes may fail in one window, in any order: the earliest failure is reported.
     pub fn fail(&mut self, failure: Failure) {
         if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
             self.failure = Some(failure);

@@ -4,8 +4,8 @@ use crate::run::state::pause_sender::Quanta;
 use frame::{PRIORITIES, members};
 use units::Time;
 
-/// What has to be said again through a port: priorities and their times, the note of the last of them, and when to look
-/// next.
+/// Pauses to be renewed through a port: priorities and their times, the note of the last of them, and the time of the next
+/// check.
 pub(crate) struct RenewalsDue {
     pub(in crate::run) bits: u8,
     pub(in crate::run) quanta: Quanta,

@@ -145,7 +145,7 @@ impl Pool {
             memory::fetch_all_at(&self.slots.raw, slot.at());
         }
     }
-    /// What lies in a slot.
+    /// Returns the frame in a slot.
     #[inline(always)]
     pub fn get(&self, slot: SlotIx) -> &Waiting {
         &self.slots[slot]
@@ -169,7 +169,7 @@ impl Pool {
         waiting.leaves = leaves;
         (waiting.frame, waiting.next)
     }
-    /// Whether the frame in a slot has a tag.
+    /// Returns true if the frame in a slot has a tag.
     #[inline]
     pub fn is_tagged(&self, slot: SlotIx) -> bool {
         self.slots[slot].frame.flags.is_tagged()

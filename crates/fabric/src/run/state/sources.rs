@@ -15,9 +15,10 @@ pub(crate) struct SourceState {
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
     pub priority: Priority,
-    /// Of its frames, their priority included: [`frame::FrameKind::Part`] if it sends transfers, or streams that are counted.
+    /// Flags of its frames, their priority included: [`frame::FrameKind::Part`] if it sends transfers, or streams that are
+    /// counted.
     pub flags: Flags,
-    /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
+    /// Occupancy of the queue of its class above which it stops sending; `None`: no limit.
     pub limit: Option<Amount>,
     /// Its paths begin at more than one port: which queue is next depends on the frame.
     pub several_ports: bool,

@@ -62,7 +62,7 @@ impl PortWatch {
             storm.bytes_dropped += u64::from(bytes);
         }
     }
-    /// Whether a look has to be scheduled: none is, or only a later one.
+    /// Schedules a check, and returns true unless one is due no later.
     pub(in crate::run) fn arm(&mut self, at: Time) -> bool {
         at < self.look.due() && self.look.arm(at)
     }

@@ -3,7 +3,7 @@
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, PathId, Route};
 use units::Time;
 
-/// What tags on their way back and probes have in common.
+/// Common fields of returned tags and probes.
 pub(in crate::run) const CONTROL: Frame = Frame {
     created: Time::ZERO,
     path: PathId(0),

@@ -30,7 +30,7 @@ pub fn arrive(here: &mut NodeView, ingress: PortIx, event: Event, events: &mut E
     forward::forward(here, egress, frame, Some(ingress), now, events);
 }
 
-/// As `arrive`, at the end of its way, or where it may be copied.
+/// Variant of `arrive` for a frame at the end of its path, or where it may be copied.
 #[inline(always)]
 pub(super) fn arrive_at_end(
     here: &mut NodeView,
@@ -85,8 +85,8 @@ pub fn head_arrives(
     forward::forward(here, egress, frame, Some(ingress), now, events);
 }
 
-/// The port that a frame leaves through, `None` if it has come to its end, and the rest of its way. Not told of the
-/// frame as a whole, so that it need not lie in memory.
+/// Returns the egress port of a frame, `None` at the end of its path, and the rest of its path. The arguments are fields of
+/// the frame, which then need not lie in memory.
 #[inline(always)]
 pub(super) fn next_egress(
     here: &mut NodeView,

@@ -1,4 +1,4 @@
-//! Control frames that no station of the fabric sends: a tester, or somebody who attacks.
+//! Control frames that no station of the fabric sends: from a tester, or an attacker.
 //!
 //! The last bit of the frame is at the port at the time that is given. Pauses act a response time later, as all do;
 //! a congestion message acts at once.

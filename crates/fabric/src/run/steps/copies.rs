@@ -28,7 +28,7 @@ pub fn copy_on(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
     }
 }
 
-/// As `copy_on`, when its head is there.
+/// Variant of `copy_on` for a frame whose head has arrived.
 #[inline(never)]
 pub fn copy_head(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     if !is_outrun(here, ingress, frame.route) {
@@ -39,7 +39,7 @@ pub fn copy_head(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, 
     events.push(Event::arrival(Kind::Frame, at, ingress, frame));
 }
 
-/// Whether a link that a frame goes on to is faster than the one that it comes over.
+/// Returns true if a link that a frame goes on to is faster than the one that it comes over.
 fn is_outrun(here: &NodeView, ingress: PortIx, route: Route) -> bool {
     let Heading::Tree(hop) = route.heading() else { return false };
     let rate = |port: PortIx| here.links.cold[port].rate;

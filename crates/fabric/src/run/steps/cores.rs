@@ -53,7 +53,8 @@ pub fn depart(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, even
     take_in(here, egress, at, now, events);
 }
 
-/// What waits within a limit where a frame of this class would leave a host, in its queue that with its cores included.
+/// Returns the occupancy that counts against a limit where a frame of this class would leave a host; for a queue, frames in
+/// the cores are included.
 pub fn waits_before_nic(here: &NodeView, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
     let mut waits = here.waits_within(limit, egress, class);
     if limit == Refusal::Queue

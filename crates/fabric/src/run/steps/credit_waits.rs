@@ -1,11 +1,11 @@
 //! Why credits are missing: what has filled the room at the end of a link.
 //!
-//! A class of a port waits for credits (`credits`), and the other end knows why: the room of the channel is *filled* while
-//! it has none for another frame of the longest kind. What fills it is noted when that begins, as the cause of a pause is
-//! (`pausing`): the egress queue that most of it waits for, and whether the port of that queue has waited for credits itself
-//! since the room was half empty. If it has, the fill is a consequence of that wait; if not, the queue is a root, and the frames that
-//! stand there are counted until there is room again (`culprits`). Of a switch with a crossbar the queue is an output, and
-//! its frames those at inputs as well; if the output has room, they wait for the crossbar.
+//! A class of a port waits for credits (`credits`), and the cause is at the other end: the room of the channel is *filled*
+//! while it has none for another frame of the longest kind. The cause of a fill is recorded when it begins, as that of a
+//! pause is (`pausing`): the egress queue that most of it waits for, and whether the port of that queue has waited for
+//! credits itself since the room was half empty. If it has, the fill is a consequence of that wait; if not, the queue is a
+//! root, and the frames in it are counted until there is room again (`culprits`). For a switch with a crossbar the queue is
+//! an output, and its frames include those at inputs; if the output has room, they wait for the crossbar.
 //!
 //! After the run `tables::forensics` puts waits and fills together. A wait without a fill is one for credits that are on their
 //! way: the room is smaller than a round trip.

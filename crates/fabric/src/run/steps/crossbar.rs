@@ -6,9 +6,9 @@
 //! switch hands it over when it begins to cross, as its latency contains the way of the head; input and output are busy
 //! until all of it has come and crossed.
 //!
-//! A match is due only when it may find something: a frame wants to cross whose input and output are free, or become free,
-//! or an output has room again. The end of a crossing is a time that input and output know, and an event only where a frame
-//! waits for one of them, or is handed over then.
+//! A match is due only when it may find a pair: a frame's input and output are free, or become free, or an output has room
+//! again. Input and output hold the end of a crossing as a time; it is an event only where a frame waits for one of them, or
+//! is handed over then.
 //!
 //! Pauses count a frame where it came in until it begins to cross; queue managers, outages and watchdogs meet it at its output.
 //!

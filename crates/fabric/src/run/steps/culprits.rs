@@ -45,7 +45,7 @@ fn stand_at(here: &NodeView, place: RootPlace, culprits: &mut Culprits) {
     }
 }
 
-/// The pauses sent through a port for a group or class are over; of one queue only, if told.
+/// Ends the pauses sent through a port for a group or class; for one queue only, if it is given.
 #[inline(never)]
 pub fn root_ends(here: &mut NodeView, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
     let Some(culprits) = &mut here.probes.culprits else { return };
@@ -79,7 +79,7 @@ pub fn notify_receiver(here: &mut NodeView, port: PortIx, group: usize, frame: &
     }
 }
 
-/// Begins measuring: what stands at a root now has been there in measured time.
+/// Begins measuring: frames queued at a root now have been there in measured time.
 pub fn restart_culprits(here: &mut NodeView) {
     let Some(mut culprits) = here.probes.culprits.take() else { return };
     let places: Vec<RootPlace> = culprits.roots.keys().copied().collect();

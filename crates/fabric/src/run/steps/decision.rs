@@ -26,8 +26,8 @@ pub fn try_transmit(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     }
 }
 
-/// A frame waits at a port: the port looks when it is free, or, if all that waits is stopped for some time and more of this class
-/// waited before, when it would have looked without this frame.
+/// Schedules the decision of a port where a frame waits: when it is idle, or, if all waiting classes are stopped for some
+/// time and more frames of this class waited before, when it would have decided without this frame.
 #[inline(always)]
 pub fn decide_when_free(
     here: &mut NodeView,

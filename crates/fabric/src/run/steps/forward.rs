@@ -14,14 +14,13 @@ use crate::run::steps::transmission;
 use frame::Frame;
 use units::Time;
 
-/// Who is asked before a frame goes straight to the link.
+/// Stages consulted before a frame goes directly to the link.
 const WHEN_FREE: PortFeatures = asked(When::FREE);
 
 /// Whom a frame may meet that comes to a busy port, beside the counter of where it came in.
 const WHEN_BUSY: PortFeatures = asked(When::BUSY);
 
-/// A frame wants to leave through `egress`; `ingress` is the port it came in through, `None` if it begins its way
-/// here.
+/// Forwards a frame to `egress`; `ingress` is the port it came in through, `None` if it begins its way here.
 #[inline(always)]
 pub fn forward(
     here: &mut NodeView,

@@ -19,7 +19,7 @@ pub fn log_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     log_passage(here, egress, row, Happened::Arrived);
 }
 
-/// As `log_sent`, of a pause frame, which may get lost.
+/// Variant of `log_sent` for a pause frame, which may get lost.
 #[inline(never)]
 pub fn log_pause(
     here: &mut NodeView,
@@ -61,7 +61,7 @@ pub fn arrives_at_peer(here: &NodeView, egress: PortIx) -> Time {
     here.links.ports[egress].busy_until + here.links.cold[egress].delay
 }
 
-/// What leaves a port, and what becomes of it at the other end.
+/// Logs the departure of a frame from a port, and the resulting event at the other end.
 fn log_passage(here: &mut NodeView, egress: PortIx, row: Row, there: Happened) {
     let time = arrives_at_peer(here, egress);
     if let Some(log) = &mut here.probes.frames {

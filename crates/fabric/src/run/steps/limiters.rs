@@ -41,8 +41,8 @@ pub fn on_limiter_message(
     update_limiter(here, nth, now, events);
 }
 
-/// A limiter asked to be called now, unless a later wish has overtaken that. Like a decision, its call is no part of a
-/// fingerprint: what it leads to is.
+/// Handles a scheduled call of a limiter, unless it has been rescheduled. Like a decision, the call is no part of a
+/// fingerprint: its effects are.
 #[inline(never)]
 pub fn limiter_called(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let limiter = &mut here.hosts.limiters[nth];
@@ -79,7 +79,7 @@ pub fn update_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &m
     }
 }
 
-/// A limiter that is due to asks about the path of its next frame, if it holds one.
+/// Sends a path probe for the next frame of a limiter that is due to, if it holds one.
 #[inline(never)]
 fn ask_path(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let Some(next) = limiter_places::next_of_limiter(here, nth) else { return };

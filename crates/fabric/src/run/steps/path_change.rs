@@ -44,7 +44,7 @@ pub fn change_path(here: &mut NodeView, path: u32, start: u32, now: Time, events
     }
 }
 
-/// A path that passes a limiter begins at another port than `old` now: the limiter stands in line where its next frame
+/// Moves a limiter from the wait queue at `old`, after a path has changed its first port, to that where its next frame
 /// leaves.
 pub fn move_limiter(here: &mut NodeView, nth: LimiterIx, old: PortIx, now: Time, events: &mut EventQueue) {
     limiter_places::take_out_of_lines(here, nth, old);

@@ -55,7 +55,7 @@ pub fn cause(
     PauseCause { targeted, inherited, down, queue, occupancy }
 }
 
-/// Whether the port of a queue has been paused for it at any time since then.
+/// Returns true if the port of a queue has been paused for it at any time since then.
 fn has_been_paused(here: &NodeView, queue: QueueIx, since: Time) -> bool {
     let (port, class) = here.links.place_of_queue(queue);
     let classes = here.links.ports[port].classes;

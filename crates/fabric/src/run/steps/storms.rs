@@ -33,7 +33,7 @@ pub fn note_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, ev
     }
 }
 
-/// As `note_stuck`, for those of these classes that are still stopped.
+/// Calls `note_stuck` for those of these classes that are still stopped.
 #[cold]
 pub fn note_still_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, events: &mut EventQueue) {
     let stuck = classes & here.links.ports[port].stopped;
@@ -108,7 +108,7 @@ pub fn watch_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut Even
     }
 }
 
-/// Drops what waits in a class. The scheduler hears of a queue that is empty, not of service.
+/// Drops the frames of a class. The scheduler is notified of an empty queue, not of service.
 #[inline(never)]
 fn drain(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
     while here.links.ports[egress].waiting >> class.0 & 1 != 0 {

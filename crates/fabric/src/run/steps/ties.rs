@@ -61,14 +61,14 @@ pub fn note_tied_pause(
     here.links.cold[egress].counts.ties += u64::from(tied);
 }
 
-/// Whether a frame of another source began to wait in a queue now.
+/// Returns true if a frame of another source began to wait in a queue now.
 fn other_came(here: &NodeView, queue: QueueIx, frame: &Frame, now: Time) -> bool {
     let source = |frame: &Frame| here.routes.path_source[frame.path.at()];
     let mut last = here.buffers.last_frames(queue);
     last.any(|last| is_just_now(here, last.since, now) && source(&last.frame) != source(frame))
 }
 
-/// Whether only clocks tell two times apart.
+/// Returns true if two times differ by no more than clock tolerances.
 fn is_just_now(here: &NodeView, before: Time, now: Time) -> bool {
     before <= now && now - before <= here.probes.alike
 }
