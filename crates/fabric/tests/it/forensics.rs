@@ -198,8 +198,8 @@ fn egress_accounting_stops_who_is_not_to_blame() {
     }
 }
 
-/// h0 and h1 behind swA; h2, sink and other behind swB. The sink is oversubscribed by h0 and h2; the flow from
-/// h1 goes to "other" and delays no other flow.
+/// h0 and h1 behind swA; h2, sink and other behind swB. The sink is oversubscribed by h0 and h2; the flow from h1 goes to
+/// "other" and delays no other flow.
 fn two_tiers() -> Net {
     let control = pfc_at(0xFF, 8, 4);
     let mut net = Net::new(us(500));

@@ -81,8 +81,7 @@ impl Cable {
     }
 
     /// Returns errors of the cable. Places begin in the table with its keys; `rate_key` and `length_key` are those of its
-    /// rate and
-    /// length.
+    /// rate and length.
     pub(super) fn errors(&self, rate_key: &str, length_key: &str) -> Vec<Remark> {
         let mut errors = Vec::new();
         let wrong_rate = check_rate(self.rate, self.line_code).err();
