@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use transport::{QueuePairSpec, QueuePairs};
 use units::{Amount, Time};
 
-/// Groups of transfers that begin together are looked at from the largest on, so many at most.
+/// Maximum number of groups of transfers that begin together; the largest are computed.
 const MOST_GROUPS: usize = 100;
 
-/// A port of a switch, and those whom it holds back.
+/// A port of a switch, and the queue pairs that it limits.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
     /// Its switch.

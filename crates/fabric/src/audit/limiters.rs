@@ -32,7 +32,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     check_listed(audit);
 }
 
-/// Congestion points whose messages no limiter understands.
+/// Reports congestion points whose messages no limiter handles.
 fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
     let managers =
         audit.spec.nodes.iter().filter_map(|node| node.switch()).flat_map(|switch| &switch.managers);

@@ -23,7 +23,7 @@ pub fn is_chosen(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -
     choice(spec, what, names).is_some()
 }
 
-/// The first entry of a kind that speaks of what has this name, and its place among those of its kind.
+/// Returns the first entry of a kind that matches this name, and its place among those of its kind.
 pub fn choice(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<(usize, &Probe)> {
     let own = spec.probes.chosen.iter().flatten().filter(|probe| probe.what == what);
     own.enumerate().find(|(_, probe)| match &probe.which {

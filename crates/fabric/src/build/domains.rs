@@ -1,7 +1,8 @@
 //! Congestion notification domains: what their ports do to frames from the beginning, and after LLDPDUs of the scenario.
 //!
-//! A frame gets its alternate priority when it leaves the port at the other end of the link: there it is looked at anyway, and
-//! the queues of that port do not know of it. What comes in then has it, as if the port of the domain had given it.
+//! A frame gets its alternate priority when it leaves the port at the other end of the link, where its fields are read
+//! anyway; the queues of that port are not affected. Frames that come in then have it, as if the port of the domain had
+//! given it.
 
 use crate::run::state::domains::PortDomain;
 use crate::run::state::faults::Action;

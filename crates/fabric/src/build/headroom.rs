@@ -170,8 +170,8 @@ impl Plan<'_> {
             response: self.response(self.wiring.peer[port as usize].0),
         }
     }
-    /// How a node finds whom to pause above its target watermark; `None` if it does not, or if that would lie below
-    /// everything.
+    /// Returns how a node finds the targets of pauses above its target watermark; `None` if it does not, or if that would
+    /// lie below everything.
     pub fn target(&self, node: NodeId, control: &PauseSpec) -> Option<Target> {
         let (spec, marks) = (control.target.as_ref()?, control.watermarks?);
         let in_flight = self.wiring.ports(node).map(|port| self.room(port.0)).max().unwrap_or(0);

@@ -98,7 +98,7 @@ struct Wanted {
 /// Paths one after the other, in the order in which they were found.
 struct Found {
     ports: Vec<PortId>,
-    /// By path wanted, where its ports begin and end.
+    /// By requested path, where its ports begin and end.
     spans: Vec<(usize, usize)>,
 }
 

@@ -30,11 +30,11 @@ pub const MAX_SERIES: usize = 256;
 /// Bins of all series of one metric together; each becomes a row of some hundred bytes in the result.
 pub const MAX_BINS: u64 = 1_000_000;
 
-/// A run has at least so many bins by default,
+/// A run has at least this many bins by default,
 const MIN_BINS: u64 = 50;
-/// and at most so many, which fill a plot,
+/// and at most this many, which fill a plot,
 const BINS: u64 = 500;
-/// and a bin holds at least so many of the longest frames on the slowest link: shorter ones show frames, not rates, and
+/// and a bin holds at least this many of the longest frames on the slowest link: shorter ones show frames, not rates, and
 /// recording them takes longer than the run.
 const FRAMES: u64 = 12;
 
@@ -337,7 +337,7 @@ fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
     }
 }
 
-/// The width of the bins of a series, if it is recorded: what the first probe says whose pattern `names` it.
+/// Returns the bin width of a series, if it is recorded: that of the first probe whose pattern `names` it.
 pub fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<Time> {
     if spec.probes.chosen.is_none() {
         return spec.probes.bin;

@@ -25,11 +25,11 @@ impl Simulation {
         self.come_to_rest(self.now(), self.next_stop())
     }
 
-    /// Goes on until what was done ahead before `from`, and in the look-ahead after it, has come to pass, or to `limit`. No
-    /// thread has come further than that. Promises that break meanwhile are noted.
+    /// Goes on until the steps done ahead before `from`, and in the look-ahead after it, have taken place, or to `limit`. No
+    /// thread has come further than that. Broken guarantees meanwhile are recorded.
     ///
     /// # Errors
-    /// If a promise has broken: the first.
+    /// If a guarantee was broken: the first failure.
     pub(crate) fn come_to_rest(&mut self, from: Time, limit: Time) -> Result<(), SimulationError> {
         let until = from.saturating_add(self.reach).min(limit);
         self.series_stop_at(until);

@@ -8,9 +8,8 @@
 //! With credits a queue is dead if its next frame needs more of them than its channel would have with all back that
 //! are not held by frames in dead queues. In a switch with a crossbar these frames wait at inputs, for outputs without room.
 //!
-//! The state is looked at every so often in simulated time, and once more at the end. The time at which a
-//! cycle closed does not depend on when it is seen. A fabric whose graph of buffer dependencies has no cycle
-//! is not looked at.
+//! The state is checked periodically in simulated time, and once more at the end. The time at which a cycle closed does not
+//! depend on when it is detected. A fabric whose graph of buffer dependencies has no cycle is not checked.
 //!
 //! A deadlock lasts for ever if pauses are renewed. Without renewal they run out: the cycle then moves on, into
 //! the headroom and perhaps into losses, and closes again. A watchdog that drops or forwards ends it too.
@@ -33,7 +32,7 @@ type QueuePlace = (u32, u8);
 /// Where the search for deadlocks is.
 #[derive(Debug)]
 pub(crate) struct DeadlockWatch {
-    /// When to look next; never, if no deadlock can occur.
+    /// Time of the next check; never, if no deadlock can occur.
     pub next: Time,
     pub interval: Time,
     pub found: Vec<Deadlock>,

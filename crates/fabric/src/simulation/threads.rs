@@ -13,7 +13,7 @@ pub enum Threads {
     /// This many from the beginning to the end, 1 to 255 and at most one a node: for tests and measurements. It may be
     /// many times slower than one.
     Always(usize),
-    /// One at first, up to this many once the beginning of the run says that they pay, and one again while they do not.
+    /// One at first, up to this many once the beginning of the run shows that they pay, and one again while they do not.
     UpTo(usize),
 }
 
@@ -66,7 +66,7 @@ impl Pilot {
     const SEEN: Duration = Duration::from_millis(20);
     /// Events between two readings of the clock.
     pub const BUDGET: u64 = 1 << 16;
-    /// Events of a look-ahead that are worth a thread, and those with which it all but surely pays.
+    /// Events of a look-ahead that justify a thread, and those with which it all but surely pays.
     const EVENTS_A_THREAD: u64 = 100;
     const SURE: u64 = 3 * Pilot::EVENTS_A_THREAD;
     /// Building the parts and running the beginning again may take one part in `WORTH` of the remaining run: that time is
@@ -217,7 +217,7 @@ mod tests {
         let again =
             Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), false) };
         assert_eq!(again.judge(800, now, duration), Verdict::Try(2, 1.0));
-        // A second trial has to promise more: 33 times 15 ms.
+        // A second trial needs a larger gain: 33 times 15 ms.
         let lost =
             Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), true) };
         assert_eq!(lost.judge(800, now, duration), Verdict::Stay);

@@ -5,7 +5,7 @@ use crate::spec::{FlowSpec, Way};
 use transport::TransportSpec;
 use units::{ClockTolerance, Time};
 
-/// One decision in so many that falls in a tie is no chance.
+/// Ties are reported if there is at least one per this many losses.
 const WORTH_TELLING: u64 = 100;
 
 /// Remedy that desynchronises the frames of a flow.

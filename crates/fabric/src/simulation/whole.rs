@@ -395,7 +395,8 @@ impl Simulation {
         Some(stages)
     }
 
-    /// Frames that stood at a root, a queue or port of the whole, in the time of its pauses, by flow and priority.
+    /// Returns the frames queued at a root, a queue or port of the whole fabric, in the time of its pauses, by flow and
+    /// priority.
     pub(crate) fn frames_at_root(&self, place: RootPlace<u32, u32>) -> BTreeMap<(u32, u8), u64> {
         let (part, place) = match place {
             RootPlace::Queue { queue, down } => {
@@ -409,7 +410,7 @@ impl Simulation {
         };
         part.probes.culprits.as_ref().map_or_else(BTreeMap::new, |culprits| culprits.frames(place))
     }
-    /// The flows that a pause which is in force holds back now, and since when they stand there.
+    /// Returns the flows that a pause in force holds back now, and since when they are queued.
     pub(crate) fn standing_at(&self, stopped: Stopped<u32>, now: Time) -> Vec<(u32, Time)> {
         let (part, port) = self.part_at(stopped.port);
         victims::standing(part, stopped.at(port), now)

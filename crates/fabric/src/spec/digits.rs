@@ -151,8 +151,8 @@ mod tests {
         }
     }
 
-    /// By how many ports a frame turns in each switch, from the port that it came in through: all that a source has to say
-    /// (a turn pool). The answer takes the same turns from the last to the first, the other way round.
+    /// By how many ports a frame turns in each switch, from its ingress port: all that a source has to specify (a turn
+    /// pool). The answer takes the same turns from the last to the first, the other way round.
     #[test]
     fn turns_lead_to_the_destination_and_back() {
         let graph = NTree::new(4, 3, CABLE).graph().unwrap();

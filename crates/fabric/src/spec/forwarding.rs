@@ -303,7 +303,8 @@ pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Opti
 }
 
 /// Switches next to each other that choose alike between several ports each, for frames that pass both on the way to a
-/// destination of the flows without a route of their own: same seed, same fields. Looks at so many edge groups at most.
+/// destination of the flows without a route of their own: same seed, same fields. Limited to a maximum number of edge
+/// groups.
 pub fn polarised(spec: &Spec) -> Vec<[NodeId; 2]> {
     let hashing = |node: NodeId| match spec.nodes[node.at()].switch()?.path_choice {
         PathChoice::Hash(own) => own.seed.map(|_| own),

@@ -1,7 +1,7 @@
 //! Another priority for frames that leave a switch: the effect of a change of their DSCP there.
 //!
 //! Up to the link a frame has the priority that it came with: it is charged to that group, which triggers pauses. It waits
-//! in the queue of its new priority, so that a pause of the next switch, which sees only the new one, stops the right queue.
+//! in the queue of its new priority, so that a pause of the next switch, which is for the new one, stops the right queue.
 
 use crate::spec::{NodeSpec, Spec};
 use frame::{ClassMap, NodeId, PRIORITIES, Priority, members};

@@ -292,8 +292,8 @@ impl<'a> Routes<'a> {
         self.search(into);
     }
 
-    /// The distances to a destination whose links lead to these neighbours. They hold for every destination
-    /// with the same neighbours: [`Distances::redirect`] says which one is meant.
+    /// The distances to a destination whose links lead to these neighbours. They hold for every destination with the same
+    /// neighbours: [`Distances::redirect`] sets which one is meant.
     pub fn distances_beyond(&self, neighbours: &[NodeId], into: &mut Distances) {
         into.clear(self.wiring.nodes(), NodeId(u32::MAX));
         for &neighbour in neighbours.iter().filter(|neighbour| !self.is_host[neighbour.at()]) {

@@ -1,6 +1,6 @@
 //! Topologies: which hosts and switches there are, what they are called, how they are cabled. One file each.
 //!
-//! What a node does is decided elsewhere. The ports of a node are numbered in the order of its links in
+//! The behaviour of nodes is defined elsewhere. The ports of a node are numbered in the order of its links in
 //! [`Graph::links`]: ports down to hosts come first, ports to other switches after them.
 //!
 //! Not modelled: several links between the same two switches of a named topology; such fabrics are described link by link.
@@ -107,7 +107,7 @@ pub const MAX_NODES: u64 = 1 << 21;
 pub const MAX_LINKS: u64 = 1 << 23;
 /// No node has more ports than this.
 pub const MAX_PORTS: usize = 1 << 16;
-/// More are not looked for.
+/// Maximum number of errors reported.
 const MOST_ERRORS: usize = 100;
 
 /// Kind of a node.
@@ -158,8 +158,8 @@ pub struct GraphLink {
 /// Nodes and the links between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Hosts and switches. Hosts stand next to the switch they hang on, so that a range of nodes is a
-    /// piece of the fabric.
+    /// Hosts and switches. Hosts are next to the switch that they are connected to, so that a range of nodes is a piece of
+    /// the fabric.
     pub nodes: Vec<GraphNode>,
     /// Links.
     pub links: Vec<GraphLink>,
@@ -284,7 +284,7 @@ pub struct Count {
     value: u64,
 }
 
-/// A count of at least so many.
+/// A count of at least `least`.
 fn at_least(least: u64, key: &'static str, value: u64) -> Count {
     Count { key, least, value }
 }
@@ -568,7 +568,7 @@ mod tests {
         }
     }
 
-    /// Where the errors stand, and the first.
+    /// Returns the places of the errors, and the first error.
     fn wrong(graph: Result<Graph, Vec<Remark>>) -> (String, String) {
         let errors = graph.unwrap_err();
         let at = |one: &Remark| one.path.iter().map(|step| format!("{step:?}")).collect::<Vec<_>>().join(" ");

@@ -84,7 +84,7 @@ impl TransferEnds<'_> {
     }
 }
 
-/// A transfer, looked up.
+/// The result of a transfer's look-up.
 pub(crate) struct Known<'a> {
     pub flow: &'a FlowSpec,
     pub list: &'a TransferList,

@@ -1,12 +1,12 @@
-//! What switches hash: the five-tuple of a flow, or some of its fields.
+//! The hash input of switches: the five-tuple of a flow, or some of its fields.
 //!
-//! The addresses are the numbers of the two hosts, the protocol is TCP for what answers and UDP for what is pushed. The ports
-//! are given, or drawn for each transfer (`ways`). A flow whose ports nobody gives has a hash of its own in their place, drawn
-//! by its name: two such flows between the same hosts are two tuples.
+//! The addresses are the numbers of the two hosts, the protocol is TCP for flows with answers and UDP for pushed ones. The
+//! ports are given, or drawn for each transfer (`ways`). A flow without given ports has a hash of its own in their place,
+//! drawn by its name: two such flows between the same hosts are two tuples.
 //!
 //! Each switch mixes the hash with a seed. By default that is its own number, so that the choices of successive tiers are
-//! independent. Switches that are given the same seed choose alike: of the flows that come to the second tier, each switch
-//! there sees those only that hash alike, and uses a part of its ports (polarisation).
+//! independent. Switches with the same seed choose alike: of the flows that come to the second tier, each switch there gets
+//! only those that hash alike, and uses a part of its ports (polarisation).
 //!
 //! Source: RFC 2992, section 2 (hash of the fields that name a flow); RFC 6438 and RFC 7348, section 5 (the source port as
 //! entropy); Zhang et al., Hashing linearity enables relative path control in data centers (USENIX ATC 2021, section 2: seeds and

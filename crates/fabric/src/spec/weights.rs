@@ -1,8 +1,8 @@
 //! Weights of links in the choice of paths: weighted ECMP (WCMP), for links that lead to more or to less.
 //!
-//! Of several equal ports one is taken with a probability that is its weight over the sum of their weights. A switch replicates
-//! the members of a group by weight and takes the hash modulo their number; here the hash is scaled to the sum of the weights,
-//! which is the same without a table. Weights of one are ECMP, bit by bit.
+//! Of several equal ports one is taken with a probability that is its weight over the sum of their weights. A switch
+//! replicates the members of a group by weight and takes the hash modulo their number; here the hash is scaled to the sum of
+//! the weights, which is equivalent without a table. Weights of one are ECMP, bit by bit.
 //!
 //! Source: Zhou, Tewari, Zhu, Kabbani, Poutievski, Singh and Vahdat, WCMP: weighted cost multipathing for improved fairness in data
 //! centers (EuroSys 2014, section 2).

@@ -78,7 +78,7 @@ pub(crate) enum Why {
     Crossbar,
     /// There are fewer credits than a round trip takes.
     RoundTrip,
-    /// The pause does not say for which queue it was.
+    /// The pause does not carry the queue that it was for.
     Unknown,
 }
 

@@ -93,7 +93,7 @@ pub(super) static CONGESTION_MESSAGES: TableSpec = TableSpec {
 const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
 
 impl View<'_> {
-    /// The log, and what it says of the variation of delays.
+    /// Returns the log, and its tables of delay variation.
     pub fn frames(&self) -> [TableBuilder; 3] {
         let rows = self.logged();
         let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();

@@ -80,7 +80,7 @@ pub(super) static SLOWDOWNS: TableSpec = TableSpec {
     ]],
 };
 
-/// Tags and messages of limiters, and what they know of their paths from them.
+/// Adds tags and messages of limiters, and the path facts from them.
 fn with_tags(table: TableBuilder, limiters: &[&Limiter]) -> TableBuilder {
     let integers = |of: fn(&Limiter) -> u64| limiters.iter().map(move |it| of(it));
     let known = |of: fn(PathFacts) -> f64| limiters.iter().map(move |it| it.path().map_or(0.0, of));

@@ -358,7 +358,7 @@ fn level_series((bin, levels): (Time, Vec<u64>), nth: usize, entity: String) -> 
     Series { metric: ["queue_bytes", "queue_frames"][nth], entity, bin, values }
 }
 
-/// How many bits may seem to end in the bin before theirs, over so many links.
+/// Maximum number of bits that may seem to end in the bin before theirs, over this many links.
 fn most_early(links: usize) -> u64 {
     2 * links as u64
 }

@@ -276,7 +276,7 @@ impl Model<'_> {
         }
         self.counter[host] += 1;
         if self.counter[host] >= self.marks.0 && self.pause[host].is_none() {
-            // The frame itself does not stand in its queue yet.
+            // The frame itself is not in its queue yet.
             let held = |sink: usize| self.sink[sink].0.iter().filter(|one| one.0 == host).count();
             let own = self.sink[sink].0.len() as u64 * 2 >= self.counter[host];
             let most =
@@ -452,7 +452,7 @@ proptest! {
             0 => pfc_at(0xFF, xoff, xoff - 1),
             1 => PauseSpec { accounting: Accounting::Egress, ..pfc_at(0xFF, xoff, xoff / 2) },
             2 => PauseSpec { kind: flow_control::PauseKind::Link, ..pfc_at(0xFF, xoff, 0) },
-            // Short ones, said again and again.
+            // Short pauses, renewed again and again.
             _ => PauseSpec { quanta: 40.into(), ..pfc_at(0xFF, xoff, xoff - 1) },
         };
         let mut net = Net::new(us(1200));

@@ -1,5 +1,4 @@
-//! Waits of bypass queues that ordered frames pass: how long, because of whom, and whom they hold back, against arithmetic and
-//! a log of frames.
+//! Waits of bypass queues that ordered frames pass: duration, causes, and victims, against arithmetic and a log of frames.
 
 use crate::common::credits::{with_channels, with_credits};
 use crate::common::*;
@@ -140,7 +139,7 @@ fn waits_of_a_bypass_queue_are_those_that_a_log_of_frames_shows() {
     assert!(expected.len() > 20, "{}", expected.len());
     let log: Vec<_> = expected.iter().map(|&(_, start, end)| ("bypass_credits", start, end)).collect();
     assert_eq!(waits(&outcome, "h.0->sw"), log, "writes go on all the time");
-    // Each flow is held back as long as frames of it stand there.
+    // Each flow is held back as long as frames of it are queued there.
     let held = |flow: &str| {
         let last = sends.iter().rposition(|one| one.1 == flow).expect("it sends");
         expected.iter().filter(|wait| wait.0 <= last).map(|wait| wait.2 - wait.1).sum::<u64>()

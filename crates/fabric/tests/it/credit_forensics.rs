@@ -1,4 +1,4 @@
-//! Who waits for whose credits, and because of whom: fabrics whose answer is known, and a log counted by brute force.
+//! Waits for credits and their causes: fabrics whose answer is known, and a log counted by brute force.
 
 use crate::common::credits::{credits, with_channels, with_credits};
 use crate::common::*;

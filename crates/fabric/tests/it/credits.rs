@@ -69,7 +69,7 @@ fn a_link_carries_its_credits_in_a_round_trip_until_it_is_full() {
         let takes = ps(u64::from(bytes) * 800);
         let frames = outcome.integers("flows", "frames_delivered")[0];
         assert_eq!(frames, arrived(duration, most as usize, takes, delay, delay), "{most} of {bytes} B");
-        // The same as a rate: so many frames a round trip, or as many as the link takes.
+        // As a rate: this many frames a round trip, or as many as the link takes.
         let round_trip = (takes + delay + delay).ps() as f64;
         let a_second = (most as f64 / round_trip).min(1.0 / takes.ps() as f64) * 1e12;
         assert!((frames as f64 / (a_second * 1e-3) - 1.0).abs() < 0.01, "{frames}");

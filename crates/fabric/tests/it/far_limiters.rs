@@ -14,7 +14,7 @@ use units::{BitRate, Bytes, Or, Time};
 
 const FRAME: u16 = 1230;
 
-/// Small questions with answers of so many bytes, one after the other.
+/// Small questions with answers of `response` bytes, one after the other.
 fn asks(response: u64) -> Arc<ConnectionSpec> {
     let application = Application::RequestResponse(RequestResponseSpec {
         request: 64,

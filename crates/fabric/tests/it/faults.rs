@@ -112,7 +112,7 @@ fn a_new_rate_holds_from_the_next_frame_on() {
     assert_eq!(outcome.latency("f"), (us(4), us(13)));
     assert_eq!(outcome.real("ports", "a.0->sw", "rate_bps"), 2.5e9);
     assert!((outcome.real("ports", "a.0->sw", "utilisation") - 0.10).abs() < 1e-12);
-    // And faster: the look-ahead has to know.
+    // And faster: the look-ahead has to account for it.
     net.0.faults = vec![FaultSpec::LinkRate { link: 0, at: ps(11_500_001), rate: gbps(100) }];
     let outcome = on_threads(&net);
     assert_eq!(outcome.delivered("f"), 4);

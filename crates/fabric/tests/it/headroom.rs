@@ -153,7 +153,7 @@ fn the_message_of_a_loss_names_everything() {
 
 #[test]
 fn the_first_loss_is_the_one_reported() {
-    // Two hosts overrun two ports in the same instant and go on doing so: the message speaks of the first.
+    // Two hosts overrun two ports in the same instant and go on doing so: the message is about the first.
     let marks =
         Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };

@@ -235,8 +235,8 @@ proptest! {
     }
 }
 
-/// A promise that breaks stops the run at the same time, with the same tables, on any number of threads, whatever was done
-/// ahead by then.
+/// A broken guarantee stops the run at the same time, with the same tables, on any number of threads, regardless of the
+/// steps done ahead by then.
 #[test]
 fn a_broken_promise_is_the_same_on_threads() {
     let mut net = Net::new(us(400));
@@ -261,7 +261,7 @@ fn a_broken_promise_is_the_same_on_threads() {
     for threads in [2, 3, 5] {
         assert_eq!(net.run_on(threads, 1_000).told(), alone.told(), "{threads} threads");
     }
-    // It may break while a run is cut short: then that says so.
+    // It may break while a run is cut short: then that call returns the error.
     let cut = |events| {
         let mut simulation = Simulation::new(&net.0).expect("builds");
         let before = simulation.advance(events).is_ok();

@@ -1,4 +1,4 @@
-//! How long pauses are, and when a search for whom to pause is over.
+//! Length of pauses, and duration of a search for targets.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -72,7 +72,7 @@ fn a_pause_as_long_as_what_waits_takes_to_drain() {
         let control =
             PauseSpec { accounting, quanta: PauseLength::Computed, resume: false, ..pfc_at(0x08, 4, 1) };
         let (mut net, [_, h, _, sink]) = bench(&control, us(150));
-        // The first goes on, four wait: the fourth reaches XOFF. In the queue the frame after it sees that. Three of
+        // The first goes on, four wait: the fourth reaches XOFF. With egress accounting the frame after it does. Three of
         // them, or four, are 37.008 us or 49.344 us at 1 Gb/s: 722.8 or 963.8 quanta of 51.2 ns.
         let (frames, quanta) = if accounting == Accounting::Ingress { (5, 723) } else { (6, 964) };
         net.flow("f", h, 3, burst(sink, 1522, frames, Time::ZERO));

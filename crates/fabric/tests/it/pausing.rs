@@ -271,9 +271,8 @@ fn a_pause_ends_by_itself() {
 
 #[test]
 fn a_new_time_replaces_the_running_one() {
-    // Golden vector 4 in the fabric: a second XOFF of the same length does not add to the first. 40 quanta
-    // are 2 048 ns. With refresh the pause is said again before it ends; without XON the end is that of the
-    // last one said.
+    // Golden vector 4 in the fabric: a second XOFF of the same length does not add to the first. 40 quanta are 2 048 ns.
+    // With refresh the pause is renewed before it ends; without XON the end is that of the last renewal.
     let control = PauseSpec { quanta: 40.into(), resume: false, ..pfc_at(0x08, 1, 0) };
     let Bench { mut net, h, sw, sink } = bench(&control);
     net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
@@ -283,8 +282,9 @@ fn a_new_time_replaces_the_running_one() {
     // 2 ps before the end: after 2 048 000 - 1 233 600 - 67 200 - 2 = 747 198. At the next the way is free.
     assert_eq!(outcome.pauses_of("h.0->sw", 3), [(443_200, 443_200 + 747_198 + 2_048_000)]);
     assert_eq!(outcome.count("ports", "sw.0->h", "pauses_sent"), 2);
-    // With frames of 9216 B no renewal of so short a pause is sure to come in time: it is said again at half of its
-    // time. Held for longer, XOFF is sent at 276 000, and every 1 024 000 until the way is free at LONG: 276 000 + 6 · 1 024 000 = 6 420 000 is the last.
+    // With frames of 9216 B no renewal of so short a pause is sure to arrive in time: it is renewed at half of its time.
+    // Held for longer, XOFF is sent at 276 000, and every 1 024 000 until the way is free at LONG: 276 000 + 6 · 1 024 000 =
+    // 6 420 000 is the last.
     let Bench { mut net, h, sw, sink } = bench(&control);
     net.flow("long", sw, 3, one(sink, 9216, Time::ZERO));
     net.flow("f", h, 3, one(sink, 200, Time::ZERO));

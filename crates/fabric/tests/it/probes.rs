@@ -1,4 +1,4 @@
-//! Distributions of occupancies, the log of frames, and chosen pauses: each beside what the others say.
+//! Distributions of occupancies, the log of frames, and chosen pauses: each checked against the others.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, OnLosslessDrop, Pattern, Probe, ReceiveSpec, Role, SwitchSpec, Watched, Which};

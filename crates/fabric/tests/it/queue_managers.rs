@@ -89,7 +89,7 @@ fn step_marking_frame_by_frame() {
             sends.push(send);
         }
         assert_eq!(total(&outcome, "marks"), marks, "threshold {threshold}");
-        // A raw frame, and a connection that does not understand marks, pass.
+        // A raw frame, and a connection without ECN, pass.
         let (mut net, a, b, _) = bottleneck(managed(step(threshold, Moment::Enqueue)), us(500));
         net.flow("bulk", a, 0, greedy(b, SEGMENT, Time::ZERO)).transport = Some(window(20, false));
         net.flow("raw", a, 1, greedy(b, SEGMENT, Time::ZERO));
@@ -206,7 +206,7 @@ fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
     net
 }
 
-/// A lossless class keeps what a switch sends itself, too, or breaks its promise.
+/// A lossless class keeps the frames that a switch sends itself, too, or its guarantee is broken.
 #[test]
 fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossless() {
     let every = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(1), every: 1 });

@@ -145,7 +145,8 @@ fn a_switch_passes_over_its_own_dead_links() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// The trajectory is one on any number of threads and in any number of steps, with mechanisms that remember and that draw.
+    /// The trajectory is one on any number of threads and in any number of steps, with mechanisms that have state and that
+    /// draw.
     #[test]
     fn chosen_paths_on_threads(
         which in 0usize..4,

@@ -1,4 +1,4 @@
-//! In-band telemetry in a fabric: controls that go by it come to rest where their closed forms say, whatever takes packets away.
+//! In-band telemetry in a fabric: controls that use it converge to their closed forms, whichever packets are lost.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;

@@ -358,7 +358,7 @@ fn recorded(net: &Net) -> (Vec<(String, String, usize)>, Vec<String>) {
     (found, simulation.left_out().to_vec())
 }
 
-/// A star of so many hosts, each of which sends the next one more frames than the one before.
+/// A star of this many hosts, each of which sends the next one more frames than the one before.
 fn series_of_a_star(hosts: usize, bin: Time) -> Net {
     let mut net = Net::new(us(100));
     net.0.probes.bin = Some(bin);

@@ -1,4 +1,4 @@
-//! Transfers as flows of their own: which way each takes, and what is said of it.
+//! Transfers as flows of their own: their paths, and the columns about them.
 
 use crate::common::*;
 use fabric::choice::{Flowlet, PathChoice};

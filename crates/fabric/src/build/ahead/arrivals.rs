@@ -25,7 +25,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let host = plan.node(peer.0).host();
         let takes_no_time = host.is_some_and(|host| host.receive.is_none() && host.send.is_none());
         let has_nothing_to_say = !answers.contains(&node);
-        // What leaves a rate limiter may go straight to the link, and does not say that it is on its way.
+        // A frame that leaves a rate limiter may go directly to the link, without notice that it is on its way.
         let limits = plan.node(number).host().is_some_and(|own| own.limiters.is_some());
         let is_here = (first..first + ports).contains(&peer.0);
         let hot = &mut fabric.links.ports[port];

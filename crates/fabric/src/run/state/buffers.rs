@@ -106,7 +106,7 @@ impl Queue {
     }
 
     /// The head has left one of several lists: the next in turn that has frames holds the new one. With bypass queues that
-    /// is the first of a pair, until [`Buffers::bypass`] has looked.
+    /// is the first of a pair, until the next call of [`Buffers::bypass`].
     fn next_turn(&mut self, lists: &[List]) {
         if self.bypass {
             let left = u32::from(self.turn.is_multiple_of(2));
@@ -128,7 +128,7 @@ impl Queue {
 }
 
 impl Buffers {
-    /// None yet, with room for so many.
+    /// Creates buffers without queues, with room for this many.
     pub fn new(queues: usize) -> Buffers {
         Buffers { queues: memory::with_room(queues).into(), voqs: Vec::new(), pool: Pool::new() }
     }
@@ -137,7 +137,7 @@ impl Buffers {
     pub fn add_queue(&mut self, voqs: u32) {
         self.add(voqs, false);
     }
-    /// Adds a queue with a bypass queue beside each of so many lists.
+    /// Adds a queue of `voqs` lists, each with a bypass queue.
     pub fn add_queue_with_bypass(&mut self, voqs: u32) {
         self.add(2 * voqs, true);
     }
@@ -312,7 +312,7 @@ impl Buffers {
         self.bypass_lists(queue).flat_map(|list| self.pool.iter(list))
     }
 
-    /// The bypass queue of a queue that has one, how many frames stand in it, and how many have left it, modulo 2^32.
+    /// Returns the bypass queue of a queue that has one, the number of frames in it, and how many have left it, modulo 2^32.
     pub fn one_bypass(&self, queue: QueueIx) -> Option<(&List, u32, u32)> {
         let one = &self.queues[queue];
         (one.bypass && one.voqs == 2).then(|| (&lists(one, &self.voqs)[0], one.bypassed, one.left_bypass))
@@ -421,7 +421,7 @@ mod tests {
         buffers
     }
 
-    /// The frames that leave, where there are credits for so many that may be bypassed and so many others.
+    /// Returns the frames that leave, with credits for this many bypassable and ordered frames.
     fn leave(buffers: &mut Buffers, mut bypassable: u32, mut ordered: u32) -> Vec<u16> {
         let mut left = Vec::new();
         while buffers.head(QueueIx::new(0)).is_some() {

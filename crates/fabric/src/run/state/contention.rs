@@ -25,7 +25,7 @@ impl Contention {
         Contention { classes, sets: Vec::new(), bytes: Vec::new(), last: 0 }
     }
 
-    /// A class sends so many bytes, while these classes could, itself among them.
+    /// Counts bytes sent by a class while these classes could send, itself among them.
     #[inline]
     pub fn add(&mut self, could: u32, class: TrafficClass, bytes: u16) {
         if could.is_power_of_two() {

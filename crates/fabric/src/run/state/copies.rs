@@ -66,7 +66,7 @@ impl Forks {
 }
 
 impl Slots {
-    /// A frame comes, of which so many copies will be made.
+    /// Stores a frame of which this many copies will be made.
     pub(in crate::run) fn enter(&mut self, copies: u32) -> u32 {
         self.slots.push_back(Slot { left: copies, counted: false });
         self.first.wrapping_add(self.slots.len() as u32 - 1)
@@ -88,7 +88,7 @@ impl Slots {
 }
 
 impl Copies {
-    /// Nothing was copied yet in a part with so many ports; so many paths there are in the whole.
+    /// Creates the state of a part with this many ports, without copies; `paths` is the number of paths in the whole fabric.
     pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
         let inputs = (0..ports).map(|_| Slots::default()).collect();
         Copies { forks, inputs, made: vec![0; paths] }

@@ -1,14 +1,14 @@
-//! Whose frames stand in the queues that pauses begin at.
+//! Flows with frames in the queues at which pauses begin.
 //!
-//! A queue that no pause holds back and that fills a counter up to its watermark is a root (`blame`, `pausing`); of a host
+//! A queue that no pause holds back and that fills a counter up to its watermark is a root (`blame`, `pausing`); at a host
 //! that reads too slowly it is the receive buffer. From the decision to send XOFF until XON is due, its frames are counted
-//! by flow, each once: those that stand there when the first of its pauses begins, and those that come until the last of
-//! them is over. What went through the queue at other times has nothing to do with these pauses.
+//! by flow, each once: those in the queue when the first of its pauses begins, and those that arrive until the last of them
+//! is over. Frames that passed the queue at other times are unrelated to these pauses.
 //!
 //! Not modelled: a pause that another queue prolongs belongs to the first at the port that it stops. Where stations send no
 //! XON, the second queue may so be a root with culprits and without a pause of its own at that time.
 //!
-//! Nothing is counted while no pause is in force: then a port does not have the hook `BLAMED`.
+//! No frame is counted while no pause is in force: then a port does not have the feature `BLAMED`.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pool::Waiting;
@@ -92,7 +92,7 @@ impl Culprits {
         }
     }
 
-    /// Counts those that stand at a root and have come since it was one last.
+    /// Counts the frames queued at a root that have arrived since it was one last.
     pub(in crate::run) fn stand<'a>(&mut self, place: RootPlace, waiting: impl Iterator<Item = &'a Waiting>) {
         let Some(root) = self.roots.get_mut(&place) else { return };
         let over = root.over;

@@ -68,7 +68,7 @@ impl Headers {
         frame.flags = frame.flags.wide();
     }
 
-    /// Puts a tag of so many bytes on a frame that has none.
+    /// Puts a tag of `bytes` bytes on a frame that has none.
     pub fn tag(&mut self, frame: &mut Frame, tag: Tag, bytes: u8) {
         let header = match self.release(frame) {
             Some(Carried::Header(header)) => Some(header),

@@ -28,7 +28,7 @@ impl Part {
     }
 }
 
-/// Frames since time zero, losses since measuring began, and the broken promise that stops the run.
+/// Frames since time zero, losses since measuring began, and the broken guarantee that stops the run.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub made: u64,

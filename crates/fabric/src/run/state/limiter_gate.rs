@@ -39,7 +39,7 @@ impl Gate {
         self.opens <= now
     }
 
-    /// Nothing passes before the limiter is looked at.
+    /// Closes the gate: frames take the slow path until it opens.
     #[inline(always)]
     pub fn close(&mut self) {
         self.opens = Time::NEVER;
@@ -74,7 +74,7 @@ impl Gate {
         self.pacer.handle_timeout(now);
     }
 
-    /// A frame leaves, with so many bytes around it on the link.
+    /// Counts a frame that leaves, with `overhead` bytes around it on the link.
     #[inline(always)]
     pub fn leaves(&mut self, bytes: u16, overhead: u16, now: Time) {
         self.pacer.on_send(now, u32::from(bytes) + u32::from(overhead));

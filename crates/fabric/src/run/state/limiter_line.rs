@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Frames that sources have pushed, and endpoints that have something to send.
 ///
-/// The first bytes say whether anybody waits.
+/// The first bytes hold which of them wait.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct LimiterLine {
@@ -105,8 +105,8 @@ impl LimiterLine {
         self.paths = if matches!(self.paths, Paths::None) { Paths::One(path) } else { Paths::Several };
     }
 
-    /// The path of all frames that sources push, if it is one: known without a look at the first of them, which came long ago and is
-    /// in no cache.
+    /// Returns the path of all frames that sources push, if it is one: without reading the first of them, which came long
+    /// ago and is in no cache.
     #[inline(always)]
     pub fn only_path(&self) -> Option<PathId> {
         if let Paths::One(path) = self.paths { Some(path) } else { None }

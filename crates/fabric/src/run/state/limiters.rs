@@ -230,7 +230,8 @@ impl Limiter {
         now - self.gate.busy_since >= self.mark_after
     }
 
-    /// A frame of so many bytes leaves, with so many around it on the link: the tag that it gets, and its length.
+    /// Passes a leaving frame of `bytes` bytes, with `overhead` bytes around it on the link; returns the tag that it gets,
+    /// and its length.
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
         let unheard = self.gate.unheard.counts(now, bytes);

@@ -168,7 +168,7 @@ impl LinkControl {
         }
     }
 
-    /// The link is down: forgets what came through it and what was to go.
+    /// Clears the state of both directions when the link goes down.
     pub fn clear(&mut self, now: Time, ended: impl FnMut(Ended)) {
         if let LinkControl::Pause(pauses) = self {
             pauses.clear(now, ended);
@@ -238,7 +238,7 @@ impl PauseState {
         self.settle(now);
     }
 
-    /// Says something to the peer, with the next pause frame; one that waits already says both.
+    /// Adds a signal to the next pause frame to the peer; one that waits already carries both.
     pub fn say(&mut self, signal: PauseSignal, quanta: &[u16; PRIORITIES], cause: u64) {
         self.signal = self.signal.then(signal);
         for priority in members(signal.xoff) {

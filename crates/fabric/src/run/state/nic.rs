@@ -52,7 +52,7 @@ struct NicClass {
 }
 
 impl Nic {
-    /// One that may hold so many frames of endpoints in each of these classes.
+    /// Creates a NIC that holds this many frames of endpoints in each of these classes.
     pub fn new(keeps: u32, classes: usize) -> Nic {
         let classes = vec![NicClass::default(); classes].into();
         Nic { in_line: 0, blocked: 0, stopped: 0, keeps, classes }
@@ -87,7 +87,7 @@ impl Nic {
         self.in_line |= 1 << class.0;
     }
 
-    /// The first in line leaves it.
+    /// Removes the first entry of the wait queue.
     pub fn next_in_line(&mut self, class: TrafficClass) -> Option<InLine> {
         take_first(&mut self.in_line, class, &mut self.classes[class.at()].line)
     }
@@ -160,7 +160,7 @@ impl Nic {
         self.classes[class.at()].pulled < self.keeps + more
     }
 
-    /// A frame of one of those in line waits from now on; or waits no longer.
+    /// Counts a frame pulled from an entry of the wait queue; or one that has left.
     #[inline(always)]
     pub fn count_pulled(&mut self, class: TrafficClass) {
         self.classes[class.at()].pulled += 1;

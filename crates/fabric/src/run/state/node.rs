@@ -32,7 +32,7 @@ pub(crate) struct Node {
     pub first_port: PortIx,
     pub classes: ClassMap,
     pub is_host: bool,
-    /// Priorities in which a loss breaks a promise.
+    /// Priorities in which a loss breaks a guarantee.
     pub lossless: u8,
     /// A host that returns the tags of frames: at this priority.
     pub returns_tags: Option<Priority>,

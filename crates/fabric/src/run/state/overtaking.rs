@@ -34,7 +34,7 @@ pub(crate) struct Overtaking {
 }
 
 impl Overtaking {
-    /// That of a part with so many nodes; `None` if nothing can be overtaken, or there are too many pairs.
+    /// Creates the state of a part with this many nodes; `None` if nothing can be overtaken, or there are too many pairs.
     pub fn new(spec: &Spec, nodes: usize) -> Option<Overtaking> {
         let unlisted = || spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);
         let pairs: usize = unlisted().map(|flow| flow.source.destinations.count()).sum();

@@ -1,4 +1,4 @@
-//! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
+//! The part of a node that sends pauses: its watermarks, its counters, and the note of the cause of a pause.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -212,7 +212,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub fn of(signal: PauseSignal, times: &Quanta) -> Parts {
-        // That of an XON alone says nothing: it is the time of the pause that it ends.
+        // The time with an XON alone has no meaning: it is that of the pause that it ends.
         let first = if signal.xoff == 0 { signal.xon } else { signal.xoff };
         let first = times[first.trailing_zeros() as usize % PRIORITIES];
         let mut parts = Parts { each: [(PauseSignal::default(), first); PRIORITIES], count: 1 };

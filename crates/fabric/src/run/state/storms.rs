@@ -10,7 +10,7 @@ use units::Time;
 pub(crate) struct PortWatch {
     pub spec: WatchdogSpec,
     pub(in crate::run) queues: [QueueWatch; PRIORITIES],
-    /// The next look at any of the queues.
+    /// The next check of any of the queues.
     pub(in crate::run) look: Timer,
     /// Classes whose frames are dropped, and those whose pauses are ignored.
     pub(in crate::run) dropping: u32,

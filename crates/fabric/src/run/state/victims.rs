@@ -1,4 +1,4 @@
-//! Whom pauses hold back: the flows that stand at a port while it is paused.
+//! Victims of pauses: the flows with frames queued at a port while it is paused.
 //!
 //! No frame leaves a queue while it is paused. So the flows that are in the queue when a pause ends, with their arrival
 //! times, are all that the pause has held back. This takes one reading of the queue per pause, and nothing for frames that
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
 
-/// A flow stood at a port from one of its pauses to another.
+/// A flow with frames queued at a port from one of its pauses to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockedFlow {
     pub flow: u32,
@@ -72,20 +72,20 @@ pub(in crate::run) struct Found<'a> {
 pub(in crate::run) struct InLine {
     pub(in crate::run) flow: u32,
     pub(in crate::run) priority: Priority,
-    /// When the first of its frames came, or one that stood before it from look to look.
+    /// When the first of its frames arrived, or an earlier one that was queued from reading to reading.
     pub(in crate::run) since: Time,
-    /// When the first of those came that this look has read.
+    /// When the first frame of this reading arrived.
     fresh: Time,
-    /// Its last frame before this look, and with it.
+    /// Its last frame before this reading, and with it.
     before: u64,
     pub(in crate::run) last: u64,
 }
 
-/// Who has been seen in this look, and in which order.
+/// Entries found in this reading, and their order.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Seen {
     pub(in crate::run) look: u32,
-    /// By number, the look that saw it last, and its place among those of that look.
+    /// By number, the last reading with it, and its place in that reading.
     pub(in crate::run) last: Vec<(u32, u32)>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Victims {
     /// By path.
     pub(in crate::run) flows: Arc<[u32]>,
     pub(in crate::run) places: BTreeMap<Stopped, PausedPlace>,
-    /// Scratch: flows that stand in a queue, and since when. Who has been seen, by flow, and by flow and priority in a line.
+    /// Scratch: flows with frames in a queue, and since when. Entries found, by flow, and by flow and priority in a line.
     pub(in crate::run) present: Vec<(u32, Time)>,
     pub(in crate::run) seen: Seen,
     pub(in crate::run) in_line: Seen,
@@ -106,7 +106,7 @@ impl Seen {
         self.look += 1;
     }
 
-    /// The place of a number in this look; `next` if it was not seen before.
+    /// Returns the place of a number in this reading; `next` if it is new.
     pub(in crate::run) fn place(&mut self, number: usize, next: usize) -> usize {
         if self.last.len() <= number {
             self.last.resize(number + 1, (0, 0));
@@ -144,7 +144,7 @@ impl Line {
         let stands = self.last.filter(|_| {
             !list.is_empty()
                 && match left {
-                    // What came after the last look came later than all that it read.
+                    // Frames that arrived after the last reading are later than all that it read.
                     None => pool.first(list).since <= self.since,
                     // Two that came at the same time may have got to the bypass queue one after the other.
                     Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
@@ -197,7 +197,7 @@ pub(in crate::run) fn number(flow: u32, priority: Priority) -> usize {
 }
 
 impl PausedPlace {
-    /// One more pause, that began at `start`, has ended, and these flows stand there, sorted.
+    /// Records another ended pause, which began at `start`, with the flows then queued, sorted.
     pub(in crate::run) fn ended(&mut self, start: Time, present: &[(u32, Time)]) {
         let number = self.pauses;
         self.pauses += 1;
@@ -246,7 +246,7 @@ impl Victims {
         self.present[at].1 = self.present[at].1.min(since);
     }
 
-    /// Who has stood at the paused ports of this part.
+    /// Flows that were queued at the paused ports of this part.
     pub fn places(&self) -> impl Iterator<Item = (Stopped, &PausedPlace)> {
         self.places.iter().map(|(&place, state)| (place, state))
     }

@@ -1,4 +1,4 @@
-//! A frame, or its head, is there: its route says what comes next.
+//! Arrival of a frame, or of its head: its route has the next step.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;

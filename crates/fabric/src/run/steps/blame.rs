@@ -45,7 +45,7 @@ pub fn fullest(here: &NodeView, ingress: PortIx, counts: impl Fn(u8) -> bool) ->
     };
     let length = |queue| (here.buffers.queues[queue].occupancy.bytes, Reverse(queue));
     let (mut most, mut last) = (None, None);
-    // The longest of those that were not looked at; a list of them would take memory for each pause.
+    // The longest of those that were not read yet; a list of them would take memory for each pause.
     while let Some(next) =
         queues.clone().map(length).filter(|&next| next.0 > 0 && last.is_none_or(|last| next < last)).max()
         && most.is_none_or(|(most, _)| next.0 >= most)

@@ -1,4 +1,4 @@
-//! Whose frames stand in the queues that pauses begin at.
+//! Flows with frames in the queues at which pauses begin.
 
 use crate::run::state::culprits::{Culprits, RootPlace};
 use crate::run::state::index::{PortIx, QueueIx};
@@ -32,7 +32,7 @@ pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<Q
     here.probes.culprits = Some(culprits);
 }
 
-/// Counts those that stand at a root now.
+/// Records which flows are queued at the congestion root.
 fn stand_at(here: &NodeView, place: RootPlace, culprits: &mut Culprits) {
     match place {
         RootPlace::Queue { queue, .. } => culprits.stand(place, held::frames_for(here, queue)),

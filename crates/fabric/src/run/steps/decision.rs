@@ -12,7 +12,7 @@ use crate::run::state::view::NodeView;
 use frame::TrafficClass;
 use units::Time;
 
-/// Features whose stages observe every look of the port that finds nothing to send.
+/// Features whose stages observe every decision of the port that finds nothing to send.
 const WHEN_STALLING: PortFeatures = asked(When::STALLS);
 
 /// The port has something to send: now if it is free, else when it will be.

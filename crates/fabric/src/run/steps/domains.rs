@@ -15,7 +15,7 @@ pub fn with_cn_tag(here: &mut NodeView, egress: PortIx, mut frame: Frame) -> Fra
     if among(domain.strips) && here.headers.tag_of(&frame).is_some_and(|tag| matches!(tag, Tag::Flow(_))) {
         return here.headers.untag(&frame).0;
     }
-    // Messages have the tag of the frame that was sampled, in what they say. Copies have their slot in the word.
+    // Messages carry the tag of the sampled frame in their payload. Copies have their slot in the word.
     let is_data = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
     if among(domain.tags) && is_data && !frame.flags.is_tagged() && !frame.route.is_tree() {
         let far = !endpoint_ways::goes_to_far_end(here, &frame);

@@ -154,7 +154,7 @@ pub fn renew_by_ingress(
                 signals::cause(here, false, queue, now, occupancy.count(levels.xoff)).pack(),
             );
         }
-        // One that may end is not said again, and must not hide those that are.
+        // A pause that may end is not renewed, and must not hide those that are.
         let pause = here.ingress[port].counters[group].pause;
         if pause.in_force() && !pause.is_due(now) {
             due.next = due.next.min(pause.renew_at());

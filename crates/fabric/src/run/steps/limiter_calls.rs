@@ -20,7 +20,7 @@ pub fn limiter_at(here: &NodeView, path: PathId, far: bool) -> Option<LimiterIx>
     here.hosts.limiters_of_path.get(path.at())?[usize::from(far)]
 }
 
-/// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
+/// Schedules the next call of a limiter, unless one is pending that is not later; that one then reschedules.
 #[inline(always)]
 pub fn wake_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let limiter = &here.hosts.limiters[nth];

@@ -91,8 +91,8 @@ fn limit_slow(
     }
 }
 
-/// A frame passes a limiter in which nothing waits, and goes to a link or a NIC that takes it: what would come of it if it
-/// entered, stood in line and was pulled, without these steps. False: nothing is done.
+/// Passes a frame through a limiter in which nothing waits, to a link or a NIC that takes it: the result of entering,
+/// joining the wait queue and being pulled, without these steps. Returns false, without side effects, if it cannot.
 fn passes_slow(
     here: &mut NodeView,
     nth: LimiterIx,

@@ -58,7 +58,7 @@ pub fn limiter_called(here: &mut NodeView, nth: LimiterIx, now: Time, events: &m
     }
 }
 
-/// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
+/// Sets the timer of a limiter after a change, and adds it to the wait queue if it may send.
 pub fn update_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     if here.hosts.limiters[nth].rate_limit.next_probe <= now {
         ask_path(here, nth, now, events);

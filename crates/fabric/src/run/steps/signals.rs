@@ -11,8 +11,7 @@ use flow_control::pause::PauseSignal;
 use frame::TrafficClass;
 use units::Time;
 
-/// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
-/// says both.
+/// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already carries both.
 #[inline(never)]
 pub fn signal(
     here: &mut NodeView,

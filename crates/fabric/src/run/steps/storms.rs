@@ -57,7 +57,7 @@ pub fn note_change(here: &mut NodeView, port: PortIx, now: Time, events: &mut Ev
     }
 }
 
-/// The time to look at the queues of a port has come.
+/// Handles a scheduled check of the queues of a port.
 #[inline(never)]
 pub fn watch_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let ColdPort { watch, control, .. } = &mut here.links.cold[port];

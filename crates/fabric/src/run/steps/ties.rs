@@ -1,9 +1,9 @@
 //! Ties: decisions between frames of different sources that come to a queue in the same picosecond.
 //!
-//! In real fabrics no two frames come at the same time. Here they do, when sources have clocks that are equal to
-//! the picosecond and send in step: then the order in which ports are handled decides which of them is lost, and
-//! it decides the same way each time. That is no property of the mechanisms. So such decisions are counted, and a
-//! result says how many of its losses are of this kind.
+//! In real fabrics no two frames arrive at the same time. Here they do, when sources have clocks that are equal to the
+//! picosecond and send in step: then the order in which ports are handled decides which of them is lost, and it decides the
+//! same way each time. That is no property of the mechanisms. So such decisions are counted, and a result includes how many
+//! of its losses are of this kind.
 //!
 //! Clocks that are off move such frames apart by a few nanoseconds. Where each sends by its own clock, that grows, and the order
 //! changes; where answers clock what is sent, it stays, and so does the order. So frames are alike that come closer to each other

@@ -1,4 +1,4 @@
-//! Whom pauses hold back: the flows that stand at a port while it is paused.
+//! Victims of pauses: the flows with frames queued at a port while it is paused.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::probes::{PauseRecord, Stopped};
@@ -111,7 +111,7 @@ fn look_at_bypassed(
     victims.present.sort_unstable();
 }
 
-/// The list that all frames for a queue stand in, if it is one, and how many they are.
+/// Returns the list that holds all frames for a queue, if there is only one, and their number.
 fn in_one_list(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
     let node = &here.nodes[here.node_of[here.links.place_of_queue(queue).0]];
     let [list] = here.buffers.lists(queue) else { return None };

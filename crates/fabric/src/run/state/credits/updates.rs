@@ -1,4 +1,4 @@
-//! Updates of credits: how one end of a link learns what has come free at the other.
+//! Credit updates: how the state of one end of a link gets to the other.
 
 use crate::run::state::credits::CreditState;
 use engine::Timer;
