@@ -140,7 +140,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Those of these flows, in order.
+    /// Returns the pairs of these flows, in order.
     fn all(plan: &Plan<'a>, paths: &'a Paths, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Pair<'a>> {
         let (mut pairs, mut first) = (Vec::new(), 0);
         for (number, flow) in plan.spec.flows.iter().enumerate() {

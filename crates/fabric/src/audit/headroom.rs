@@ -19,12 +19,12 @@ struct Room<'a> {
     pause: &'a PauseSpec,
     /// Over all ports: the largest headroom of one port and priority, in bytes.
     most_bytes: u64,
-    /// That headroom in the longest and in the shortest frames that flows send.
+    /// The same headroom counted in the longest and in the shortest frames that flows send.
     most_frames: u64,
     most_short_frames: u64,
     /// Over all ports, once for each lossless priority: the sum of headrooms, in bytes.
     sum_bytes: u64,
-    /// That sum with all that lies below XOFF.
+    /// Sum of those headrooms and all memory below XOFF.
     sum_capacity: u64,
     /// Ports times lossless priorities.
     accounts: u64,

@@ -156,7 +156,7 @@ fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
     nodes_passed(spec, passes).is_none_or(|nodes| nodes.into_iter().any(meets))
 }
 
-/// Who sends rate-discovery tags needs a receiver that returns them; so do far ends of connections, which answer.
+/// Checks that receivers return the tags of senders of rate-discovery tags, including far ends of connections, which answer.
 fn check_returns(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let tags = |own: &&LimiterSpec| own.control.return_priority().is_some();

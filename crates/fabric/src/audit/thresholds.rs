@@ -174,7 +174,7 @@ impl Station<'_> {
     fn lossless(&self) -> u8 {
         self.switch.pauses().map_or(0, |own| own.kind.priorities())
     }
-    /// Those of a class.
+    /// Returns the lossless priorities of a class.
     fn lossless_of(&self, class: usize) -> u8 {
         (0..PRIORITIES as u8)
             .filter(|&priority| self.switch.classes.class(frame::Priority(priority)).at() == class)

@@ -135,7 +135,7 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         state.limiter = ends.and_then(|ends| ends[usize::from(state.behind.is_some())]);
     }
     for source in hosts.sources.all_mut(WHOLE) {
-        // Of a flow with several destinations all pass limiters, or none does.
+        // Either all destinations of a flow pass limiters, or none does.
         let first = hosts.limiters_of_path.get(source.first_path as usize);
         source.limited = first.is_some_and(|ends| ends[0].is_some());
         if source.limited && source.plain {

@@ -20,7 +20,7 @@ const HOP: u64 = 4;
 const MORE_TO_MAKE: u64 = 1;
 const MORE_TO_COUNT: u64 = 2;
 
-/// Which part runs which nodes: contiguous ranges.
+/// Assignment of nodes to parts: contiguous ranges.
 #[derive(Debug)]
 pub(crate) struct Split {
     /// By node.

@@ -192,7 +192,7 @@ impl<'a> Ways<'a> {
             of.push(nth);
             tuples.push(base[nth]);
         }
-        // Those to one host follow each other, and hosts are in the order that they were in.
+        // Sets of one host follow each other, and hosts keep their order.
         let mut order: Vec<usize> = (0..of.len()).collect();
         order.sort_by_key(|&set| of[set]);
         let mut place = vec![0; of.len()];

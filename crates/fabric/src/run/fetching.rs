@@ -130,7 +130,7 @@ fn leaves_through(here: &Fabric, frame: &Frame) -> u32 {
     }
 }
 
-/// Who counts the frames of a path, if it ends in this part.
+/// Returns the receiver that counts the frames of a path, if it ends in this part.
 #[inline(always)]
 fn receiver_at(here: &Fabric, path: PathId) -> Option<&Receiver> {
     let receiver = here.hosts.receiver_of_path.get(path.at()).copied().flatten()?;

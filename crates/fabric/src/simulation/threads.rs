@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_run_that_begins_with_less_load_is_judged_by_what_came_since() {
-        // Of 100 ms the first 10 took 5 ms: too little is left. The next one took 5 ms alone: 445 ms are left.
+        // The first 10 of 100 ms took 5 ms: too little is left. The next one took 5 ms alone: 445 ms are left.
         let (now, duration) = (Time::from_ms(11), Time::from_ms(100));
         assert_eq!(pilot(5, 5).judge(800, Time::from_ms(10), duration), Verdict::Stay);
         let again =

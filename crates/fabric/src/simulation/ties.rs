@@ -22,7 +22,7 @@ enum Remedy {
 }
 
 impl Simulation {
-    /// That the outcome hangs on ties, in a sentence; `None` if it does not.
+    /// Returns a warning that the outcome depends on ties; `None` if it does not.
     pub fn ties(&self) -> Option<String> {
         let counts = || self.cold_ports().map(|(port, cold)| (port, cold.counts));
         let ties: u64 = counts().map(|(_, counts)| counts.ties).sum();

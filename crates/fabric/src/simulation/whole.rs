@@ -100,7 +100,7 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         &part.ingress[port]
     }
-    /// As [`Links::time_on_wire`](crate::run::state::links::Links::time_on_wire).
+    /// Returns [`Links::time_on_wire`](crate::run::state::links::Links::time_on_wire) of a port.
     pub(crate) fn time_on_wire(&self, port: u32) -> f64 {
         let (part, port) = self.part_at(port);
         part.links.time_on_wire(port)
@@ -179,7 +179,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.buffers.frames(part.links.ports[local].queue(TrafficClass(class)))
     }
-    /// Those sent ahead of their time that wait at a port.
+    /// Returns the frames that wait at a port and have been sent ahead of their time.
     pub(crate) fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
         queues::committed(part, local)

@@ -47,7 +47,7 @@ impl Digits {
         Digits { divisors, numbers }
     }
 
-    /// Those of a description; `None` if no switch chooses so.
+    /// Returns the tables of a description; `None` if no switch chooses so.
     pub(crate) fn of(spec: &Spec, wiring: &Wiring) -> Option<Digits> {
         let chooses = |node: &NodeSpec| node.switch().is_some_and(|own| own.path_choice == PathChoice::DModK);
         if !spec.nodes.iter().any(chooses) {
@@ -57,7 +57,7 @@ impl Digits {
         Some(Digits::new(wiring, |node| at(node).host().is_some(), |node| chooses(at(node))))
     }
 
-    /// Which of several equal ports a node takes; `None` if it does not choose so.
+    /// Returns the index of the port that a node takes among equal ones; `None` if it does not choose so.
     #[inline]
     pub fn place(&self, node: NodeId, destination: NodeId, ports: usize) -> Option<usize> {
         let digits = self.numbers[destination.at()].checked_div(self.divisors[node.at()])?;

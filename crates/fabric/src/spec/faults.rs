@@ -129,7 +129,7 @@ pub enum Says {
     },
     /// A congestion message.
     Congestion {
-        /// Which flow of the host, from 0, in the order of the scenario.
+        /// Number of the flow at the host, from 0, in the order of the scenario.
         flow: u16,
         /// Quantised feedback, 0 to 63.
         feedback: u8,

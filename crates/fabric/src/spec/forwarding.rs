@@ -200,7 +200,7 @@ impl ForwardingTable {
         self.ports(self.list(node, destination))
     }
 
-    /// As [`ForwardingTable::candidates`], with the number of the list.
+    /// Returns [`ForwardingTable::candidates`] with the number of the list.
     #[inline]
     pub fn lookup(&self, node: NodeId, destination: NodeId) -> Candidates<'_> {
         let list = self.list(node, destination);

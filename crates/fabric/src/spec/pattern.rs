@@ -12,7 +12,7 @@ impl Pattern {
     pub fn new(text: &str) -> Pattern {
         Pattern(text.to_string())
     }
-    /// As it was written.
+    /// Returns the pattern as written in the scenario.
     pub fn text(&self) -> &str {
         &self.0
     }

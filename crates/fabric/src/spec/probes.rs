@@ -52,13 +52,13 @@ pub enum Watched {
     Frames,
 }
 
-/// Which entities are recorded.
+/// Selection of the recorded entities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All.
     All,
     /// This many of the busiest, or the longest pauses: known at the end.
     Busiest(u32),
-    /// Those that one of these patterns names.
+    /// Entities that match one of these patterns.
     Named(Vec<Pattern>),
 }

@@ -249,7 +249,7 @@ impl<'a> Routes<'a> {
         Routes { hashing, ..self }
     }
 
-    /// Which of several equal ports a node takes.
+    /// Returns the port that a node takes among equal ones.
     pub(crate) fn choice(
         &self,
         ports: impl Iterator<Item = PortId> + Clone,
@@ -284,7 +284,7 @@ impl<'a> Routes<'a> {
         distances
     }
 
-    /// As [`Routes::distances`], in the memory of a value that is no longer needed.
+    /// Computes [`Routes::distances`] in the memory of a value that is no longer needed.
     pub fn distances_into(&self, destination: NodeId, into: &mut Distances) {
         into.clear(self.wiring.nodes(), destination);
         into.hops[destination.at()] = 0;
@@ -364,7 +364,7 @@ impl<'a> Routes<'a> {
         self.path_onto(to, source, &tuple.into(), &mut path).then_some(path)
     }
 
-    /// As [`Routes::path`], but appends the ports to `path`; false, and nothing appended, without a path.
+    /// Appends the ports of [`Routes::path`] to `path`; returns false, and appends nothing, without a path.
     pub fn path_onto(&self, to: &Distances, source: NodeId, tuple: &Tuple, path: &mut Vec<PortId>) -> bool {
         let Some(mut left) = self.hops(to, source) else {
             return false;

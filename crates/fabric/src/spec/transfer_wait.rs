@@ -107,7 +107,7 @@ impl Spec {
         })
     }
 
-    /// Those whose ends others wait for.
+    /// Returns the transfers whose ends others wait for.
     pub(crate) fn awaited(&self) -> BTreeSet<TransferRef> {
         self.waits.iter().flat_map(|wait| wait.after.iter().copied()).collect()
     }

@@ -209,7 +209,7 @@ fn held_times(spans: &[PausedSpan], standing: &[BlockedFlow]) -> Vec<(usize, u32
     }
     let mut times = Vec::new();
     for one in standing {
-        // Of the first pause only what was left when the flow came.
+        // The first pause counts only from the arrival of the flow.
         let missed = spans
             .get(one.first as usize)
             .map_or((0, Time::ZERO), |span| (span.tree, one.since.min(span.end).saturating_sub(span.start)));

@@ -108,7 +108,7 @@ impl Hop {
         let done = begins + took;
         if !overtakes {
             (self.apart, self.came) = (at.saturating_sub(self.came), at);
-            // Of several links a short frame may begin at one before a long one does at another.
+            // Over several links a short frame may begin at one before a long one does at another.
             self.distance = begins.saturating_sub(self.began);
             (self.began, self.busy_until) = (begins, done);
             self.waited = begins - at.min(begins);
@@ -197,7 +197,7 @@ impl View<'_> {
                 let known =
                     hops.into_iter().flat_map(|hops| starts.iter().map(move |&start| hops.path(start)));
                 for way in known.chain([self.s.path_of(path)]) {
-                    // Those of one length may be in use at the same time.
+                    // Paths of one length may be in use at the same time.
                     match all.iter_mut().find(|stages| stages.len() == way.len()) {
                         Some(stages) => {
                             stages.iter_mut().zip(way).for_each(|(stage, &port)| stage.push(port))

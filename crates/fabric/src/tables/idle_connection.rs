@@ -116,7 +116,7 @@ impl IdleConnection {
         let mut waited = 0;
         while far.endpoint.delivered() < bytes {
             now = near.next(now).min(far.next(now));
-            // As at a port: what leaves comes first, then what arrives, then what that lets go.
+            // In the order of a port: departures come first, then arrivals, then the departures that those release.
             exchange(&mut near, &mut far, now);
             near.handle(now);
             far.handle(now);

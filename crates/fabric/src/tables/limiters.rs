@@ -121,7 +121,7 @@ impl View<'_> {
             .integers("waiting_max_bytes", integers(|it| it.sojourns.max()[0]))
     }
 
-    /// Which congestion points have slowed down which limiters.
+    /// Table of the congestion points that have slowed down each limiter.
     pub(super) fn slowdowns(&self) -> TableBuilder {
         let all = self.s.limiters();
         let rows: Vec<(&Limiter, u32, Slowed)> = all

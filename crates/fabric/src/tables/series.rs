@@ -268,7 +268,7 @@ impl View<'_> {
         for one in found {
             longest = longest.max(one.values.len());
             kept.push((one.values.iter().sum(), one));
-            // Of a large fabric's series most are dropped while they are still in the cache.
+            // Most series of a large fabric are dropped while they are still in the cache.
             let room = most.min(MAX_BINS as usize / longest).max(1);
             if kept.len() >= 2 * room {
                 keep_largest(&mut kept, room);

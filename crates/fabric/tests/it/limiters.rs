@@ -421,7 +421,7 @@ fn congestion_spreads_no_further_than_its_sources() {
         (bytes[2] as f64 * 8.0 / 20e-3, paused as f64)
     };
     let (alone, with) = (run(false), run(true));
-    // Of 8 Gb/s the victim keeps what a share of the paused link leaves it; with QCN all of it.
+    // The victim keeps of its 8 Gb/s the share that the paused link leaves it; with QCN all of it.
     assert!(alone.0 < 6e9, "{alone:?}");
     assert!(with.0 > 0.97 * 8e9 && with.1 < 0.2 * alone.1, "{with:?} {alone:?}");
 }

@@ -219,7 +219,7 @@ fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossles
     let counts = outcome.integers("drops", "frames").iter().zip(outcome.integers("drops", "bytes"));
     let lost: Vec<_> = flows.zip(counts).collect();
     let messages: Vec<_> = lost.iter().filter(|((flow, _), _)| flow.ends_with('c')).collect();
-    // Of the lossless flows only messages (64 B) are lost, and each is a violation.
+    // In lossless flows only messages (64 B) are lost, and each is a violation.
     assert!(!messages.is_empty(), "{lost:?}");
     for ((flow, part), (frames, bytes)) in &messages {
         assert!(**frames > 0 && **bytes == 64 * **frames, "{flow}: {bytes} B in {frames} frames");

@@ -441,7 +441,7 @@ fn probes_choose_what_is_recorded_and_how_often() {
     ];
     let classes: Vec<String> = (0..6).map(|i| format!("sw.{i}->h{i}/3")).collect();
     expected.extend(classes.iter().map(|class| ("class_tx_bps", class.as_str(), 4)));
-    // Of the NICs, those with most frames at once.
+    // Among the NICs, those with most frames at once.
     for metric in ["queue_bytes", "queue_frames"] {
         expected.extend([(metric, "h4.0->sw/3", 1), (metric, "h5.0->sw/3", 1)]);
     }

@@ -378,7 +378,7 @@ fn the_same_on_any_number_of_threads() {
         } else {
             assert!(one.summary("frames_dropped") > 0.0 && complete < rows);
         }
-        // None is faster than alone, whatever paths its switches took.
+        // No transfer is faster than its ideal, regardless of the paths that switches chose.
         for (took, ideal) in times(&one) {
             assert!(took.is_none_or(|took| took >= ideal), "{took:?} {ideal}");
         }

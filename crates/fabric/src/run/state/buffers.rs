@@ -264,7 +264,7 @@ impl Buffers {
     /// returns for a frame whether it lacks credits and whether it may be bypassed. Returns whether the next frame lacks
     /// credits, and whether it is another than before.
     ///
-    /// Of virtual output queues the one in turn is tried first. Another is tried only if those before it hold nothing but
+    /// With virtual output queues the one in turn is tried first. Another is tried only if those before it hold nothing but
     /// bypassed frames without credits: frames in order are not overtaken.
     pub fn bypass(&mut self, queue: QueueIx, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
         let Buffers { queues, voqs, pool } = self;
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(leave(&mut buffers, 9, 0), [0; 0]);
         assert_eq!(leave(&mut buffers, 9, 1), [2, 1]);
         assert_eq!(leave(&mut buffers, 0, 1), [4]);
-        // Those that come later do not pass the one in the bypass queue.
+        // Later frames do not pass the one in the bypass queue.
         buffers.enter(QueueIx::new(0), &Frame { bytes: 5, ..Frame::default() }, Time::ZERO, None, || {
             PortIx::new(0)
         });

@@ -14,7 +14,7 @@ pub(crate) struct Fill {
     pub held: u32,
     /// The queue of the whole that most of it waited for; `None`: a host had not read it.
     pub queue: Option<u32>,
-    /// That queue's port had waited for credits.
+    /// True if the port of that queue had waited for credits.
     pub inherited: bool,
     /// True if it waited for the crossbar.
     pub crossbar: bool,
@@ -36,7 +36,7 @@ impl Fills {
     pub fn new(longest: u32) -> Fills {
         Fills { longest, open: [None; COUNTS], half: [Time::ZERO; COUNTS], ended: Vec::new() }
     }
-    /// Those of a channel that lasted into this time, in order; of its bypass queue behind them, or of that only.
+    /// Fills of a channel that lasted into this time, in order, followed by those of its bypass queue, or only the latter.
     pub fn during(
         &self,
         channel: usize,

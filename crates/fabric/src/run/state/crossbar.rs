@@ -148,7 +148,7 @@ impl Input {
 pub(crate) struct SwitchFacts {
     pub ports: usize,
     pub classes: usize,
-    /// Those that have bypass queues.
+    /// Classes that have bypass queues.
     pub bypasses: u32,
     pub first_port: PortIx,
     pub cuts_through: bool,
@@ -366,7 +366,7 @@ impl Crossbar {
         (frame, self.is_awaited(from, output))
     }
 
-    /// Those of these lanes whose next frame fits into the buffer of the output.
+    /// Returns the lanes among these whose next frame fits into the buffer of the output.
     fn that_fit(&self, mut lanes: u32, input: usize, output: usize, pool: &Pool) -> u32 {
         let mut left = lanes;
         while left != 0 {

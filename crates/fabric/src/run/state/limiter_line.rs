@@ -24,7 +24,7 @@ pub(crate) struct LimiterLine {
     endpoints: VecDeque<(Priority, EndpointIx)>,
 }
 
-/// Who is next.
+/// The next entry to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The first frame of this priority.

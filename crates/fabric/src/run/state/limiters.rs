@@ -33,7 +33,7 @@ use queueing::{LimiterScope, PathFacts, RateConfiguration, RateControl, RateCont
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Bytes, Time};
 
-/// Whose limiter it is, and what passes it.
+/// Description of a limiter: its host, and the frames that pass it.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub host: NodeId,

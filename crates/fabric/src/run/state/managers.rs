@@ -43,7 +43,7 @@ impl Managers {
         self.all.is_empty()
     }
 
-    /// That of a queue.
+    /// Returns the manager of a queue.
     #[inline(always)]
     pub fn of(&self, queue: QueueIx) -> Option<&Managed> {
         Some(&self.all[(*self.of_queue.get(queue)?)?])
@@ -53,7 +53,7 @@ impl Managers {
         Some(&mut self.all[(*self.of_queue.get(queue)?)?])
     }
 
-    /// Those of a port.
+    /// Returns the managers of a port.
     pub fn of_port(&self, port: &Port) -> impl Iterator<Item = &Managed> {
         port.queues().filter_map(|queue| self.of(queue))
     }

@@ -64,7 +64,7 @@ impl Passed {
     }
 }
 
-/// Those of all ports.
+/// Counts of all ports.
 #[derive(Debug, Default)]
 pub(crate) struct PassedPorts {
     ports: usize,
@@ -88,7 +88,7 @@ impl PassedPorts {
         self.counts[frame.priority().at() * self.ports + port.at()].count(frame.bytes);
     }
 
-    /// That of a number, or of the class that is called by it.
+    /// Returns the count of a number, or of the class with that number.
     #[inline(always)]
     pub fn of(&self, port: PortIx, number: usize) -> &Passed {
         &self.counts[number * self.ports + port.at()]

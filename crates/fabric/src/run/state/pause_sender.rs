@@ -15,7 +15,7 @@ use units::{Amount, Time};
 #[derive(Debug)]
 pub(crate) struct PauseSender {
     pub spec: PauseSpec,
-    /// Whom it pauses above the target watermark.
+    /// Selection of targets to pause above the target watermark.
     pub target: Option<Target>,
     pub first_port: PortIx,
     /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.

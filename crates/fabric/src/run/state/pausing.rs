@@ -17,7 +17,7 @@ impl RenewalsDue {
     /// These priorities, too.
     pub fn add(&mut self, bits: u8, quanta: &Quanta, note: u64) {
         for priority in members(bits) {
-            // Of queues that share a pause the one that needs most time.
+            // Among queues that share a pause, the one that needs most time decides.
             self.quanta[priority] = self.quanta[priority].max(quanta[priority]);
         }
         self.bits |= bits;

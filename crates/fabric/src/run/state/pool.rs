@@ -42,7 +42,7 @@ impl List {
     pub fn head(&self) -> Option<SlotIx> {
         self.head
     }
-    /// That of a list that is not empty.
+    /// Returns the first slot of a non-empty list.
     #[inline(always)]
     fn first(&self) -> SlotIx {
         self.head.expect("nothing waits in an empty list: this is a fault of the simulator")

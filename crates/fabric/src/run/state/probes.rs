@@ -120,7 +120,7 @@ impl Probes {
             && self.counters.is_empty()
             && self.frames.is_none())
     }
-    /// Those of these nodes; their numbers are those of the whole.
+    /// Creates the probes of these nodes; their numbers are those of the whole fabric.
     pub fn new(nodes: Range<u32>) -> Probes {
         Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
     }

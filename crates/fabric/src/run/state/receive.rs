@@ -45,11 +45,11 @@ pub(crate) struct Receiving {
     pub(in crate::run) occupancy: [Occupancy; CHANNELS],
     /// By traffic class, frames on their way to the NIC.
     pub(in crate::run) prepared: [Occupancy; CHANNELS],
-    /// Which priorities have one: all with PAUSE, those of a channel with credits.
+    /// Priorities that share a buffer: all with PAUSE, those of a channel with credits.
     groups: ClassMap,
 }
 
-/// Who works on frames. Those that are sent came in through no port.
+/// A core that processes frames. Sent frames have no ingress port.
 #[derive(Debug)]
 pub(in crate::run) struct Core {
     clock: Option<WireClock>,
@@ -192,7 +192,7 @@ impl Receiving {
         self.all(pool).map(|waiting| &waiting.frame)
     }
 
-    /// Those of them that lie in the pool.
+    /// Returns the number of those frames that lie in the pool.
     pub fn frames_in_pool(&self) -> u64 {
         self.cores.iter().map(|core| u64::from(core.count)).sum()
     }

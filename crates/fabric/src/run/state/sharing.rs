@@ -228,9 +228,9 @@ impl Sharing {
 /// The limit of a pool that refused a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PoolLimit {
-    /// That of the priority group it came in with, or what is free.
+    /// Limit of the priority group it came in with, or free memory.
     Ingress,
-    /// That of its egress queue, or what is free.
+    /// Limit of its egress queue, or free memory.
     Egress,
     /// The headroom of its group.
     Headroom,

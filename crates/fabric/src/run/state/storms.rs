@@ -40,7 +40,8 @@ impl PortWatch {
             storms: Vec::new(),
         }
     }
-    /// Which classes count as stopped, if pauses stop `paused`: a queue whose frames are dropped is empty, and closed.
+    /// Returns the classes that count as stopped, if pauses stop `paused`: a queue whose frames are dropped is empty, and
+    /// closed.
     pub fn stopped(&self, paused: u32) -> u32 {
         (paused | self.dropping) & !self.forwarding
     }

@@ -53,7 +53,7 @@ impl StreamCounts {
         StreamCounts { first, counts: vec![StreamCount::NONE; all as usize] }
     }
 
-    /// Those of a receiver.
+    /// Returns the counts of a receiver.
     pub fn of(&self, receiver: ReceiverIx) -> &[StreamCount] {
         match self.first.get(receiver.at()..receiver.at() + 2) {
             Some(ends) => &self.counts[ends[0] as usize..ends[1] as usize],

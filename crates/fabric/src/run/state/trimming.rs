@@ -75,7 +75,7 @@ impl PortTrimming {
 pub(crate) struct Trims {
     /// Frames, those included that were not longer than a trimmed frame.
     pub frames: u64,
-    /// Those among them that then found no room in the queue of trimmed frames of the same port.
+    /// Trimmed frames that then found no room in the queue of trimmed frames of the same port.
     pub dropped: u64,
     /// Bytes cut.
     pub bytes: u64,

@@ -30,7 +30,7 @@ pub(crate) struct NodeView {
     pub node_of: NodeOf,
     /// Hosts and switches.
     pub nodes: NodeLocal<NodeIx, Node>,
-    /// Those parts of them that send pauses.
+    /// The parts of nodes that send pauses.
     pub pause_senders: NodeLocal<PauseSenderIx, PauseSender>,
     /// Transmitters and the links behind them.
     pub links: Links,

@@ -93,7 +93,7 @@ fn fills_mut(here: &mut NodeView, port: PortIx) -> Option<&mut Fills> {
     here.links.cold[port].control.credits_mut()?.fills.as_deref_mut()
 }
 
-/// Those of them that others may pass: in bypass queues of ports and of inputs.
+/// Returns the frames among them that others may pass: in bypass queues of ports and of inputs.
 pub fn bypassed_for(here: &NodeView, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
     let (port, class) = here.links.place_of_queue(queue);
     let bar = here.nodes[here.node_of[port]].architecture.crossbar();

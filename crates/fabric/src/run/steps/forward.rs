@@ -17,7 +17,7 @@ use units::Time;
 /// Stages consulted before a frame goes directly to the link.
 const WHEN_FREE: PortFeatures = asked(When::FREE);
 
-/// Whom a frame may meet that comes to a busy port, beside the counter of where it came in.
+/// Stages consulted when a frame arrives at a busy port, other than the ingress counter.
 const WHEN_BUSY: PortFeatures = asked(When::BUSY);
 
 /// Forwards a frame to `egress`; `ingress` is the port it came in through, `None` if it begins its way here.

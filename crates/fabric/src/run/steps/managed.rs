@@ -123,7 +123,7 @@ pub fn manager_on_departure(
 fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     let Some(tag) = here.headers.returned(frame) else { return };
     let port = &here.links.ports[port];
-    // Those of schemes without such tags leave it as it is.
+    // Managers of schemes without such tags leave it unchanged.
     here.links.managers.for_port(port, |managed| {
         *tag = managed.manager.stamp_returned(*tag, || here.buffers.bytes_at(port));
     });

@@ -11,8 +11,8 @@ use crate::run::steps::limiter_places;
 use frame::{ClassMap, Priority, TrafficClass};
 use units::Time;
 
-/// Which priorities a pause holds back: its own, and those of the same class that are not paused themselves, which count
-/// for the lowest of the `paused` ones.
+/// Returns the priorities that a pause holds back: its own, and those of the same class that are not paused themselves,
+/// which count for the lowest of the `paused` ones.
 fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
     let own = 1 << priority;
     let together = classes.numbers_of(classes.class(Priority(priority)));

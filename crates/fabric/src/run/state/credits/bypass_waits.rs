@@ -20,7 +20,7 @@ use units::Time;
 #[derive(Debug, Default)]
 pub(in crate::run) struct BypassWaits([BypassWait; CHANNELS]);
 
-/// Those of a class.
+/// Waits of the bypass queue of a class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::run) struct BypassWait {
     /// The lowest priority of the class in the channel whose credits lack.

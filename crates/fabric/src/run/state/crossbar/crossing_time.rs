@@ -15,7 +15,7 @@ pub(crate) fn time_to_cross(rate: BitRate, speedup: Speedup, bytes: u16) -> Time
     crossing_time(whole_ps_per_byte(rate), rate, speedup, bytes)
 }
 
-/// As [`time_to_cross`], with the [`whole_ps_per_byte`] of the rate.
+/// Computes [`time_to_cross`] with the [`whole_ps_per_byte`] of the rate.
 pub(super) fn crossing_time(whole_ps: u64, rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
     let link = if whole_ps > 0 {
         u64::from(bytes) * whole_ps
