@@ -22,7 +22,7 @@ enum Down {
 /// Searches that the check may take: large fabrics have other ways.
 const MOST_SEARCHES: usize = 2_000;
 
-/// Faults after which no flow that passes what is down has another way.
+/// Reports faults after which no flow over the failed link or node has another path.
 fn without_a_way(audit: &mut Audit<'_>) {
     let mut ways = Ways::of(audit.spec);
     let mut told = Vec::new();

@@ -12,7 +12,7 @@ use flow_control::pause::PauseSignal;
 use frame::{NodeId, members};
 use units::Time;
 
-/// All of them: when, at which port, what it does.
+/// Returns all of them: time, port, action.
 pub(crate) fn actions(spec: &Spec, wiring: &Wiring, paths: &Paths) -> Vec<(Time, u32, Action)> {
     let mut all = Vec::new();
     for fault in &spec.faults {

@@ -42,7 +42,7 @@ impl DomainPlan {
         DomainPlan { at_start, changes }
     }
 
-    /// The changes as actions, and what they refer to.
+    /// Returns the changes as actions, and the settings that they refer to.
     pub fn actions(&self) -> (Vec<(Time, u32, Action)>, Vec<PortDomain>) {
         let action = |(nth, &(at, port, _)): (usize, &(Time, u32, PortDomain))| {
             (at, port, Action::Domain { nth: nth as u32 })

@@ -29,7 +29,7 @@ impl LimiterPlan {
         for flow in &spec.flows {
             for to in flow.path_ends() {
                 let near = Passing { host: flow.from, to, flow, is_far: false };
-                // Far ends of connections alone send anything.
+                // The far end of a path sends only on connections.
                 let far = to.filter(|_| flow.transport.is_some());
                 let far = far.map(|host| Passing { host, to: Some(flow.from), flow, is_far: true });
                 let ends = [Some(near), far].map(|end| plan.number(spec, &end?, &mut numbers));

@@ -22,7 +22,7 @@ pub(super) struct Prepared {
 }
 
 /// Returns the reason for which a run would refuse this description; `None`: it can be built. The builder calls the same
-/// checks, so that a run accepts whatever a check accepts.
+/// checks, so that a run accepts every description that a check accepts.
 pub fn refusal(spec: &Spec) -> Option<BuildError> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     prepare(&Plan::new(spec, &wiring)).err()

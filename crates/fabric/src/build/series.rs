@@ -52,7 +52,7 @@ pub fn default_bin(spec: &Spec) -> Time {
     Time::from_ns(width.div_ceil(1_000).max(1))
 }
 
-/// Prepares what is recorded in each part; returns what is too much of the whole, in words.
+/// Prepares the recordings of each part; returns those that are too large, in words.
 pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<String> {
     record_pauses(spec, parts, path_flow);
     let mut recording = Recording { spec, wiring, left_out: Vec::new() };
@@ -203,7 +203,7 @@ impl Recording<'_> {
         }
     }
 
-    /// The width of the series of what a port sends, if there is one and only one class is in use there.
+    /// Returns the bin width of the series of bits sent by a port, if there is one and only one class is in use there.
     fn lone_class_series(&self, part: &Fabric, port: u32, used: u32) -> Option<Time> {
         let local = PortIx::of(port - part.numbering.first_port, WHOLE);
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;

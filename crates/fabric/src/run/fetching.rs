@@ -33,7 +33,7 @@ pub fn is_large(here: &Fabric) -> bool {
     ports + size_of_val(here.buffers.queues.all(here.whole())) + hosts + receivers > LARGE
 }
 
-/// A step of what is fetched for an event.
+/// Takes one step of the fetches for an event.
 #[inline(always)]
 pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     if event.is(Kind::Frame) || event.is(Kind::Head) {
@@ -62,7 +62,7 @@ pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     }
 }
 
-/// Where it goes; the port there, or its receiver; what waits at that port.
+/// Fetches the route; the port there, or its receiver; the queue of that port.
 #[inline(always)]
 fn fetch_for_frame(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     let frame = event.frame();

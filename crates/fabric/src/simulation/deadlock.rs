@@ -188,7 +188,8 @@ impl Simulation {
         came_in.for_each(|(one, ingress)| ingress.into_iter().for_each(|ingress| each(ingress, &one.frame)));
     }
 
-    /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
+    /// Returns the reason for which a queue cannot be released, given the frames in queues that may be dead; `None` if it
+    /// can.
     fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
         let now = self.now();
         let sender = self.peer(port);
@@ -279,7 +280,7 @@ impl Simulation {
     }
 }
 
-/// The queues that keep a priority of the port behind `sender` paused, where what came in through it is counted.
+/// Returns the queues that keep a priority of the port behind `sender` paused, with ingress accounting.
 fn waits_by_ingress(
     port: &IngressPort,
     sender: u32,

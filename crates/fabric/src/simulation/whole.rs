@@ -1,4 +1,4 @@
-//! The fabric as a whole, whichever part holds what: what results are made of.
+//! The fabric as a whole, regardless of its parts: the source of results.
 //!
 //! Nodes, ports, queues, paths and flows have the numbers of the whole here.
 
@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use transport::TransferEnds;
 use units::Time;
 
-/// Where what is recorded of a class of a port lies among that of all queues.
+/// Index of a class of a port in the recordings by queue.
 fn queue_at(part: &Fabric, port: PortIx, class: u8) -> usize {
     part.links.ports[port].queue(TrafficClass(class)).at()
 }
@@ -49,7 +49,7 @@ impl Simulation {
         &self.shards[self.split.part_of(node)].world
     }
 
-    /// The part that owns a port, and what it calls the port.
+    /// Returns the part that owns a port, and the number of the port there.
     pub(crate) fn part_at(&self, port: u32) -> (&Fabric, PortIx) {
         let part = self.part_of(self.wiring.node_of[port as usize]);
         (part, PortIx::of(port - part.numbering.first_port, part.whole()))
@@ -312,7 +312,7 @@ impl Simulation {
         let (part, port) = self.part_at(self.peer(last));
         part.hosts.receiving.get(port).is_some_and(Option::is_some)
     }
-    /// Width and bits of the bins that begin before `end`, of what a port has sent, if that is recorded.
+    /// Width of the bins, and bits per bin sent by a port, in bins that begin before `end`; `None`: not recorded.
     pub(crate) fn sent_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         part.probes.links.get(local.at())?.sent().bins(&part.probes.grids, end)

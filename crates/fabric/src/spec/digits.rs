@@ -185,8 +185,8 @@ mod tests {
         }
     }
 
-    /// Under uniform traffic no link of a k-ary n-tree carries more than the traffic of one host, and what comes down to
-    /// different hosts does not meet.
+    /// Under uniform traffic no link of a k-ary n-tree carries more than the traffic of one host, and traffic down to
+    /// different hosts shares no link.
     #[test]
     fn uniform_traffic_loads_no_link_with_more_than_a_host_sends() {
         for (k, n) in [(2, 3), (4, 2), (4, 3)] {

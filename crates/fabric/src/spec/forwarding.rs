@@ -455,7 +455,7 @@ mod tests {
         let wiring = wire(&graph);
         let table = table_of(&graph, &wiring);
         for (node, facts) in (0..).map(NodeId).zip(&graph.nodes) {
-            // Runs: the group of its own hosts, or 4 edge switches, or 8 pods; and what is before and after.
+            // Runs: the group of its own hosts, or 4 edge switches, or 8 pods; and those before and after.
             let (runs_at_most, lists) = match facts.level {
                 0 => (1, 1),
                 1 => (3, 1 + 4),

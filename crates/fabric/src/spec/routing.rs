@@ -452,7 +452,7 @@ impl<'a> Routes<'a> {
         &self.uplinks[self.first_uplink[node.at()] as usize..self.first_uplink[node.at() + 1] as usize]
     }
 
-    /// The ports of `node` whose links end at `destination`. Looks at the ports of whichever has fewer.
+    /// Returns the ports of `node` whose links end at `destination`. Searches the ports of the node with fewer.
     pub(crate) fn last_hops(
         &self,
         destination: NodeId,

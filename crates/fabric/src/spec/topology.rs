@@ -85,7 +85,7 @@ topologies! {
 }
 
 impl Topology {
-    /// Its graph, or what is wrong with it; places begin at its name.
+    /// Returns its graph, or the errors of its keys; places begin at its name.
     pub fn graph(&self) -> Result<Graph, Vec<Remark>> {
         let (name, shape) = self.named();
         shape.graph().map_err(|errors| errors.into_iter().map(|one| one.within(name)).collect())
@@ -224,7 +224,7 @@ impl Graph {
 pub trait Shape {
     /// Writes every default.
     fn fill(&mut self);
-    /// Nodes and links, or what is wrong with the keys.
+    /// Returns nodes and links, or the errors of the keys.
     fn graph(&self) -> Result<Graph, Vec<Remark>>;
     /// Returns warnings about the keys.
     fn warnings(&self) -> Vec<Remark>;

@@ -138,7 +138,7 @@ impl Hashing {
     }
 }
 
-/// How a node hashes, and shares what it hashes.
+/// The hashing of a node, and the weights by which its ports share the hash range.
 #[derive(Clone, Debug, Default)]
 pub struct NodeHashing {
     pub(crate) hashing: Hashing,
@@ -184,7 +184,7 @@ impl Tuple {
                 Field::Protocol if self.is_tcp => 6,
                 Field::Protocol => 17,
                 Field::SourcePort => port(|ports| ports.source),
-                // A service has a port that is known; what is drawn is that of the sender.
+                // A service has a well-known port; the drawn port is that of the sender.
                 Field::DestinationPort => self.ports.unwrap_or_default().or_drawn(0).destination.into(),
             }
         };

@@ -308,7 +308,7 @@ impl View<'_> {
                 Some(Fill { crossbar: true, .. }) => Why::Crossbar,
                 Some(_) => Why::Oversubscribed,
             };
-            // What it follows from began before it: the room may be full of what was sent before it began to wait.
+            // A cause begins before its consequence: the room may be full of frames sent before the port began to wait.
             let before = record.start.saturating_sub(Time::from_ps(1));
             let of_bypass = fill.is_some_and(|fill| is_bypass(fill.channel.into()));
             let sent = fill.map_or(before, |fill| fill.start.min(before));

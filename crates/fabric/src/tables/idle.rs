@@ -151,7 +151,7 @@ impl IdlePath {
         self.hops.first().map_or(Time::ZERO, |first| first.began)
     }
 
-    /// A transfer of `bytes` is ready and follows what has been sent; returns when it is at the end.
+    /// Sends a transfer of `bytes` after those sent before; returns when it is at the end.
     pub fn follow(&mut self, framing: Framing, bytes: u64) -> Time {
         let full = self.follow_alike(Time::ZERO, framing.frame, framing.frames(bytes) - 1);
         // The last frame may have overtaken those before it, where there are several links.

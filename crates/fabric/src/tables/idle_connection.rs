@@ -21,7 +21,7 @@ pub(super) struct IdleConnection {
     spec: TcpSpec,
     there: IdlePath,
     back: IdlePath,
-    /// By bytes, and whether the connection is one that was in use before, what is known.
+    /// Known durations, by bytes and whether the connection was in use before.
     known: BTreeMap<(u64, bool), Time>,
 }
 

@@ -34,7 +34,7 @@ pub const FLOW_SERIES: &str = "flow_throughput_bps";
 /// Metric of their sums by name.
 const GROUP_SERIES: &str = "group_throughput_bps";
 
-/// A series of queue pairs: its metric, what its values are counted in, and width and values of its bins, if there is anything in them.
+/// A series of queue pairs: its metric, the unit of its values, and width and values of its bins, empty without data.
 type PairMetric = (&'static str, f64, fn(&PairSeries, Time) -> Option<(Time, Vec<u64>)>);
 
 const PAIR_SERIES: [PairMetric; 6] = [
@@ -144,7 +144,7 @@ impl View<'_> {
         self.keep(series, Watched::Occupancy, occupancies);
     }
 
-    /// Bits of a flow, as its links can have carried them; of what a host reads (1) of what it has taken in, all.
+    /// Bits of a flow, as its links can have carried them (0), or all that a host reads (1).
     fn arriving_at(&self, flow: &FlowSpec, nth: usize, (bin, bits): (Time, Vec<u64>)) -> (Time, Vec<u64>) {
         let ends = if nth == 0 { flow.source.destinations.nodes() } else { Vec::new() };
         let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
@@ -239,7 +239,7 @@ impl View<'_> {
         format!("{flow}{arrow}{}/{nth}", self.s.spec.nodes[to].name)
     }
 
-    /// Rates of limiters that anything has passed.
+    /// Adds the rates of limiters that at least one frame has passed.
     fn limiter_series(&self, series: &mut Vec<Series>) {
         let noted = self
             .s
@@ -289,7 +289,7 @@ impl View<'_> {
         Series { metric, entity, bin, values }
     }
 
-    /// By flow, width and bits of each bin: what has arrived (0), or has been read by hosts that take their time (1).
+    /// By flow, width and bits of each bin: arrived (0), or read by hosts that take time to read (1).
     fn bits_by_flow(&self, nth: usize) -> Vec<Option<(Time, Vec<u64>)>> {
         let mut of_flows: Vec<Option<(Time, Vec<u64>)>> = vec![None; self.s.spec.flows.len()];
         for path in 0..self.s.path_flow.len() {
@@ -330,7 +330,7 @@ impl View<'_> {
         groups.into_iter().filter_map(sum).collect()
     }
 
-    /// Frames are counted when they have arrived; of the last ones the series have what came before the end.
+    /// Adds frames that are arriving at the end: totals count a frame when it has arrived, series its bits before the end.
     fn add_arriving(&self, of_flows: &mut [Option<(Time, Vec<u64>)>]) {
         for &(path, passage) in &self.arriving {
             let flow = self.s.path_flow[path as usize] as usize;

@@ -381,7 +381,7 @@ fn at_once(to: NodeId, frames: u64, start: Time) -> SourceSpec {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
-    /// The tables beside the log of every frame of the model.
+    /// Checks the tables against the log of every frame of the model.
     #[test]
     fn tables_are_what_the_log_of_every_frame_says(
         bursts in proptest::collection::vec((0usize..4, 0usize..2, 0u64..120_000_000, 1u64..30), 2..10),

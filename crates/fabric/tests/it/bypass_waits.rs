@@ -42,7 +42,7 @@ fn same_on_threads(net: &Net) -> Outcome {
     for (threads, budget) in [(1, 97), (2, 1_000), (3, 100_000)] {
         assert_eq!(told(net, threads, budget), once, "{threads} threads");
     }
-    // Nothing that a frame meets depends on what is recorded.
+    // Recording changes nothing for a frame.
     let mut unseen = Net(net.0.clone());
     unseen.0.probes.pauses = false;
     let outcome = net.run();
@@ -169,7 +169,7 @@ fn behind_queues_of_any_kind_who_is_passed_is_a_victim_and_who_passes_is_not() {
         bar(Inputs::Fifo, Room::Longest),
     ];
     for queueing in kinds {
-        // h0 and h1 - s0 - s1 - slow and quick: both switches send on writes beside what waits for the slow host.
+        // h0 and h1 - s0 - s1 - slow and quick: both switches send writes next to frames that wait for the slow host.
         let mut net = Net::new(us(400));
         let [s0, s1] = ["s0", "s1"].map(|name| net.switch(name, SwitchSpec { queueing, ..switch() }));
         let [h0, h1, slow, quick] = ["h0", "h1", "slow", "quick"].map(|name| net.host(name, host()));
@@ -179,7 +179,7 @@ fn behind_queues_of_any_kind_who_is_passed_is_a_victim_and_who_passes_is_not() {
         reads_slowly(&mut net, slow);
         net.flow("reads", h0, 3, greedy(slow, 1_024, Time::ZERO)).bypassable = true;
         net.flow("other reads", h1, 3, forever(paced(quick, 1_024, 1, us(5), us(10)))).bypassable = true;
-        // Four fifths of the link: what all send is no more than it carries.
+        // Four fifths of the link: all of them together send no more than it carries.
         net.flow("writes", h1, 3, forever(paced(quick, 1_024, 1, ns(100), ns(1_024))));
         let outcome = same_on_threads(&with_credits(net, &one(64, "B0")));
         let parts: Vec<_> = parts(&outcome).iter().map(|part| (part.0, part.1)).collect();

@@ -140,7 +140,7 @@ fn frames_that_go_back_may_carry_updates() {
     let [there, back] = run(true, carried)[..] else { panic!("two flows") };
     assert_eq!(there, back);
     assert!(there.abs_diff(1_000) <= 3, "{there}");
-    // Free of cost, and with messages beside that would overtake a frame.
+    // Without overhead, and with other messages that would overtake a frame.
     assert_eq!(run(true, CreditSpec { piggyback: Some(0), ..credits(160) }), run(true, credits(160)));
 }
 
@@ -160,7 +160,7 @@ fn channels_do_not_stop_each_other_unless_they_share() {
     };
     let [slow, fast] = run(ClassMap::SEPARATE);
     assert!((slow - 1.0).abs() < 0.05 && (fast - 9.0).abs() < 0.15, "{slow} {fast}");
-    // One buffer at the switch fills with what waits for h2.
+    // One buffer at the switch fills with frames that wait for h2.
     let [slow, fast] = run(ClassMap::SHARED);
     assert!((slow - 1.0).abs() < 0.05 && fast < 2.5, "{slow} {fast}");
 }

@@ -1,4 +1,4 @@
-//! Rate limiters of hosts: what they hold back, and what they do not.
+//! Rate limiters of hosts: the frames that they delay, and those that they do not.
 
 use crate::common::{Net, gbps, greedy, host, ns, paced, pfc, pfc_at, switch, us};
 use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Reaction, SwitchSpec, WhenFull};
@@ -152,7 +152,7 @@ fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
     assert_eq!(past(&outcome), [EACH]);
     let (least, most) = (outcome.reals("flows", "latency_min_ns"), outcome.reals("flows", "latency_max_ns"));
     assert!(least[2] <= at_once && (25_000.0..36_000.0).contains(&most[2]), "{least:?} {most:?}");
-    // Ten at once on a path of their own: they have a burst if the host sends something lower to anybody.
+    // Ten at once on a path of their own: they have a burst if the host sends a lower priority to any destination.
     let ten = |burst: u64, priority: u8| {
         let mut sender = limited(LimiterScope::Path, 0xFF);
         let priority_burst = Bytes::new(burst);

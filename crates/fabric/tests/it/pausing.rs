@@ -1,7 +1,7 @@
 //! PAUSE and PFC as a station has to obey and to send them, to the picosecond.
 //!
-//! Most tests share one arrangement: a long frame, put straight into the switch, holds the way out for
-//! 9236 B · 800 ps = 7 388 800 ps at 10 Gb/s; what comes in meanwhile has to wait, and its port is paused.
+//! Most tests share one arrangement: a long frame, put directly into the switch, holds the egress link for 9236 B · 800 ps =
+//! 7 388 800 ps at 10 Gb/s; frames that come in meanwhile have to wait, and their port is paused.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -433,8 +433,8 @@ fn a_port_held_by_two_queues_resumes_when_both_are_released() {
     // The queue to y is empty soon after 1 233 600.
     let pauses = outcome.pauses_of("h.0->sw", 3);
     assert_eq!(pauses.len(), 1, "{pauses:?}");
-    // The queue to y paused x too, so a pause frame goes to x ahead of what waits. Then the two frames leave,
-    // the last at LONG + P + 67 200; the queue with it held one frame, the low watermark.
+    // The queue to y paused x too, so a pause frame goes to x ahead of waiting frames. Then the two frames leave, the last
+    // at LONG + P + 67 200; the queue with it held one frame, the low watermark.
     assert_eq!(pauses[0].1, LONG + P + 67_200 + P + 100_000);
 }
 

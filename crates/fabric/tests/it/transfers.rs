@@ -67,7 +67,7 @@ fn by_hand() {
 
 #[test]
 fn in_turn_or_one_after_the_other() {
-    // One link, 800 ps a byte: a full frame and what is around it take 830.4 ns. Five frames to b; and two to c, 1 us
+    // One link, 800 ps a byte: a full frame with its line overhead takes 830.4 ns. Five frames to b; and two to c, 1 us
     // later, when the second frame of the first is on the link, the third is in the NIC, and b has the next turn.
     let run = |order| {
         let mut net = Net::new(us(100));
@@ -372,7 +372,7 @@ fn the_same_on_any_number_of_threads() {
         assert_eq!(frames, one.total("flows", "frames_delivered"));
         let complete = times(&one).iter().filter(|one| one.0.is_some()).count();
         if pause {
-            // Nothing is lost, neither in the fabric nor in the small queues of the NICs: all of what was sent arrived.
+            // No frame is lost, neither in the fabric nor in the small queues of the NICs: all sent frames arrived.
             assert_eq!((one.summary("frames_dropped"), complete > rows / 2), (0.0, true));
             assert!(one.summary("pauses_sent") > 0.0);
         } else {

@@ -1,4 +1,4 @@
-//! Which ports lead to hosts that only count what comes to them.
+//! Selection of the ports to hosts that only count arrivals.
 
 use crate::build::Plan;
 use crate::build::whole::WHOLE;

@@ -1,4 +1,4 @@
-//! Queues and the memory they take: what waits at egress ports.
+//! Queues of egress ports and their memory.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::own::NodeLocal;
@@ -8,7 +8,7 @@ use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
 use units::Time;
 
-/// The queues of all ports, and what waits in them and in receivers.
+/// The queues of all ports, and the frames that wait in them and in receivers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     /// Port by port, class by class.

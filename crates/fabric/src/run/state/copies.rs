@@ -1,4 +1,4 @@
-//! Multicast at work: switches copy frames where the paths to their receivers part.
+//! Multicast: switches copy frames where the paths to their receivers part.
 //!
 //! A frame for several receivers follows the first of the paths of its flow (`Heading::Tree`). Where others leave it
 //! switches copy it: each copy follows the first path of those that go on together, and is a frame like any other from there on,

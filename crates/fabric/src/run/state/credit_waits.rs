@@ -1,4 +1,4 @@
-//! Why credits are missing: what has filled the room at the end of a link.
+//! Causes of missing credits: the frames that have filled the room at the end of a link.
 
 use flow_control::credit::{COUNTS, counts_of_channel, is_bypass};
 use units::Time;

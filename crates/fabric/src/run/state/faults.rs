@@ -1,4 +1,4 @@
-//! Faults at work: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
+//! Faults: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
 
 use crate::run::state::domains::PortDomain;
 use crate::run::state::event::{Event, Kind, LossCause};
@@ -30,7 +30,7 @@ pub(crate) struct FaultSchedule {
     pub pause_losses: Vec<(Span, f64)>,
     /// Probability that a frame of a flow is lost.
     pub frame_losses: Vec<(Span, f64)>,
-    /// The scheduler as it was at the beginning, if it has a memory of what waits.
+    /// The scheduler in its initial state, if it has state about waiting frames.
     pub fresh: Option<Scheduler>,
     pub bits: Stream,
     pub pauses: Stream,
@@ -161,8 +161,7 @@ impl FaultSchedule {
 }
 
 impl Faults {
-    /// A frame has been put on a link that faults can hit: decides what becomes of it. It may be on its way `back`
-    /// along its path.
+    /// Decides the outcome for a frame that has been put on a link with faults. It may be on its way `back` along its path.
     pub fn outcome_on_link(
         &mut self,
         egress: PortIx,

@@ -1,7 +1,7 @@
 //! A log of the frames that pass chosen ports.
 //!
 //! When a frame leaves a port, its arrival time at the other end is known as well: the sender writes both rows. Each log
-//! keeps the first rows by time, whichever thread writes them, and samples by a hash of the frame's identity, so that a
+//! keeps the first rows by time, regardless of the writing thread, and samples by a hash of the frame's identity, so that a
 //! frame is in the log at all of its ports or at none.
 
 use crate::run::state::index::PortIx;

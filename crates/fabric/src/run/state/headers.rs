@@ -156,7 +156,7 @@ impl Headers {
         &self.slots[word as usize]
     }
 
-    /// A frame is no more: what it carried beyond a word.
+    /// Releases the payload of a frame that has left the fabric: all beyond its word.
     pub fn release(&mut self, frame: &Frame) -> Option<Carried> {
         frame.flags.is_wide().then(|| self.take(frame.word))
     }
@@ -179,7 +179,7 @@ impl Headers {
         &mut self.stamps[slot]
     }
 
-    /// The stamps of a slot, if what it carries has some.
+    /// Returns the stamps of a slot, if its payload has some.
     fn stamps(&self, slot: u32) -> Option<&Stamps> {
         self.at(slot).has_stamps().then(|| self.stamps.get(slot as usize))?
     }
@@ -198,7 +198,7 @@ impl Headers {
         }
     }
 
-    /// The next of what comes from another part: its slot here.
+    /// Stores the next payload from another part; returns its slot here.
     pub fn unpack(&mut self, cargo: &mut Peekable<Drain<'_, Carried>>) -> Option<u32> {
         let slot = self.insert(cargo.next()?);
         if self.slots[slot as usize].has_stamps() {
@@ -213,7 +213,7 @@ impl Headers {
         Some(slot)
     }
 
-    /// A slot for what has none.
+    /// Stores a payload, and returns its slot.
     #[inline(never)]
     pub fn insert(&mut self, carried: Carried) -> u32 {
         if let Some(slot) = self.free.pop() {

@@ -32,7 +32,7 @@ impl Part {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub made: u64,
-    /// Copies that switches made, beside the frames that they were made of.
+    /// Copies that switches made, without their originals.
     pub copied: u64,
     pub delivered: u64,
     pub lost: u64,

@@ -5,7 +5,7 @@ use queueing::{Quiet, Unheard};
 use transport::Pacer;
 use units::Time;
 
-/// From when on frames pass a limiter, and what has passed.
+/// Time from which frames pass a limiter, and counts of those that have passed.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Gate {

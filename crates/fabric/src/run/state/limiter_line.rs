@@ -20,7 +20,7 @@ pub(crate) struct LimiterLine {
     frames: [List; PRIORITIES],
     /// The paths of all of them.
     paths: Paths,
-    /// Endpoints, the highest priority first, by turns within one.
+    /// Endpoints, the highest priority first, round-robin within one.
     endpoints: VecDeque<(Priority, EndpointIx)>,
 }
 

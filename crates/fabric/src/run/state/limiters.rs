@@ -1,4 +1,4 @@
-//! Rate limiters at work: where the controls of `queueing` meet the NICs of hosts.
+//! Rate limiters: connects the controls of `queueing` to the NICs of hosts.
 //!
 //! A limiter sits between the senders of a host and the queue of their class in the NIC. Frames pushed by sources wait in
 //! it; endpoints join its wait queue. If its frames have several priorities, the highest go first.

@@ -19,7 +19,7 @@ use units::Time;
 /// The flow control of a link, at one of its ends.
 #[derive(Debug)]
 pub(crate) enum LinkControl {
-    /// Neither end obeys or sends anything.
+    /// Neither end obeys or sends pauses or credits.
     None,
     /// PAUSE, PFC or TPFC (`stops`, `pausing`).
     Pause(Box<PauseState>),
@@ -116,8 +116,8 @@ impl LinkControl {
         }
     }
 
-    /// The pause of a priority that is in force or has run out since it came: when it began and why. Of credits, the
-    /// wait of a class counts for the lowest of its priorities, and what it is for is known at the other end.
+    /// Returns the pause of a priority that is in force, or has run out since it arrived: when it began and why. With
+    /// credits, the wait of a class counts for the lowest of its priorities; its cause is recorded at the other end.
     pub fn in_force(&self, priority: u8) -> Option<(Time, u64)> {
         match self {
             LinkControl::None => None,
@@ -175,7 +175,7 @@ impl LinkControl {
         }
     }
 
-    /// Bytes beside the port.
+    /// Bytes of heap memory, without the port itself.
     pub fn memory_bytes(&self) -> usize {
         let causes = |pauses: &PauseState| pauses.other_causes.capacity() * size_of::<(Time, u8, u64)>();
         match self {
@@ -208,7 +208,7 @@ impl PauseState {
         }
     }
 
-    /// A pause frame of the peer takes effect: what it stops is stopped until then. Tells of the pauses that it ends.
+    /// A pause frame of the peer takes effect: its priorities are stopped until then. Reports the pauses that it ends.
     #[inline]
     pub fn receive(
         &mut self,

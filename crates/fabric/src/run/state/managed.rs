@@ -1,4 +1,4 @@
-//! Queue managers at work: where the state machines of `queueing` meet the queues of a port.
+//! Queue managers: connects the state machines of `queueing` to the queues of a port.
 
 use crate::run::state::links::Links;
 use engine::Stream;
@@ -54,7 +54,7 @@ impl Managed {
         }
     }
 
-    /// Bytes beside it.
+    /// Bytes of heap memory, without the state itself.
     pub fn memory_bytes(&self) -> usize {
         self.by_class.as_ref().map_or(0, |by_class| size_of_val(&**by_class))
     }

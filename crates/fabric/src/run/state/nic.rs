@@ -42,7 +42,7 @@ pub(crate) struct Nic {
 struct NicClass {
     /// How many frames of endpoints wait, those with the cores of the host included.
     pulled: u32,
-    /// Endpoints and limiters that have something to send, by turns.
+    /// Endpoints and limiters with frames to send, served round-robin.
     line: VecDeque<InLine>,
     /// Sources that wait for room, in order.
     blocked: VecDeque<SourceIx>,
@@ -105,7 +105,7 @@ impl Nic {
         self.classes.iter_mut().flat_map(|class| class.line.drain(..)).collect()
     }
 
-    /// Fetches what is known of a class.
+    /// Prefetches the state of a class.
     #[inline(always)]
     pub fn fetch_class(&self, class: usize) {
         memory::fetch_all_at(&self.classes, class);

@@ -1,4 +1,4 @@
-//! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
+//! Link-level flow control: connects its state machines (crate `flow_control`) to ports and queues.
 
 use crate::run::state::pause_sender::Quanta;
 use frame::{PRIORITIES, members};

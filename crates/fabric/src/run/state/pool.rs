@@ -1,7 +1,7 @@
 //! Waiting frames: linked lists in one pool of slots.
 //!
-//! Queues come and go by the thousand and most are empty; a pool keeps what waits close together and
-//! allocates nothing once it has grown to the largest number that ever waited at once.
+//! Queues come and go by the thousand and most are empty; a pool keeps waiting frames close together and allocates nothing
+//! once it has grown to the largest number that ever waited at once.
 
 use crate::run::state::index::{PortIx, SlotIx};
 use frame::Frame;
@@ -16,8 +16,8 @@ pub(crate) struct Waiting {
     pub since: Time,
     /// When its transmission begins, once that is certain.
     pub leaves: Time,
-    /// The port at the other side of its node. Of what waits to leave: the one that it came in through, `None` if it began its
-    /// way here. Of what waits at an input of a crossbar: the one that it leaves through.
+    /// The port at the other side of its node. For a frame that waits to leave: its ingress port, `None` if it began its way
+    /// here. For a frame at an input of a crossbar: its egress port.
     pub across: Option<PortIx>,
     next: Option<SlotIx>,
 }
@@ -93,7 +93,7 @@ impl Pool {
         list.tail = Some(slot);
     }
 
-    /// One free slot more. By a quarter at a time, so that what is held is near what is needed.
+    /// Adds free slots, by a quarter at a time, so that the memory held is near the memory needed.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> SlotIx {
@@ -134,7 +134,7 @@ impl Pool {
     pub fn fetch_last(&self, list: &List) {
         self.fetch_slot(list.tail);
     }
-    /// Fetches what is behind one that is the first of a list.
+    /// Prefetches the second frame of a list.
     #[inline(always)]
     pub fn fetch_second(&self, first: &Waiting) {
         self.fetch_slot(first.next);

@@ -1,4 +1,4 @@
-//! Probes: what is only observed. Nothing that a frame meets depends on it.
+//! Probes: recordings that do not affect the simulation.
 
 use crate::run::state::congestion_series::CongestionSeries;
 use crate::run::state::culprits::Culprits;
@@ -15,7 +15,7 @@ use measure::{BinnedBits, BinnedMax, Grid, Passage};
 use std::ops::Range;
 use units::Time;
 
-/// Fingerprints, and what else is recorded: empty or `None` where it is not.
+/// Fingerprints and recordings: empty or `None` where there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By node, a hash over all events of the node.

@@ -1,20 +1,20 @@
 //! Hosts whose work on frames takes time: those that arrive, and those that they send. They send pauses because of it.
 //!
-//! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: what shares a
-//! pause shares the memory that the pause protects. Cores take the frames out, each those of its flows in order of
-//! arrival, whatever their priority, and `time_per_frame + bytes / rate` for each; a hash of the flow says which core. A
-//! frame holds its place in the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC
-//! sends XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
-//! half of XOFF. Without, a frame that finds no room is lost.
+//! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: priorities that
+//! share a pause share the memory that it protects. Cores take the frames out, each those of its flows in order of arrival,
+//! regardless of their priority, and `time_per_frame + bytes / rate` for each; a hash of the flow selects the core. A frame
+//! holds its place in the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC sends XOFF
+//! and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at half of XOFF.
+//! Without, a frame that finds no room is lost.
 //!
-//! A host can spend time on what it sends, too (`send`): before a frame comes to its NIC, the core of its flow works on it,
-//! in turn with what that core takes in. Of endpoints as many frames of a class are with cores and NIC as there are cores.
-//! A source that blocks counts what is with the cores as waiting in the NIC. Cores that a script stops send nothing either.
-//! A script of `send` changes what frames cost that are begun from then on.
+//! A host can spend time on sent frames, too (`send`): before a frame enters its NIC, the core of its flow processes it, in
+//! turn with the frames that this core takes in. At most as many frames of a class from endpoints are in cores and NIC as
+//! there are cores. A source that blocks counts frames in the cores as waiting in the NIC. Cores that a script stops send
+//! nothing either. A script of `send` changes the cost of frames begun from then on.
 //!
-//! A core that has nothing to do sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or
-//! when `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left.
-//! A frame to be sent wakes it at once, without an interrupt.
+//! A core without work sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or when
+//! `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left. A frame to be sent wakes it at
+//! once, without an interrupt.
 //!
 //! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its NIC); J. C. Mogul and K. K. Ramakrishnan,
 //! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
@@ -55,9 +55,9 @@ pub(in crate::run) struct Core {
     clock: Option<WireClock>,
     sends_at: Option<WireClock>,
     pub(in crate::run) busy_until: Time,
-    /// How long the frame at work takes.
+    /// Processing time of the current frame.
     pub(in crate::run) takes: Time,
-    /// The frame at work.
+    /// The frame being processed.
     pub(in crate::run) serving: Option<Waiting>,
     pub(in crate::run) waiting: List,
     /// Frames in that list.

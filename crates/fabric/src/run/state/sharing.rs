@@ -1,9 +1,9 @@
 //! A memory that the queues of a switch share (`queueing::SharedMemory`).
 //!
-//! A frame is charged to the priority group of the port that it came in through, to its egress queue, or to both. In a
-//! memory that is one pool (`dynamic_threshold`) a lossless frame is charged where it came in, any other to its egress queue;
-//! where pauses are counted at the egress, every frame is charged there. With pools each frame is charged to what has a
-//! profile. One that began its way at the switch came in through no port.
+//! A frame is charged to the priority group of its ingress port, to its egress queue, or to both. In a memory that is one
+//! pool (`dynamic_threshold`) a lossless frame is charged at the ingress, any other to its egress queue; where pauses are
+//! counted at the egress, every frame is charged there. With pools each frame is charged to the accounts with a profile. A
+//! frame that began its way at the switch has no ingress port.
 //!
 //! The watermarks of a lossless counter are then the threshold, which may move with what is free, and the headroom of the
 //! memory takes the place of the room above XOFF.
@@ -217,7 +217,7 @@ impl Sharing {
         );
     }
 
-    /// Bytes in use of what is shared and of headroom: of the pools where frames come in, or of the one that there is.
+    /// Bytes in use of shared memory and of headroom: of the ingress pools, or of the only pool.
     pub(in crate::run) fn in_use(&self) -> [u64; 2] {
         let counts = |at: usize| self.sides.is_empty() || self.sides.get(at) == Some(&Side::Ingress);
         let pools = self.memory.pools().iter().enumerate().filter(|&(at, _)| counts(at));

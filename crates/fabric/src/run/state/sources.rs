@@ -42,7 +42,7 @@ pub(crate) struct SourceState {
 }
 
 impl SourceState {
-    /// Counts a frame that it hands over.
+    /// Counts a frame that it sends.
     #[inline(always)]
     pub fn count(&mut self, made: Made) {
         self.frames += 1;

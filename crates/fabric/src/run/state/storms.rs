@@ -1,4 +1,4 @@
-//! The watchdog at work: where its state machine (`flow_control::watchdog`) meets the queues of a port.
+//! The watchdog: connects its state machine (`flow_control::watchdog`) to the queues of a port.
 
 use engine::Timer;
 use flow_control::watchdog::{QueueWatch, WatchdogSpec};

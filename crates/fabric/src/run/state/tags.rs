@@ -1,4 +1,4 @@
-//! Tags and notices at work: what rate limiters put on frames, receivers take off, and congestion points write and send.
+//! Tags and notices: rate limiters put them on frames, receivers remove them, and congestion points write and send them.
 
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, PathId, Route};
 use units::Time;

@@ -1,5 +1,5 @@
-//! How long occupancies were how high, and how high they were when, where that is recorded: of queues and of what they add
-//! up to, of ingress counters, and of the two parts of a memory that queues share.
+//! Distributions and series of occupancies, where they are recorded: of queues and their sums, of ingress counters, and of
+//! the two parts of a memory that queues share.
 
 use crate::run::state::index::{NodeIx, QueueIx, TallyIx};
 use crate::run::state::own::NodeLocal;

@@ -1,4 +1,4 @@
-//! Packet trimming of a port, and what it has counted.
+//! Packet trimming of a port, and its counters.
 
 use engine::Stream;
 use frame::{Frame, Priority, TrafficClass};

@@ -50,8 +50,8 @@ pub(super) fn arrive_at_end(
     arrived(here, ingress, frame, now, events);
 }
 
-/// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
-/// then the link would run dry in the middle of the frame.
+/// The head of a frame has arrived. It may go on at once unless the egress link is faster than the ingress link: then the
+/// former would run dry in the middle of the frame.
 #[inline(never)]
 pub fn head_arrives(
     here: &mut NodeView,

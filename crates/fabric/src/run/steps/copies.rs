@@ -1,4 +1,4 @@
-//! Multicast at work: switches copy frames where the paths to their receivers part.
+//! Multicast: switches copy frames where the paths to their receivers part.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;

@@ -10,7 +10,7 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// Begins with the next frame of a core, if it is free, awake and at work.
+/// Begins with the next frame of a core, if it is free, awake and not stopped.
 pub fn take_in(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: &mut EventQueue) {
     let Some(receiving) = here.hosts.receiving[port].as_deref_mut() else { return };
     let core = &mut receiving.cores[at];
@@ -30,7 +30,7 @@ pub fn take_in(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: 
     }
 }
 
-/// A frame leaves a host through a port. A core works on it first, if sending costs anything there.
+/// Sends a frame of a host through a port. A core processes it first, if sending takes time there.
 #[inline(never)]
 pub fn depart(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let receiving = here.hosts.receiving.get(egress).and_then(Option::as_deref);

@@ -1,4 +1,4 @@
-//! Why credits are missing: what has filled the room at the end of a link.
+//! Causes of missing credits: the frames that have filled the room at the end of a link.
 //!
 //! A class of a port waits for credits (`credits`), and the cause is at the other end: the room of the channel is *filled*
 //! while it has none for another frame of the longest kind. The cause of a fill is recorded when it begins, as that of a

@@ -1,4 +1,4 @@
-//! Rate limiters: timeouts, feedback, and what leaves when the control allows it.
+//! Rate limiters: timeouts, feedback, and frames that leave when the control allows it.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::LimiterIx;

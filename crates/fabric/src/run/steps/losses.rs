@@ -18,7 +18,7 @@ use crate::spec::OnLosslessDrop;
 use frame::{Frame, PortId, TrafficClass};
 use units::Time;
 
-/// Counts a lost frame at a port. It is no more.
+/// Counts a lost frame at a port.
 pub fn count_loss(here: &mut NodeView, port: PortIx, class: TrafficClass, frame: &Frame, cause: Cause) {
     let part = if probes::is_of_flow(here, frame) { Part::Sent } else { Part::Beside };
     here.ledger.count_loss(PortId(here.numbering.port(port)), class, frame, part, cause);

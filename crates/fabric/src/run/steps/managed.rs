@@ -1,4 +1,4 @@
-//! Queue managers at work: where the state machines of `queueing` meet the queues of a port.
+//! Queue managers: connects the state machines of `queueing` to the queues of a port.
 //!
 //! A manager observes every frame that arrives at its queue and every one that leaves it, including frames that find their
 //! port idle. While it needs no updates, the queue counts these frames instead. It is consulted before limits are checked,
@@ -217,8 +217,8 @@ fn notify_source(
     false
 }
 
-/// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, perhaps CN-TAG, type, 24 octets, what it repeats
-/// of the frame, FCS; padded.
+/// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, CN-TAG if any, type, 24 octets, the sampled
+/// octets of the frame, FCS; padded.
 fn message_bytes(sampled: &Sampled) -> u16 {
     let cn_tag = if sampled.flow.is_some() { u16::from(queueing::CN_TAG_BYTES) } else { 0 };
     (12 + 4 + cn_tag + 2 + 24 + u16::from(sampled.octets) + 4).max(CONTROL_FRAME_BYTES)

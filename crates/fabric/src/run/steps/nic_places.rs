@@ -6,7 +6,7 @@ use crate::run::state::view::NodeView;
 use crate::run::steps::limiter_calls;
 use frame::{Frame, TrafficClass};
 
-/// A frame has left a NIC: defers what may take its place, if anything waits for that.
+/// Defers the refill of a NIC that a frame has left, if a source or endpoint waits for room.
 #[inline(always)]
 pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame) {
     let class = here.links.ports[egress].classes.class(frame.priority());

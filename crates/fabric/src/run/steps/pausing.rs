@@ -1,4 +1,4 @@
-//! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
+//! Link-level flow control: connects its state machines (crate `flow_control`) to ports and queues.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::{PauseSenderIx, PortIx};
@@ -19,9 +19,9 @@ use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
-/// Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or on what came in
-/// through the ingress port with it.
+/// Handles a frame that is about to wait: XOFF may be due. Returns false if it does not fit the headroom of its ingress
+/// port. Pauses are decided on the queue without the frame (Hagen 2012, Appendices A and B), or on the ingress counter with
+/// it. through the ingress port with it.
 #[must_use]
 #[inline(always)]
 pub fn before_enqueue(
@@ -246,7 +246,7 @@ fn release_egress(
     }
 }
 
-/// Says again what is about to run out and still needed.
+/// Renews pauses that are about to run out and still needed.
 #[inline(never)]
 pub fn renew_pauses(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(at) = here.nodes[here.node_of[port]].pause_sender else { return };

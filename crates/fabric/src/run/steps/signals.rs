@@ -27,7 +27,7 @@ pub fn signal(
         return;
     }
     let LinkControl::Pause(pauses) = &mut here.links.cold[port].control else { return };
-    // A port pauses what it obeys pauses of: its node may have PFC for more, at other ports.
+    // A port sends pauses only for the priorities whose pauses it obeys: its node may have PFC for more, at other ports.
     let signal = PauseSignal { xoff: signal.xoff & pauses.obeys, xon: signal.xon & pauses.obeys };
     if signal.is_empty() {
         return;

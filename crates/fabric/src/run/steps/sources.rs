@@ -170,8 +170,8 @@ pub fn refill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut Eve
     }
 }
 
-/// A source of transfers whose NIC has no room waits for it: what is lost would be missing in a transfer. Whether it
-/// does.
+/// Blocks a source of transfers whose NIC has no room: a lost frame would be missing in a transfer. Returns true if it
+/// blocks.
 #[cold]
 fn waits_for_room(here: &mut NodeView, source: SourceIx) -> bool {
     if !here.hosts.sources[source].source.is_active() || !nic_is_full(here, source) {

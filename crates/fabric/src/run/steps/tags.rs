@@ -1,4 +1,4 @@
-//! Tags and notices at work: what rate limiters put on frames, receivers take off, and congestion points write and send.
+//! Tags and notices: rate limiters put them on frames, receivers remove them, and congestion points write and send them.
 //!
 //! A tag lies beside the payload of the frame, and makes it longer until its receiver takes it off. A rate-discovery tag
 //! then returns to the limiter as a control frame, along the links of the path, if the host returns tags. So do the levels

@@ -31,7 +31,7 @@ impl UpdatesRead {
         look: Timer::IDLE,
     };
 
-    /// Bytes of what is kept.
+    /// Bytes of the stored updates.
     pub fn memory_bytes(&self) -> usize {
         self.updates.capacity() * size_of::<(Time, Freed)>()
     }

@@ -1,11 +1,11 @@
-//! Arrivals at hosts that only count what comes to them.
+//! Arrivals at hosts that only count them.
 //!
 //! Where no endpoint answers and nothing takes time, a frame is only counted at its destination, and in the series of its
 //! flow. It needs no event for that: it is counted as of its arrival when its transmission begins, if that is before the end
 //! of the run window ([`NodeView::horizon`]). No state of the host is read before then. The frames of a receiver come
 //! through one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
 //!
-//! Which ports lead to such hosts is known when the fabric is built (`build/ahead/arrivals.rs`).
+//! The ports to such hosts are determined when the fabric is built (`build/ahead/arrivals.rs`).
 
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;

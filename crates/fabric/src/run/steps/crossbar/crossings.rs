@@ -153,7 +153,7 @@ fn match_now(here: &mut NodeView, port: PortIx, events: &mut EventQueue, now: Ti
     let mut matches = std::mem::take(&mut bar.matches);
     bar.left_over = bar.arbiter.pick(&bar.requests, &mut matches);
     if bar.left_over {
-        // Any end may find what was left out.
+        // The end of any crossing may complete a pair that was left out.
         for nth in 0..bar.outputs.len() {
             let port = bar.port(nth);
             if bar.outputs[nth].busy_until > now {

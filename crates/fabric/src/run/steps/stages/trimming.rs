@@ -95,7 +95,7 @@ fn take_place_of_last(here: &mut NodeView, at: &mut AtEgress, now: Time, events:
     at.frame = last.frame;
     if counts {
         pausing::after_dequeue(here, at.egress, at.class, &last, before, now, events);
-        // Its priority is lossy, so that nothing bounds what came in with it.
+        // Its priority is lossy, so that no limit applies to its ingress counter.
         let _ = pausing::before_enqueue(here, at.egress, at.class, &new, ingress, now, events);
     }
     egress::note_level(here, queue, now);
