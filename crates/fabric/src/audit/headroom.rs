@@ -19,7 +19,7 @@ struct Room<'a> {
     pause: &'a PauseSpec,
     /// Over all ports: the largest headroom of one port and priority, in bytes.
     most_bytes: u64,
-    /// The same headroom counted in the longest and in the shortest frames that flows send.
+    /// That largest headroom in the longest and in the shortest frames that flows send.
     most_frames: u64,
     most_short_frames: u64,
     /// Over all ports, once for each lossless priority: the sum of headrooms, in bytes.

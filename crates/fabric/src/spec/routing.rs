@@ -249,7 +249,7 @@ impl<'a> Routes<'a> {
         Routes { hashing, ..self }
     }
 
-    /// Returns the port that a node takes among equal ones.
+    /// Returns the index of the port that a node takes among equal ones.
     pub(crate) fn choice(
         &self,
         ports: impl Iterator<Item = PortId> + Clone,

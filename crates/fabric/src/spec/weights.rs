@@ -1,6 +1,6 @@
 //! Weights of links in the choice of paths: weighted ECMP (WCMP), for links that lead to more or to less.
 //!
-//! Of several equal ports one is taken with a probability that is its weight over the sum of their weights. A switch
+//! Among several equal ports, one is taken with a probability that is its weight over the sum of their weights. A switch
 //! replicates the members of a group by weight and takes the hash modulo their number; here the hash is scaled to the sum of
 //! the weights, which is equivalent without a table. Weights of one are ECMP, bit by bit.
 //!

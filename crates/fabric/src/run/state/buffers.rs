@@ -260,9 +260,9 @@ impl Buffers {
         (queue.occupancy.frames > 0).then(|| self.pool.head(list))
     }
 
-    /// Selects the frame of a non-empty queue that leaves next, by the rules of the bypass (`flow_control::channels`). `ask`
-    /// returns for a frame whether it lacks credits and whether it may be bypassed. Returns whether the next frame lacks
-    /// credits, and whether it is another than before.
+    /// Selects the frame of a non-empty queue that leaves next, by the rules of the bypass (`flow_control::channels`). The
+    /// callback returns for a frame whether it lacks credits and whether it may be bypassed. Returns whether the next frame
+    /// lacks credits, and whether it is another than before.
     ///
     /// With virtual output queues the one in turn is tried first. Another is tried only if those before it hold nothing but
     /// bypassed frames without credits: frames in order are not overtaken.

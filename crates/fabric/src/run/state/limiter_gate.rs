@@ -9,8 +9,8 @@ use units::Time;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Gate {
-    /// Time from which an arriving frame passes at once, provided that its NIC takes it: nothing waits in the limiter, no
-    /// path probe is due, and its rate allows it. [`Time::NEVER`]: the full check is needed.
+    /// Time from which an arriving frame passes at once, provided that its NIC takes it: nothing waits in the limiter, the
+    /// control schedules no path probe, and its rate allows it. [`Time::NEVER`]: the full check is needed.
     opens: Time,
     /// Frames that have left since the control's last call and that it does not need to observe.
     pub unheard: Unheard,

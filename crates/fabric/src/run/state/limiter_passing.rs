@@ -7,13 +7,13 @@ use units::Time;
 
 impl Limiter {
     /// Returns true if a frame that arrives now leaves at once, provided that its NIC takes it and nothing holds the
-    /// limiter: nothing waits, and no path probe is due.
+    /// limiter: nothing waits, and no path probe is scheduled.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.line.is_empty() && self.is_settled()
     }
 
-    /// Returns true if it is in no wait queue, and schedules no path probes.
+    /// Returns true if it is in no wait queue, and no path probe is scheduled.
     #[inline(always)]
     fn is_settled(&self) -> bool {
         self.stands.is_none() && self.rate_limit.next_probe == Time::NEVER

@@ -21,7 +21,7 @@ use units::Time;
 
 /// Handles a frame that is about to wait: XOFF may be due. Returns false if it does not fit the headroom of its ingress
 /// port. Pauses are decided on the queue without the frame (Hagen 2012, Appendices A and B), or on the ingress counter with
-/// it. through the ingress port with it.
+/// it.
 #[must_use]
 #[inline(always)]
 pub fn before_enqueue(
