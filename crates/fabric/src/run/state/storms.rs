@@ -63,7 +63,7 @@ impl PortWatch {
             storm.bytes_dropped += u64::from(bytes);
         }
     }
-    /// Schedules a check, and returns true unless one is due no later.
+    /// Arms the timer of checks for this time. Returns true if an event has to be scheduled: none is due as early.
     pub(in crate::run) fn arm(&mut self, at: Time) -> bool {
         at < self.look.due() && self.look.arm(at)
     }
