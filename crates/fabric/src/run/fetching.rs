@@ -16,8 +16,7 @@ use frame::{Frame, Heading, PathId, Priority};
 use memory::{fetch, fetch_all, fetch_all_at, fetch_at};
 use units::Time;
 
-/// A fabric is large if its tables take more bytes than caches have: then memory is far, and fetched ahead.
-/// Tests have small ones.
+/// A fabric is large if its tables exceed the caches: memory accesses are then slow, and prefetched. Tests have small ones.
 const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
 
 /// In place of an egress port: the frame has come to its end.
@@ -51,7 +50,7 @@ pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
         {
             match step {
                 0 => fetch(&state.wakes_at),
-                // Not if another call has overtaken this one.
+                // Skipped if the call has been rescheduled.
                 2 if state.wakes_at == { event.time } => fetch_all(state),
                 _ => {}
             }
@@ -151,7 +150,7 @@ fn fetch_latency(here: &Fabric, frame: &Frame, arrives: Time) {
     }
 }
 
-/// The queue of a frame at a port, and what counts what passes there.
+/// Prefetches the queue of a frame at a port, and the counters of passing frames there.
 #[inline(always)]
 fn fetch_queue_for(here: &Fabric, egress: PortIx, priority: Priority, now: Time) {
     let Some(port) = here.links.ports.get(egress) else { return };

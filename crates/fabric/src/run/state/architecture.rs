@@ -1,4 +1,4 @@
-//! How a node brings frames from the port they come in through to the one they leave through.
+//! The path of frames through a node, from the ingress port to the egress port.
 //!
 //! A closed enum, one variant per architecture. It is consulted where a frame has to wait (`enqueue` in `egress`); a frame
 //! that finds its port idle, with no feature set, bypasses it. A port of an architecture that does not allow this has a
@@ -13,7 +13,7 @@ use units::Time;
 /// The architecture of a node, and its state.
 #[derive(Debug)]
 pub(crate) enum Architecture {
-    /// A frame is in the queue of its egress port as soon as it is there; all queues lie in one memory.
+    /// A frame enters the queue of its egress port on arrival; all queues lie in one memory.
     OutputQueued(NodeMemory),
     /// A frame waits at its input until a crossbar takes it to its output.
     Crossbar(Box<Crossbar>),
@@ -22,7 +22,7 @@ pub(crate) enum Architecture {
 /// Occupancy counters of the frames that wait at the ports of a node, together.
 #[derive(Debug)]
 pub(crate) struct NodeMemory {
-    /// The limits.
+    /// Limits of the buffer.
     pub buffer: BufferSpec,
     /// True if `buffer` sets any limit.
     pub limited: bool,
@@ -55,7 +55,7 @@ impl Architecture {
 }
 
 impl NodeMemory {
-    /// Nothing waits.
+    /// Creates empty counters.
     pub fn new(buffer: BufferSpec, sharing: Option<Box<Sharing>>, classes: usize) -> NodeMemory {
         let limited = !buffer.is_unlimited();
         NodeMemory {

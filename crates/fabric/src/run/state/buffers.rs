@@ -11,9 +11,9 @@ use units::Time;
 /// The queues of all ports, and the frames that wait in them and in receivers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
-    /// Port by port, class by class.
+    /// Queues, port by port, class by class.
     pub queues: NodeLocal<QueueIx, Queue>,
-    /// The lists of queues that have several, one queue after the other.
+    /// The lists of queues with several lists, one queue after the other.
     pub voqs: Vec<List>,
     pub pool: Pool,
 }
@@ -25,9 +25,9 @@ pub(crate) struct Queue {
     pub occupancy: Occupancy,
     /// Its frames, unless it has several lists.
     pub list: List,
-    /// How many lists it has: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
+    /// Number of lists: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
     pub voqs: u32,
-    /// Its lists are pairs: a bypass queue, and the ordered one.
+    /// True if its lists are pairs: a bypass queue, and the ordered one.
     bypass: bool,
     /// Frames in its bypass queues, and those that have left them, modulo 2^32.
     bypassed: u32,
@@ -68,7 +68,7 @@ impl Queue {
         self.occupancy.add(bytes);
         self.sojourns.enter(self.occupancy.both());
     }
-    /// A frame has waited so long and is gone; `sent`: to the link, so that its waiting time counts.
+    /// Counts a frame that has waited this long and left; `sent`: to the link, so that its waiting time counts.
     #[inline(always)]
     pub fn leave(&mut self, bytes: u16, waited: Time, sent: bool) {
         self.occupancy.remove(bytes);
@@ -78,7 +78,7 @@ impl Queue {
         }
     }
 
-    /// A frame waits so long, alone.
+    /// Counts a frame that waits this long, alone.
     #[inline(always)]
     pub fn pass(&mut self, bytes: u16, waited: Time) {
         self.sojourns.enter([bytes.into(), 1]);
@@ -91,8 +91,8 @@ impl Queue {
         (self.first_voq + self.turn) as usize
     }
 
-    /// Among several lists, that for a frame that came in through the node's `ingress`-th port. It holds the head if the
-    /// frame, which has been added, is the only one.
+    /// Returns the list, among several, for a frame that came in through the node's `ingress`-th port. It holds the head if
+    /// the frame, which has been added, is the only one.
     fn voq(&mut self, ingress: Option<u32>) -> usize {
         let own = match (ingress, self.bypass) {
             (Some(ingress), false) => ingress,
@@ -170,7 +170,7 @@ impl Buffers {
         pool.push(list, frame, now, ingress);
     }
 
-    /// Takes the head of a queue out that is not empty; `send`: it goes to the link, so that its waiting time counts.
+    /// Removes the head of a non-empty queue; `send`: it goes to the link, so that its waiting time counts.
     #[inline(always)]
     pub fn leave(&mut self, queue: QueueIx, now: Time, send: bool) -> Waiting {
         let Buffers { queues, voqs, pool } = self;
@@ -178,7 +178,8 @@ impl Buffers {
         let several = queue.voqs > 1;
         let list = if several { &mut voqs[queue.head_voq()] } else { &mut queue.list };
         let waiting = pool.pop(list);
-        // The next one may be far away: worth 7 % of the CPU time of web search over queue pairs, whose queues are long.
+        // Prefetches the next one, which may be far away: saves 7 % of the CPU time of web search over queue pairs, whose
+        // queues are long.
         pool.fetch_first(list);
         queue.leave(waiting.frame.bytes, now - waiting.since, send);
         if several {
@@ -292,7 +293,7 @@ impl Buffers {
         (short, voqs[queue.head_voq()].head() != before)
     }
 
-    /// The frames of a queue of which one leaves next: its head, or, with a bypass queue, the heads of both.
+    /// Returns the candidates to leave a queue next: its head, or, with a bypass queue, the heads of both.
     pub fn heads(&self, queue: QueueIx) -> impl Iterator<Item = &Frame> {
         let one = &self.queues[queue];
         let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
@@ -358,7 +359,7 @@ impl Buffers {
         }
     }
 
-    /// Gives back what the tables took while they grew.
+    /// Releases the spare memory of tables that have grown.
     pub fn shrink(&mut self) {
         self.queues.each_mut().shrink_to_fit();
         self.voqs.shrink_to_fit();

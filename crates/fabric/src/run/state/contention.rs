@@ -1,4 +1,4 @@
-//! Who sent how much while several classes of a port could: what its scheduler divides.
+//! Bytes sent by each class while several classes of a port could send: the bandwidth that its scheduler divides.
 //!
 //! A class could send if it had frames and was not stopped. Counted are the bytes of each class by the set of classes that
 //! could, so that shares can be held against weights: those divide a link only among classes that have something to send.
@@ -56,7 +56,7 @@ impl Contention {
             .flat_map(|(&set, bytes)| members(set).map(move |class| (set, class, bytes[usize::from(class)])))
     }
 
-    /// Begins to count anew.
+    /// Restarts counting.
     pub fn clear(&mut self) {
         *self = Contention::new(self.classes);
     }

@@ -17,10 +17,10 @@ use frame::PathId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A way that copies take: its first path, and where it goes on in the table of hops.
+/// A branch of copies: its first path, and where it continues in the table of hops.
 pub(crate) type Branch = (PathId, u32);
 
-/// Where paths of a flow part. The same for all parts of the fabric.
+/// Forks of the paths of flows. Equal in all parts of the fabric.
 #[derive(Debug, Default)]
 pub(crate) struct Forks {
     /// Places in the table of hops, sorted, with the end of their branches in `branches`: each begins where the one before
@@ -34,7 +34,7 @@ pub(crate) struct Forks {
 pub(in crate::run) struct Slot {
     /// Copies that have not begun to leave.
     pub(in crate::run) left: u32,
-    /// It has taken its credits.
+    /// True if it has taken its credits.
     counted: bool,
 }
 
@@ -74,7 +74,7 @@ impl Slots {
     pub(in crate::run) fn slot(&mut self, number: u32) -> &mut Slot {
         &mut self.slots[number.wrapping_sub(self.first) as usize]
     }
-    /// One of its copies leaves. Whether it was the last.
+    /// Counts a copy that leaves. Returns true if it was the last.
     fn leave(&mut self, number: u32) -> bool {
         let slot = self.slot(number);
         slot.left -= 1;
@@ -101,11 +101,11 @@ impl Copies {
     pub fn restart(&mut self) {
         self.made.fill(0);
     }
-    /// A copy takes the room of its frame, unless another has. Whether it does.
+    /// Takes the room of the frame for its first copy. Returns true if this copy takes it.
     pub fn takes_room(&mut self, ingress: PortIx, number: u32) -> bool {
         !std::mem::replace(&mut self.inputs[ingress].slot(number).counted, true)
     }
-    /// A copy leaves the room of its frame. Whether it was the last.
+    /// Counts a copy that leaves the room of its frame. Returns true if it was the last.
     pub fn leaves_room(&mut self, ingress: PortIx, number: u32) -> bool {
         self.inputs[ingress].leave(number)
     }

@@ -8,11 +8,11 @@ use units::Time;
 pub(crate) struct Fill {
     pub channel: u8,
     pub start: Time,
-    /// Never, until it is over.
+    /// End of the fill; [`Time::NEVER`] while it lasts.
     pub end: Time,
     /// Credits that it held at first.
     pub held: u32,
-    /// The queue of the whole that most of it waited for; `None`: a host had not read it.
+    /// The queue, in numbers of the whole fabric, that most of it waited for; `None`: a host had not read it.
     pub queue: Option<u32>,
     /// True if the port of that queue had waited for credits.
     pub inherited: bool,

@@ -67,9 +67,9 @@ pub(crate) struct Crossbar {
     pub(in crate::run) held: Vec<u64>,
     pub(in crate::run) outputs: Vec<Output>,
     pub inputs: Vec<Input>,
-    /// The next match.
+    /// Timer of the next match.
     pub(in crate::run) matching: Timer,
-    /// The last one has left out a pair that could have been matched: the next thing that happens may find it.
+    /// True if the last match left out a pair that could have been matched: the next event may find it.
     pub(in crate::run) left_over: bool,
     pub(in crate::run) requests: Requests,
     pub(in crate::run) matches: Vec<Crossing>,
@@ -78,7 +78,7 @@ pub(crate) struct Crossbar {
 /// An output.
 #[derive(Clone, Debug)]
 pub(in crate::run) struct Output {
-    /// Until when something crosses to it, and from which input.
+    /// End of the current crossing, and its input.
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) from: usize,
     /// True if the end of the crossing is an event.
@@ -105,7 +105,7 @@ impl Output {
 /// An input, and counts of the frames that have waited at it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Input {
-    /// Until when it sends, and to which output.
+    /// End of the current crossing, and its output.
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) to: usize,
     /// The outputs that it has a frame for.
@@ -118,13 +118,13 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// A frame comes.
+    /// Counts an arriving frame.
     #[inline]
     pub(in crate::run) fn enter(&mut self, bytes: u16) {
         self.occupancy.add(bytes);
         self.sojourns.enter(self.occupancy.both());
     }
-    /// A frame begins to cross as soon as it comes.
+    /// Counts a frame that begins to cross on arrival.
     #[inline]
     pub(in crate::run) fn pass(&mut self, bytes: u16) {
         let mut with_it = self.occupancy;
@@ -132,7 +132,7 @@ impl Input {
         self.sojourns.enter(with_it.both());
         self.frames += 1;
     }
-    /// A frame that has waited so long begins to cross.
+    /// Counts a frame that has waited this long and begins to cross.
     #[inline]
     pub(in crate::run) fn leave(&mut self, bytes: u16, waited: Time) {
         self.occupancy.remove(bytes);
@@ -251,7 +251,7 @@ impl Crossbar {
         self.wanted |= 1 << output;
     }
 
-    /// It crosses.
+    /// Starts a crossing.
     pub(in crate::run) fn want_no_more(&mut self, input: usize, output: usize, lane: u8) {
         let wants = &mut self.wants[output * self.ports + input];
         *wants &= !(1 << lane);
@@ -265,13 +265,13 @@ impl Crossbar {
         }
     }
 
-    /// Until when one of an input and an output, or both, are busy.
+    /// Returns the time until which an input or an output, or both, are busy.
     #[inline]
     pub(in crate::run) fn busy_until(&self, input: usize, output: usize) -> Time {
         self.inputs[input].busy_until.max(self.outputs[output].busy_until)
     }
 
-    /// The output of what keeps an input or an output busy for longer.
+    /// Returns the output of the crossing that keeps an input or an output busy for longer.
     pub(in crate::run) fn busy_longer(&self, input: usize, output: usize) -> usize {
         let Input { busy_until, to, .. } = self.inputs[input];
         if busy_until > self.outputs[output].busy_until { to } else { output }
@@ -316,7 +316,7 @@ impl Crossbar {
         }
     }
 
-    /// They have left it; true: there is room for more.
+    /// Counts bytes that have left an output. Returns true if there is room for another frame again.
     #[inline]
     pub(in crate::run) fn let_go(&mut self, output: usize, lane: usize, bytes: u16) -> bool {
         let held = &mut self.held[output * self.lanes + lane];
@@ -329,7 +329,7 @@ impl Crossbar {
         has_room_again || self.keys.room == Room::Frame
     }
 
-    /// Writes down which frames may cross.
+    /// Collects the requests: the frames that may cross.
     pub(in crate::run) fn request(&mut self, pool: &Pool, now: Time) {
         self.requests.clear();
         ports_of(self.wanted).for_each(|output| {
@@ -415,12 +415,12 @@ impl Crossbar {
         Some(wanted)
     }
 
-    /// The fastest link of the switch has another rate: what begins to cross from now on takes another time.
+    /// The rate of the fastest link of the switch has changed: later crossings take another time.
     pub fn on_link_rate(&mut self, fastest: BitRate) {
         (self.rate, self.whole_ps) = (fastest, whole_ps_per_byte(fastest));
     }
 
-    /// How long a frame takes to cross.
+    /// Returns the crossing time of a frame.
     pub(in crate::run) fn takes(&self, bytes: u16) -> Time {
         crossing_time(self.whole_ps, self.rate, self.keys.speedup, bytes)
     }

@@ -23,10 +23,10 @@ const LOG: usize = 1024;
 /// Bits of a priority, or of the number of a channel.
 const PRIORITY_BITS: u32 = 5;
 
-/// Where pauses begin. Where all parts come together, queues and ports have the numbers of the whole.
+/// Places where pauses begin. After the run, queues and ports have the numbers of the whole fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RootPlace<Queue = QueueIx, Port = PortIx> {
-    /// An egress queue; `down`: its link was, when the pause was sent.
+    /// An egress queue; `down`: its link was down when the pause was sent.
     Queue { queue: Queue, down: bool },
     /// The receive buffer of a host: the ingress port, and the group of priorities.
     Receiver { port: Port, group: u8 },
@@ -80,7 +80,7 @@ impl Root {
 }
 
 impl Culprits {
-    /// Nothing is blamed yet; `flows` has the flow of each path.
+    /// Creates the state without roots; `flows` has the flow of each path.
     pub fn new(flows: Arc<[u32]>) -> Culprits {
         Culprits { flows, ..Culprits::default() }
     }
@@ -101,7 +101,7 @@ impl Culprits {
         }
     }
 
-    /// One more pause of a root. True: its first.
+    /// Adds a pause of a root. Returns true if it is the first.
     pub(in crate::run) fn begin(&mut self, port: PortIx, group: u8, place: RootPlace) -> bool {
         let Err(at) = self.blames.binary_search(&(port, group, place)) else { return false };
         self.blames.insert(at, (port, group, place));
@@ -110,8 +110,8 @@ impl Culprits {
         root.pauses == 1
     }
 
-    /// The pauses sent through a port for a group or class are over, `of` one queue or of all: `free` are the roots
-    /// without any now.
+    /// Ends the pauses sent through a port for a group or class, `of` one queue or of all: `free` has the roots without any
+    /// pause now.
     pub(in crate::run) fn end(&mut self, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
         self.free.clear();
         let mut at = self.blames.partition_point(|blame| (blame.0, blame.1) < (port, group));

@@ -1,4 +1,4 @@
-//! CN-TAGs and the edges of congestion notification domains, where frames go to the link.
+//! CN-TAGs and the edges of congestion notification domains, applied as frames go to the link.
 
 use frame::{PRIORITIES, Priority};
 

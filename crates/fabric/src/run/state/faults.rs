@@ -11,18 +11,18 @@ use scheduling::Scheduler;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// From, until.
+/// Begin and end.
 pub(crate) type Span = (Time, Time);
 
 /// The faults that frames leaving through a port may meet.
 #[derive(Debug)]
 pub(crate) struct FaultSchedule {
-    /// When the link is down; these and the next two in order and apart.
+    /// Outages of the link; these and the next two are in order and disjoint.
     pub outages: Vec<Span>,
-    /// When the own switch restarts, and that at the other end.
+    /// Restarts of the own switch, and of that at the other end.
     pub here: Vec<Span>,
     pub there: Vec<Span>,
-    /// When the link changes its rate.
+    /// Rate changes of the link.
     pub rates: Vec<Time>,
     /// Probability of a wrong bit.
     pub bit_errors: Vec<(Span, f64)>,
@@ -45,7 +45,7 @@ pub(crate) enum Action {
     },
     Up,
     Rate(BitRate),
-    /// The switch of this port goes off, and on again.
+    /// The switch of this port goes off, and later on again.
     Off,
     On,
     Receive(CoreChange),
@@ -68,7 +68,7 @@ pub(crate) enum Action {
         path: u32,
         feedback: u8,
     },
-    /// The port does another thing of the table at the edge of a congestion notification domain.
+    /// The port gets other settings of the table at the edge of a congestion notification domain.
     Domain {
         nth: u32,
     },
@@ -95,7 +95,7 @@ impl Faults {
         size_of_val(&*self.actions) + size_of_val(&*self.schedulers) + size_of_val(&*self.domains)
     }
 
-    /// Bytes of the tables of this part; the spans of a port among them.
+    /// Bytes of the tables of this part, including the spans of a port.
     pub fn memory_bytes(&self) -> usize {
         let spans = self.schedules.iter().flatten().map(|schedule| {
             let spans = schedule.outages.capacity() + schedule.here.capacity() + schedule.there.capacity();
@@ -185,7 +185,7 @@ impl Faults {
             return Event::broken(acts, port.arrives_as.peer(), arrival.frame(), loss_cause, back);
         }
         if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
-            // The switch would compare rates that this frame did not travel at: it takes in all of it first.
+            // The switch would compare rates at which this frame did not travel: it receives all of it first.
             return Event::arrival(Kind::Frame, acts, port.arrives_as.peer(), arrival.frame());
         }
         arrival

@@ -142,7 +142,7 @@ fn is_chosen(frame: &Frame, one_in: u64) -> bool {
 }
 
 impl FrameLog {
-    /// A row at a port, or at the one at its other end.
+    /// Writes a row at a port, or at its other end.
     pub(in crate::run) fn write(&mut self, port: PortIx, end: End, row: Row) {
         let LoggedPort { number, log } = self.ports[port][end as usize];
         if let Some(log) = log {

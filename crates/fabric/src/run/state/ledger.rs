@@ -1,4 +1,4 @@
-//! The ledger: frames made, copied, delivered and lost. They must add up, whatever else is reset.
+//! The ledger: frames made, copied, delivered and lost. Their sums must match, even after other counters are reset.
 
 use crate::run::state::losses::Cause;
 use crate::run::state::outcome::Failure;

@@ -9,7 +9,7 @@ use units::BitRate;
 pub(crate) struct LimiterMeasured {
     /// Time from a congestion message to its arrival.
     pub messages: Latency,
-    /// Messages among all that it obeyed that no congestion point has sent.
+    /// Messages among all that changed the rate, from no congestion point.
     pub foreign: u64,
     /// The lowest rate that it had after a message.
     pub lowest: Option<BitRate>,

@@ -14,7 +14,7 @@ pub(crate) struct Gate {
     opens: Time,
     /// Frames that have left since the control's last call and that it does not need to observe.
     pub unheard: Unheard,
-    /// When the last break ended.
+    /// End of the last break.
     pub busy_since: Time,
     /// The longest frame that has passed at once: the maximum that the limiter has held so far.
     longest: u16,
@@ -45,7 +45,7 @@ impl Gate {
         self.opens = Time::NEVER;
     }
 
-    /// Frames pass from then on, if the rate allows it.
+    /// Opens the gate from then on, as far as the rate allows.
     #[inline(always)]
     pub fn open(&mut self, from: Time) {
         self.opens = self.pacer.opens_at().unwrap_or(Time::ZERO).max(from);
@@ -85,7 +85,7 @@ impl Gate {
         self.longest = self.longest.max(bytes);
     }
 
-    /// Measuring begins: none has.
+    /// Restarts measuring: no frame has passed.
     pub fn forget_lengths(&mut self) {
         self.longest = 0;
     }

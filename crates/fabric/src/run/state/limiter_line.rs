@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub(crate) struct LimiterLine {
     /// The lists of frames that are not empty: bit n for priority n; and whether endpoints wait, the next bit.
     waiting: u16,
-    /// The last frame came from an endpoint: a source has the next turn.
+    /// True if the last frame came from an endpoint: a source has the next turn.
     endpoint_was_last: bool,
     /// Frames by priority.
     frames: [List; PRIORITIES],
@@ -42,13 +42,13 @@ impl Next {
     }
 }
 
-/// The paths of what sources push.
+/// The paths of pushed frames.
 #[derive(Clone, Copy, Debug)]
 enum Paths {
     /// There is none yet.
     None,
     One(PathId),
-    /// They differ.
+    /// Several paths.
     Several,
 }
 
@@ -117,7 +117,7 @@ impl LimiterLine {
         self.waiting & !ENDPOINTS
     }
 
-    /// Some endpoints have left.
+    /// Updates the bit of endpoints after some have left.
     fn note_endpoints(&mut self) {
         if self.endpoints.is_empty() {
             self.waiting &= !ENDPOINTS;

@@ -1,4 +1,5 @@
-//! How frames leave a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time has come.
+//! Passage of frames through a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time
+//! has come.
 
 use crate::run::state::limiters::Limiter;
 use crate::run::state::pool::Pool;

@@ -37,15 +37,16 @@ use units::{BitRate, Bytes, Time};
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub host: NodeId,
-    /// The highest of its frames; and the lowest, of those by path the lowest of all that pass limiters of the host.
+    /// The highest priority of its frames, and the lowest; of limiters by path the lowest of all limited frames of the host.
     pub priority: Priority,
     pub lowest: Priority,
     /// The name of a flow; or a priority or a destination, or both.
     pub name: String,
 }
 
-/// A rate limiter of a host. What frames that pass it touch comes first, then what those that wait in it do: six cache lines. In all
-/// it is an odd number of them, so that the first ones of many do not compete for the same places of a cache.
+/// A rate limiter of a host. The fields that passing frames touch come first, followed by those that waiting frames touch:
+/// six cache lines. In all it is an odd number of them, so that the first ones of many do not compete for the same places of
+/// a cache.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Limiter {
@@ -132,7 +133,7 @@ impl Limiter {
         limiter
     }
 
-    /// How long what may leave ahead of the rate takes at it.
+    /// Computes the time that `burst` takes at the current rate.
     fn measure_burst(&mut self) {
         if self.burst.get() > 0 {
             self.ahead = self.rate().time_for_bits_floor(8 * self.burst.get());
@@ -173,7 +174,7 @@ impl Limiter {
         answer
     }
 
-    /// Looks from when on frames that come pass at once.
+    /// Updates the time from which arriving frames pass at once.
     #[inline(always)]
     pub fn look(&mut self) {
         if self.is_idle() {
@@ -197,7 +198,7 @@ impl Limiter {
         self.sojourns.restart(now, self.occupancy.both(), inside);
     }
 
-    /// The lowest rate that a message has left it; that of the link if none came.
+    /// Returns the lowest rate after a message; that of the link if none came.
     pub fn lowest_rate(&self) -> BitRate {
         self.measured.lowest.unwrap_or(self.link)
     }
@@ -217,7 +218,7 @@ impl Limiter {
         self.line.lists()
     }
 
-    /// Something comes: a break ends if it could have left at once.
+    /// Notes an arriving frame: a break ends if it could have left at once.
     pub fn holds_from(&mut self, now: Time) {
         if !self.gate.pacer.opens_after(now) && self.line.is_empty() {
             self.gate.busy_since = now;
@@ -289,7 +290,7 @@ impl Limiter {
         self.ahead != Time::ZERO
     }
 
-    /// How long before its rate allows it the next frame may leave.
+    /// How long the next frame may leave before its rate allows it.
     #[inline(always)]
     fn head_start(&self) -> Time {
         if self.has_burst() { self.head_start_of_next() } else { Time::ZERO }

@@ -4,11 +4,11 @@
 //! and the features of the port are all that a frame checks. A mechanism calls into the fabric at a few places, each behind
 //! a feature of the port or in an event of its own:
 //!
-//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `COUNTED`);
-//! - a frame comes to its queue, and one is on its link: `meets_credits` and `credits_used` (hook `CREDITS`);
-//! - something for the peer waits, and goes before all frames: `transmit_pause` (hook `PAUSE_WAITING`);
-//! - something of the peer has come: `receive_pause`;
-//! - which classes may not send: [`LinkControl::stopped`], and until when for all that is known: [`LinkControl::until`];
+//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (feature `INGRESS_ACCOUNTING`);
+//! - a frame enters its queue, and one is on its link: `meets_credits` and `credits_used` (feature `CREDITS`);
+//! - a pause frame for the peer waits, and goes before all frames: `transmit_pause` (feature `PAUSE_WAITING`);
+//! - a pause frame of the peer has arrived: `receive_pause`;
+//! - classes that may not send: [`LinkControl::stopped`], and until when: [`LinkControl::until`];
 //! - the link is down: [`LinkControl::clear`].
 
 use crate::run::state::credits::CreditState;
@@ -38,7 +38,7 @@ pub(crate) struct PauseState {
     pub timers: PauseTimers,
     /// For each priority the pause in force: when it began and why.
     in_force: [Option<(Time, u64)>; PRIORITIES],
-    /// From when and until when the port has been paused in any priority, as known so far, and how long before.
+    /// Begin and end of the time for which the port has been paused in any priority, as known so far, and its total before.
     since: Time,
     until: Time,
     paused: Time,
@@ -46,8 +46,7 @@ pub(crate) struct PauseState {
     signal: PauseSignal,
     causes: [u64; PRIORITIES],
     quanta: [u16; PRIORITIES],
-    /// Causes that a pause frame of this port could not carry, because it carried another: when it acts, which
-    /// priority, why.
+    /// Causes that a pause frame of this port could not carry, because it carried another: effect time, priority, cause.
     pub other_causes: Vec<(Time, u8, u64)>,
 }
 
@@ -58,12 +57,12 @@ pub(crate) struct Ended {
     pub start: Time,
     pub end: Time,
     pub cause: u64,
-    /// It stopped a bypass queue.
+    /// True if it stopped a bypass queue.
     pub bypass: bool,
 }
 
 impl LinkControl {
-    /// The classes that it stops now.
+    /// Returns the classes that it stops now.
     #[inline(always)]
     pub fn stopped(&self, classes: ClassMap, now: Time) -> u32 {
         match self {
@@ -132,7 +131,7 @@ impl LinkControl {
         (0..CHANNELS as u8).filter(in_force).fold(0, |set, at| set | 1 << at)
     }
 
-    /// Tells of the pauses that have run out.
+    /// Reports the pauses that have run out.
     pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
         let pauses = match self {
             LinkControl::None => return,
@@ -190,7 +189,7 @@ impl LinkControl {
 }
 
 impl PauseState {
-    /// No pause so far.
+    /// Creates the state without pauses.
     pub fn new(obeys: u8, response: Time, peer_response: Time) -> PauseState {
         PauseState {
             obeys,
@@ -251,7 +250,7 @@ impl PauseState {
         (std::mem::take(&mut self.signal), self.causes, self.quanta)
     }
 
-    /// Counts the time paused up to now, if the pause known of has run out before.
+    /// Counts the time paused up to now, if the last known pause has run out before.
     #[inline]
     fn settle(&mut self, now: Time) {
         if self.until <= now {

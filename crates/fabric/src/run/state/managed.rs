@@ -6,8 +6,8 @@ use frame::{CHANNELS, PointId, Priority};
 use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, QueueManager, Quiet};
 use units::BitRate;
 
-/// The manager of one queue. What is the same for all managers comes first, so that one with little of its own lies in few cache
-/// lines.
+/// The manager of one queue. Fields common to all managers come first, so that one with little state of its own lies in few
+/// cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Managed {

@@ -40,7 +40,7 @@ pub(crate) struct Nic {
 
 #[derive(Clone, Debug, Default)]
 struct NicClass {
-    /// How many frames of endpoints wait, those with the cores of the host included.
+    /// Number of frames of endpoints that wait, including those in the cores of the host.
     pulled: u32,
     /// Endpoints and limiters with frames to send, served round-robin.
     line: VecDeque<InLine>,
@@ -92,14 +92,14 @@ impl Nic {
         take_first(&mut self.in_line, class, &mut self.classes[class.at()].line)
     }
 
-    /// Takes an endpoint or a limiter out of all lines.
+    /// Removes an endpoint or a limiter from every wait queue.
     pub fn leave(&mut self, entry: InLine) {
         for class in members(self.in_line) {
             take_out(&mut self.in_line, class, &mut self.classes[class].line, entry);
         }
     }
 
-    /// All leave their lines.
+    /// Empties all wait queues.
     pub fn leave_all(&mut self) -> Vec<InLine> {
         self.in_line = 0;
         self.classes.iter_mut().flat_map(|class| class.line.drain(..)).collect()
@@ -128,7 +128,7 @@ impl Nic {
         &self.classes[class.at()].blocked
     }
 
-    /// A source waits for room, behind all others.
+    /// Appends a source to those that wait for room.
     pub fn block(&mut self, class: TrafficClass, source: SourceIx) {
         self.classes[class.at()].blocked.push_back(source);
         self.blocked |= 1 << class.0;
@@ -140,12 +140,12 @@ impl Nic {
         self.blocked |= 1 << class.0;
     }
 
-    /// The first source that waits does no more.
+    /// Removes the first source that waits.
     pub fn unblock(&mut self, class: TrafficClass) -> Option<SourceIx> {
         take_first(&mut self.blocked, class, &mut self.classes[class.at()].blocked)
     }
 
-    /// Takes a source off the lists of those that wait. Whether it was there.
+    /// Removes a source from those that wait. Returns true if it was there.
     pub fn forget(&mut self, source: SourceIx) -> bool {
         let mut found = false;
         for class in members(self.blocked) {
@@ -176,7 +176,7 @@ impl Nic {
         (self.classes[class.at()].pulled, self.keeps + more)
     }
 
-    /// From now on these classes are stopped.
+    /// Sets the stopped classes.
     pub fn note_stopped(&mut self, stopped: u32, now: Time) {
         for class in members(self.stopped ^ stopped) {
             // No caller reads classes beyond those that the NIC has.

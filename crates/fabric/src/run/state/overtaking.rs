@@ -27,7 +27,7 @@ pub(crate) fn can_overtake(spec: &Spec) -> bool {
 pub(crate) struct Overtaking {
     /// By path of the whole, the number of its flow among those that are not listed, if it is one of them.
     number_of: Vec<Option<u32>>,
-    /// By node and number, when the latest frame was made that has arrived; empty before the first.
+    /// By node and number, creation time of the latest frame that has arrived; empty before the first.
     latest: NodeLocal<NodeIx, Box<[Time]>>,
     /// By number, frames that were overtaken.
     overtaken: Vec<u64>,

@@ -57,7 +57,7 @@ impl Passed {
         NotHeard { frames: self.unheard.into(), left: self.left.into() }
     }
 
-    /// It is quiet from now on.
+    /// Starts a period without updates.
     pub fn be_quiet(&mut self, quiet: Quiet) {
         let left = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
         (self.until, self.left, self.unheard) = (quiet.until, left, 0);

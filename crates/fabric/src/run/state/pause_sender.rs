@@ -20,9 +20,9 @@ pub(crate) struct PauseSender {
     pub first_port: PortIx,
     /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.
     pub levels: Vec<Levels>,
-    /// How long pauses are, and when they are renewed.
+    /// Length of pauses, and times of their renewal.
     pub timing: PauseTiming,
-    /// Searches for targets under way.
+    /// Searches for targets in progress.
     pub searches: Vec<Search>,
     /// By port and class; empty with ingress accounting.
     pub egress: Vec<EgressCounter>,
@@ -36,18 +36,18 @@ pub(crate) struct PauseSender {
     pub ports: Vec<u32>,
 }
 
-/// How long the pauses of a node are, and when they are renewed.
+/// Length of the pauses of a node, and times of their renewal.
 #[derive(Debug)]
 pub(crate) struct PauseTiming {
     length: PauseLength,
     refresh: bool,
     links: Vec<Renewal>,
-    /// By port, where all pauses are as long.
+    /// By port, the times where all pauses have one length.
     same: Vec<Time>,
 }
 
 impl PauseTiming {
-    /// `links`: what decides at each port.
+    /// `links`: renewal parameters of each port.
     pub fn new(control: &PauseSpec, links: Vec<Renewal>) -> PauseTiming {
         let (length, refresh) = (control.quanta, control.refresh);
         let mut timing = PauseTiming { length, refresh, links, same: Vec::new() };
@@ -84,7 +84,7 @@ impl PauseTiming {
         let after = match self.length {
             _ if !self.refresh => pause_time(quanta, link.rates.1),
             PauseLength::Fixed(_) => link.renew_after(quanta),
-            // Late, when it is known what was on its way.
+            // Late, when the frames that were on their way are known.
             PauseLength::Computed => link.renew_late(quanta),
         };
         after.max(Time::from_ps(1))
@@ -97,7 +97,7 @@ impl PauseTiming {
 /// The times in a pause frame, by priority.
 pub(crate) type Quanta = [u16; PRIORITIES];
 
-/// A search for targets that is under way.
+/// A search for targets in progress.
 #[derive(Debug)]
 pub(crate) struct Search {
     pub ends: Time,
@@ -109,7 +109,7 @@ pub(crate) struct Search {
     pub targets: Vec<u32>,
 }
 
-/// Why a pause was sent, packed into the pause frame's 64-bit note.
+/// Cause of a pause, packed into the pause frame's 64-bit note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PauseCause {
     /// The target watermark, not the high one.

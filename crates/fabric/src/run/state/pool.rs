@@ -12,9 +12,9 @@ use units::Time;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
     pub frame: Frame,
-    /// Since when.
+    /// Begin of its wait.
     pub since: Time,
-    /// When its transmission begins, once that is certain.
+    /// Begin of its transmission, once that is certain.
     pub leaves: Time,
     /// The port at the other side of its node. For a frame that waits to leave: its ingress port, `None` if it began its way
     /// here. For a frame at an input of a crossbar: its egress port.
@@ -83,7 +83,7 @@ impl Pool {
         self.append(list, slot);
     }
 
-    /// A slot comes to the end of a list.
+    /// Appends a slot to a list.
     #[inline(always)]
     fn append(&mut self, list: &mut List, slot: SlotIx) {
         match list.tail {
@@ -162,7 +162,7 @@ impl Pool {
         Some(&mut self.slots[tail])
     }
 
-    /// The transmission of a waiting frame will begin then. The frame, and the slot behind its own.
+    /// Sets the begin of a waiting frame's transmission. Returns the frame, and the slot behind its own.
     #[inline]
     pub fn commit(&mut self, slot: SlotIx, leaves: Time) -> (Frame, Option<SlotIx>) {
         let waiting = &mut self.slots[slot];

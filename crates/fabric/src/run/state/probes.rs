@@ -31,7 +31,7 @@ pub(crate) struct Probes {
     pub links: Vec<LinkSeries>,
     /// The frame that is recorded next is lost on its link.
     pub breaks: bool,
-    /// By queue, what its class sends; and whether that of any is not all that its port sends.
+    /// By queue, bits sent by its class; and true if that differs for any class from all bits of its port.
     pub classes: Vec<ClassSeries>,
     pub tells_classes_apart: bool,
     /// Bytes and frames of each queue.
@@ -61,9 +61,9 @@ pub(crate) struct Probes {
 /// Bits that a class of a port sends over time.
 #[derive(Clone, Debug)]
 pub(crate) enum ClassSeries {
-    /// All that the port sends: no other class is in use.
+    /// All bits of the port: no other class is in use.
     OfPort,
-    /// A part of it.
+    /// A series of its own.
     Own(BitSeries),
     /// Not recorded.
     Off,
@@ -77,7 +77,7 @@ pub(crate) struct PauseRecord<Port = PortIx> {
     pub start: Time,
     pub end: Time,
     pub cause: u64,
-    /// A wait of a bypass queue.
+    /// True for a wait of a bypass queue.
     pub bypass: bool,
 }
 
@@ -97,7 +97,7 @@ impl<Port: Copy> PauseRecord<Port> {
 }
 
 impl PauseRecord {
-    /// It, where its port has another number.
+    /// Returns the record with another port number.
     pub fn at<Port>(self, port: Port) -> PauseRecord<Port> {
         let PauseRecord { priority, start, end, cause, bypass, .. } = self;
         PauseRecord { port, priority, start, end, cause, bypass }
@@ -105,7 +105,7 @@ impl PauseRecord {
 }
 
 impl<Port> Stopped<Port> {
-    /// It, where its port has another number.
+    /// Returns the target with another port number.
     pub fn at<Other>(self, port: Other) -> Stopped<Other> {
         Stopped { port, priority: self.priority, bypass: self.bypass }
     }
@@ -125,7 +125,7 @@ impl Probes {
         Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
     }
 
-    /// A frame arrives at its receiver.
+    /// Records an arrival at a receiver.
     #[inline]
     pub fn arrives(&mut self, receiver: ReceiverIx, frame: Passage) {
         if let Some(arrived) = self.arrived.get_mut(receiver.at()) {
@@ -133,12 +133,12 @@ impl Probes {
         }
     }
 
-    /// The earliest time at which the run may end has changed.
+    /// Updates the earliest time at which the run may end.
     pub fn stop_at(&mut self, stop: Time) {
         self.grids.iter_mut().for_each(|grid| grid.stop_at(stop));
     }
 
-    /// A queue holds so much from now on. Asked for only if it is recorded.
+    /// Sets the occupancy of a queue from now on. The callback runs only if it is recorded.
     #[inline(always)]
     pub fn queue_holds(&mut self, queue: QueueIx, now: Time, level: impl FnOnce() -> Occupancy) {
         let Some(levels) = self.queues.get_mut(queue.at()) else { return };
@@ -159,7 +159,7 @@ impl Probes {
         }
     }
 
-    /// An ingress counter holds so much from now on.
+    /// Sets the occupancy of an ingress counter from now on.
     #[inline(always)]
     pub fn counter_holds(
         &mut self,

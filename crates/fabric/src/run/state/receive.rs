@@ -1,4 +1,4 @@
-//! Hosts whose work on frames takes time: those that arrive, and those that they send. They send pauses because of it.
+//! Hosts with processing time for arriving and sent frames. They send pauses because of it.
 //!
 //! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: priorities that
 //! share a pause share the memory that it protects. Cores take the frames out, each those of its flows in order of arrival,
@@ -62,7 +62,7 @@ pub(in crate::run) struct Core {
     pub(in crate::run) waiting: List,
     /// Frames in that list.
     pub(in crate::run) count: u32,
-    /// It sleeps, until an interrupt at this time; [`Time::NEVER`]: none is due.
+    /// End of its sleep: an interrupt at this time; [`Time::NEVER`]: none is due.
     pub(in crate::run) sleeps_until: Option<Time>,
 }
 
@@ -98,7 +98,7 @@ impl Core {
         Err((until == Time::NEVER).then_some(due))
     }
 
-    /// Begins with the next frame; returns when it is done.
+    /// Begins with the next frame; returns its end.
     pub(in crate::run) fn begin(
         &mut self,
         waiting: Waiting,
@@ -125,7 +125,7 @@ pub(in crate::run) fn is_sent(waiting: &Waiting) -> bool {
     waiting.across.is_none()
 }
 
-/// Where a NIC with this buffer sends XOFF and XON, if its link needs `headroom`.
+/// Returns the watermarks of a NIC with this buffer, if its link needs `headroom`.
 pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
     let xoff = buffer.saturating_sub(headroom).max(1);
     Levels { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xoff / 2), capacity: Amount::Bytes(buffer) }

@@ -15,13 +15,13 @@ pub(crate) const DELIVER: u32 = u32::MAX;
 pub(crate) struct RouteTable {
     /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`]; numbers of the whole.
     pub hops: Arc<[u32]>,
-    /// Where each path begins in `hops`. Routes may change while links are down: then a part gets a copy.
+    /// Index of each path's first hop in `hops`. Routes may change while links are down: then a part gets a copy.
     pub path_start: Arc<[u32]>,
     /// By port of the whole, the port at the other end of its link.
     pub peers: Arc<[u32]>,
     /// The number of the first port of this part in the whole.
     pub first_port: u32,
-    /// The source of each path, as this part counts; of a source elsewhere a number beyond.
+    /// The source of each path, in numbers of this part; a larger number for a source elsewhere.
     pub path_source: Vec<SourceIx>,
     /// By path, the color of its frames; empty: all are green.
     pub colors: Arc<[Color]>,
@@ -100,12 +100,12 @@ impl RouteTable {
         path_from(&self.hops, start)
     }
 
-    /// From now on a path begins there in the table of hops.
+    /// Sets the first hop of a path from now on.
     pub fn change_start(&mut self, path: u32, start: u32) {
         Arc::make_mut(&mut self.path_start)[path as usize] = start;
     }
 
-    /// How a frame of a path is sent from its source: by destination if switches choose; else as it is.
+    /// Returns the route of a frame from its source: by destination if switches choose; else unchanged.
     #[inline(always)]
     pub fn route_of(&self, path: u32, planned: Route) -> Route {
         match &self.spreading {

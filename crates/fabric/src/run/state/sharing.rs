@@ -33,7 +33,7 @@ impl Account {
 pub(crate) struct Sharing {
     pub memory: SharedMemory,
     first_port: PortIx,
-    /// By port, priorities whose frames are charged to where they came in.
+    /// By port, priorities whose frames are charged at the ingress.
     charged: Vec<u8>,
     /// The group of each priority.
     groups: [u8; PRIORITIES],
@@ -43,7 +43,7 @@ pub(crate) struct Sharing {
     pub(in crate::run) egress: Vec<Account>,
     /// By port and group of priorities.
     pub(in crate::run) ingress: Vec<Account>,
-    /// Where each pool counts; empty if the memory is one.
+    /// Side of each pool; empty if the memory is one.
     sides: Vec<Side>,
 }
 
@@ -146,7 +146,7 @@ impl Sharing {
             Cause::Pool { limit: PoolLimit::SharedHeadroom, .. } => {
                 Refusal { used: headroom_used, limit: headroom, xoff }
             }
-            // All share the headroom, and nothing else bounds what a lossless frame takes.
+            // All share the headroom, and no other limit applies to a lossless frame.
             Cause::SharedMemory if way_in.is_some() => Refusal { used: headroom_used, limit: headroom, xoff },
             _ => Refusal { used: account.holding.own, limit: self.memory.threshold(account.rules), xoff },
         }
@@ -181,7 +181,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// Why a frame is lost that a queue with these rules has no room for.
+    /// Returns the cause of loss of a frame for which a queue with these rules has no room.
     #[cold]
     fn cause(&self, rules: u16, refused: Refused) -> Cause {
         let pool = self.memory.of(rules).0.pool;

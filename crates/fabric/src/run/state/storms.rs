@@ -45,7 +45,7 @@ impl PortWatch {
     pub fn stopped(&self, paused: u32) -> u32 {
         (paused | self.dropping) & !self.forwarding
     }
-    /// These classes are not paused now.
+    /// Notes that these classes are not paused now.
     pub fn free(&mut self, classes: u32) {
         for (class, queue) in self.queues.iter_mut().enumerate() {
             if classes >> class & 1 != 0 {
@@ -56,7 +56,7 @@ impl PortWatch {
     pub fn drops(&self, class: TrafficClass) -> bool {
         self.dropping >> class.0 & 1 != 0
     }
-    /// A frame is dropped because of a storm.
+    /// Counts a frame that is dropped because of a storm.
     pub(in crate::run) fn count(&mut self, class: TrafficClass, bytes: u16) {
         if let Some(storm) = self.storms.iter_mut().rev().find(|storm| storm.class == class.0) {
             storm.frames_dropped += 1;

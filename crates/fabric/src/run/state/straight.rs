@@ -24,9 +24,9 @@ pub(crate) struct Straight<'a> {
     neighbours: &'a NodeLocal<PortIx, u32>,
 }
 
-/// Where a frame of a host goes, of that class, with what its link has around frames.
+/// Bypass of a frame of a host, with its class and the line overhead.
 pub(crate) enum WayOut<'a> {
-    /// Straight to the link.
+    /// Directly to the link.
     Link(Straight<'a>, TrafficClass),
     /// To the NIC, which takes it.
     Nic(&'a mut Nic, TrafficClass, u16),
@@ -41,8 +41,8 @@ impl Port {
         nothing_waits && !self.features.has(FROM_HOST)
     }
 
-    /// How many frames more than others its NIC holds: a scheduler that counts every frame must not see a queue run empty
-    /// between two.
+    /// Number of additional frames in its NIC: a scheduler that counts every frame must not see a queue run empty between
+    /// two.
     #[inline(always)]
     pub fn more_in_nic(&self) -> u32 {
         self.features.has(PortFeatures::SCHEDULER).into()
@@ -132,7 +132,7 @@ impl Straight<'_> {
         self.port.timing.overhead()
     }
 
-    /// Puts a frame on the link; whether sources wait for room in its class.
+    /// Puts a frame on the link. Returns true if sources wait for room in its class.
     #[inline(always)]
     pub fn transmit(self, frame: Frame, now: Time, events: &mut EventQueue) -> bool {
         let arrival = self.port.transmit(frame, now);

@@ -7,7 +7,7 @@ use units::Time;
 /// The streams that end in a part of the fabric, receiver by receiver.
 #[derive(Debug, Default)]
 pub(crate) struct StreamCounts {
-    /// By receiver, where its streams begin; and behind the last receiver, how many there are. Empty without streams.
+    /// By receiver, the index of its first stream; after the last receiver, the number of streams. Empty without streams.
     first: Vec<u32>,
     counts: Vec<StreamCount>,
 }
@@ -39,7 +39,7 @@ impl StreamCount {
 }
 
 impl StreamCounts {
-    /// `streams`: of each receiver how many streams it has.
+    /// `streams`: the number of streams of each receiver.
     pub fn new(streams: impl Iterator<Item = u64>) -> StreamCounts {
         let mut all = 0;
         let mut first = vec![0];
@@ -61,7 +61,7 @@ impl StreamCounts {
         }
     }
 
-    /// A frame of a receiver has arrived. Whether it is of a stream.
+    /// Counts a received frame. Returns true if it belongs to a stream.
     #[inline]
     pub fn arrived(&mut self, receiver: ReceiverIx, frame: &Frame, now: Time) -> bool {
         let Some(ends) = self.first.get(receiver.at()..receiver.at() + 2) else { return false };
@@ -79,7 +79,7 @@ impl StreamCounts {
         true
     }
 
-    /// Begins to count anew.
+    /// Restarts counting.
     pub fn clear(&mut self) {
         self.counts.fill(StreamCount::NONE);
     }

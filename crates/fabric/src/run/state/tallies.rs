@@ -30,7 +30,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Its kind, as results call it.
+    /// Its kind, as named in results.
     pub fn kind(self) -> &'static str {
         match self {
             Place::Memory(_) => "memory",
@@ -83,21 +83,21 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    /// One more; its number.
+    /// Adds a tally; returns its number.
     pub fn add(&mut self, place: Place, series: BinnedMax) -> TallyIx {
         let is_part = matches!(place, Place::Shared(_) | Place::Headroom(_));
         let frames = (!is_part).then(LevelTimes::default);
         self.tallies.push_and_get_key(Tally { place, bytes: LevelTimes::default(), frames, series })
     }
 
-    /// A queue holds more or less than before.
+    /// Updates the tallies of a queue.
     pub fn queue_changes(&mut self, queue: QueueIx, now: Time, before: Occupancy, after: Occupancy) {
         for at in self.of_queue[queue].into_iter().flatten() {
             self.tallies[at].shift(now, before, after);
         }
     }
 
-    /// A counter holds more or less than before.
+    /// Updates the tally of a counter.
     pub fn counter_changes(&mut self, counter: usize, now: Time, before: Occupancy, after: Occupancy) {
         if let Some(at) = self.of_counter[counter] {
             self.tallies[at].shift(now, before, after);

@@ -14,7 +14,7 @@ pub(crate) struct PortTrimming {
     pub size: u16,
     pub priority: Priority,
     pub class: TrafficClass,
-    /// Bytes above which a queue is trimmed; `None`: only what finds no room is.
+    /// Bytes above which a queue is trimmed; `None`: only frames without room are.
     pub threshold: Option<u64>,
     /// Bytes that the queue of trimmed frames may hold; `None`: as the limits of the buffer allow.
     pub header_limit: Option<u64>,

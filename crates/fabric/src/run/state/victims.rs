@@ -29,7 +29,7 @@ pub(crate) struct BlockedFlow {
     /// The pauses of the port and priority, counted from 0 in the order of time.
     pub first: u32,
     pub last: u32,
-    /// When it came, if that was after the first of them had begun.
+    /// Arrival of the flow, if that was after the first of them had begun.
     pub since: Time,
 }
 
@@ -146,7 +146,7 @@ impl Line {
                 && match left {
                     // Frames that arrived after the last reading are later than all that it read.
                     None => pool.first(list).since <= self.since,
-                    // Two that came at the same time may have got to the bypass queue one after the other.
+                    // Two frames that arrived at the same time may have entered the bypass queue one after the other.
                     Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
                 }
         });
@@ -226,7 +226,7 @@ impl PausedPlace {
 }
 
 impl Victims {
-    /// Nobody is held back yet; `flows` has the flow of each path.
+    /// Creates the state without victims; `flows` has the flow of each path.
     pub fn new(flows: Arc<[u32]>) -> Victims {
         Victims { flows, ..Victims::default() }
     }

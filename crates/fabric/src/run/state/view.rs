@@ -24,7 +24,7 @@ use units::{Amount, Time};
 /// The state that a step can reach: that of the node whose event runs. Each of its parts is a file of its own and keeps its own invariants.
 #[derive(Debug)]
 pub(crate) struct NodeView {
-    /// Where its numbers begin in those of the whole.
+    /// Offset of its numbers in those of the whole fabric.
     pub numbering: Numbering,
     /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: NodeOf,
@@ -42,7 +42,7 @@ pub(crate) struct NodeView {
     pub headers: Headers,
     /// By port, its telemetry for packets that collect it; empty if no packet does.
     pub telemetry: NodeLocal<PortIx, PortTelemetry>,
-    /// Where frames go.
+    /// Routes and forwarding tables.
     pub routes: RouteTable,
     /// Sources, endpoints, limiters and receivers.
     pub hosts: Hosts,

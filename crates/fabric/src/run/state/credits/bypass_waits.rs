@@ -25,15 +25,15 @@ pub(in crate::run) struct BypassWaits([BypassWait; CHANNELS]);
 pub(in crate::run) struct BypassWait {
     /// The lowest priority of the class in the channel whose credits lack.
     priority: u8,
-    /// Since when the queue waits, if it does, or its class.
+    /// Since when the queue or its class waits, if one does.
     since: Time,
-    /// When a wait was over last.
+    /// End of the last wait.
     ended: Time,
 }
 
 impl CreditState {
-    /// The bypass queue of a class lacks credits for this frame, or for none; its class waited `before`, or not. The link is
-    /// free from `free` on. A wait that is over is returned.
+    /// Updates the wait of a class's bypass queue, which lacks credits for this frame, or for none; its class waited
+    /// `before`, or not. The link is idle from `free` on. Returns a wait that has ended.
     pub(in crate::run) fn note_bypass(
         &mut self,
         class: usize,
@@ -58,7 +58,7 @@ impl CreditState {
             wait.since = free.max(now);
             return None;
         }
-        // Its class waited as a whole, and goes on without it.
+        // Its class waited as a whole; its ordered frames go on again, without the bypass queue.
         let resumes = before && !still && began < now;
         resumes.then(|| {
             let over = wait.over(began);
@@ -67,7 +67,7 @@ impl CreditState {
         })
     }
 
-    /// The wait of a bypass queue whose lowest priority is this: since when, and the end of it if its class waits.
+    /// Returns the wait of a bypass queue whose lowest priority is this: its begin, and its end if its class waits.
     pub fn bypass_wait_in_force(&self, priority: u8) -> Option<(Time, Time)> {
         let waits = self.bypass_waits.as_ref()?;
         let class = members(self.held).find(|&class| waits.0[class].priority == priority)?;
