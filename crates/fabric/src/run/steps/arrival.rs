@@ -16,7 +16,7 @@ use crate::run::steps::replies;
 use frame::{Frame, PathId, Route};
 use units::Time;
 
-/// A frame is there as a whole.
+/// Handles the arrival of a whole frame.
 #[inline(always)]
 pub fn arrive(here: &mut NodeView, ingress: PortIx, event: Event, events: &mut EventQueue) {
     let (mut frame, now) = (event.frame(), event.time);
@@ -99,7 +99,7 @@ pub(super) fn next_egress(
     (here.routes.egress(hop), Route::forward(hop + 1))
 }
 
-/// A frame has come to its end: a host takes it in. Or to where it may be copied.
+/// Handles a frame at the end of its path, which a host takes in, or where it may be copied.
 #[inline(always)]
 pub(super) fn arrived(
     here: &mut NodeView,

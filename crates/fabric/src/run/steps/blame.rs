@@ -1,4 +1,4 @@
-//! Which queue a pause is put down to.
+//! Selection of the queue that causes a pause.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pause_sender::PauseSender;

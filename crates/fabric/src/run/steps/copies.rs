@@ -8,7 +8,7 @@ use crate::run::steps::forward;
 use frame::{Frame, Heading, Route};
 use units::Time;
 
-/// A frame that switches may copy is at a switch, as a whole: it goes on to all of its receivers.
+/// Forwards a whole frame at a switch that may copy it to all of its receivers.
 #[inline(never)]
 pub fn copy_on(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let Heading::Tree(hop) = frame.route.heading() else { return };

@@ -1,4 +1,4 @@
-//! Work of a host's cores on frames: those that it receives, and those that it sends.
+//! Processing of received and sent frames by the cores of a host.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;

@@ -10,7 +10,7 @@
 //! After the run `tables::forensics` puts waits and fills together. A wait without a fill is one for credits that are on their
 //! way: the room is smaller than a round trip.
 //!
-//! Nothing is noted where pauses are not recorded.
+//! No fills are recorded where pauses are not.
 //!
 //! A class waits while none of its frames may go. While ordered frames go on, its bypass queue waits by itself, for the
 //! credits of its own count (`credits::bypass_waits`).
@@ -28,7 +28,7 @@ use flow_control::credit::is_bypass;
 use frame::TrafficClass;
 use units::Time;
 
-/// A frame for a queue has taken room of a channel: if it leaves none for another, that is noted.
+/// Records the fill of a channel's room, after a frame for a queue has left no room for another.
 #[inline(never)]
 pub fn note_fill(here: &mut NodeView, ingress: PortIx, channel: usize, queue: Option<QueueIx>, now: Time) {
     let Some(credits) = here.links.cold[ingress].control.credits() else { return };
@@ -68,7 +68,7 @@ pub fn note_fill(here: &mut NodeView, ingress: PortIx, channel: usize, queue: Op
     }
 }
 
-/// A frame has left the room of a channel.
+/// Handles a frame that has left the room of a channel.
 #[inline(never)]
 pub fn note_room(here: &mut NodeView, ingress: PortIx, channel: usize, now: Time) {
     let Some(credits) = here.links.cold[ingress].control.credits_mut() else { return };

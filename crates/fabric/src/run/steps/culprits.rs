@@ -10,8 +10,8 @@ use flow_control::credit::channel_of_count;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// XOFF is sent through a port because of a queue that nothing holds back (`None`: of what a host has not read):
-/// from now on its frames are counted.
+/// Begins counting the frames of a queue that nothing holds back, when XOFF is sent through a port because of it (`None`:
+/// because of frames that a host has not read).
 #[inline(never)]
 pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<QueueIx>) {
     let Some(mut culprits) = here.probes.culprits.take() else { return };
@@ -21,7 +21,7 @@ pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<Q
         features.set(PortFeatures::BLAMED, true);
         RootPlace::Queue { queue, down: features.has(PortFeatures::DOWN) }
     } else {
-        // With credits the group is a count of them, of which a channel may have two.
+        // With credits the group is one of its counts, of which a channel may have two.
         let credits = here.links.cold[port].control.credits().is_some();
         let group = if credits { channel_of_count(group.into()) as u8 } else { group };
         RootPlace::Receiver { port, group }
@@ -61,7 +61,7 @@ pub fn root_ends(here: &mut NodeView, port: PortIx, group: u8, of: Option<QueueI
     }
 }
 
-/// A frame comes to a port with a queue that is a root now.
+/// Counts a frame that arrives at a port with a queue that is a root now.
 #[cold]
 #[inline(never)]
 pub fn enters_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
@@ -72,7 +72,7 @@ pub fn enters_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, fra
     }
 }
 
-/// A frame comes to a receive buffer, perhaps a root.
+/// Counts a frame that arrives at a receive buffer, if it is a root.
 pub fn notify_receiver(here: &mut NodeView, port: PortIx, group: usize, frame: &Frame) {
     if let Some(culprits) = &mut here.probes.culprits {
         culprits.entered(RootPlace::Receiver { port, group: group as u8 }, frame);

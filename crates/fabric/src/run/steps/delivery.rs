@@ -31,7 +31,7 @@ pub(super) fn deliver_slow(here: &mut NodeView, frame: &Frame, now: Time, events
     }
 }
 
-/// A frame that is not what endpoints send each other.
+/// Delivers a frame of a kind that endpoints do not exchange.
 #[inline(never)]
 pub(super) fn deliver_special(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     if frame.flags.is_tagged() {
@@ -59,14 +59,14 @@ pub(super) fn deliver_tagged(here: &mut NodeView, frame: &Frame, now: Time, even
     }
 }
 
-/// A pushed frame without its payload: its host takes it in and discards it.
+/// Discards a pushed frame without its payload at its host.
 #[cold]
 fn discard_trimmed(here: &mut NodeView, frame: &Frame) {
     here.ledger.delivered += 1;
     here.ledger.count_trimmed(frame);
 }
 
-/// A part of a transfer or of a stream.
+/// Delivers a part of a transfer or of a stream.
 #[inline(never)]
 pub(super) fn deliver_part(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     let receiver = here.hosts.receiver_of(frame.path);

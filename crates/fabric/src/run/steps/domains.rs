@@ -1,4 +1,4 @@
-//! CN-TAGs and the edges of congestion notification domains, where frames go to the link.
+//! CN-TAGs and the edges of congestion notification domains, applied as frames go to the link.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
@@ -6,7 +6,7 @@ use crate::run::steps::endpoint_ways;
 use frame::{Frame, FrameKind, PRIORITIES, Tag};
 use queueing::CN_TAG_BYTES;
 
-/// A frame that goes to the link, with the CN-TAG that it leaves with.
+/// Returns a frame that goes to the link with the CN-TAG that it leaves with.
 #[cold]
 #[inline(never)]
 pub fn with_cn_tag(here: &mut NodeView, egress: PortIx, mut frame: Frame) -> Frame {

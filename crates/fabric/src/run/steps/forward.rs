@@ -47,13 +47,13 @@ pub fn forward(
     }
 }
 
-/// A node sends a frame of its own through one of its ports.
+/// Sends a frame of the node itself through one of its ports.
 pub fn originate(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     here.ledger.made += 1;
     forward(here, egress, frame, None, now, events);
 }
 
-/// A frame comes to a port that it cannot go past: to its queue, or to the crossbar before that.
+/// Passes a frame that cannot bypass the queue of its port to that queue, or to the crossbar before it.
 pub fn enqueue(
     here: &mut NodeView,
     egress: PortIx,

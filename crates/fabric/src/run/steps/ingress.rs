@@ -18,7 +18,7 @@ use flow_control::pfc::{Counted, Levels};
 use frame::{Frame, Occupancy, PRIORITIES};
 use units::{Amount, Time};
 
-/// The watermarks of a counter now, where they move.
+/// Returns the current watermarks of a counter with dynamic ones.
 #[inline(never)]
 fn moved(here: &NodeView, ingress: PortIx, group: usize) -> Levels {
     let node = &here.nodes[here.node_of[ingress]];
@@ -27,7 +27,7 @@ fn moved(here: &NodeView, ingress: PortIx, group: usize) -> Levels {
     sharing.map_or(fixed, |sharing| sharing.levels(ingress.since(node.first_port) as usize, group))
 }
 
-/// A counter holds more or less than before.
+/// Records the level of a counter after a change.
 #[inline(always)]
 fn counter_changes(here: &mut NodeView, ingress: PortIx, group: usize, now: Time) {
     let level = || here.ingress[ingress].counters[group].occupancy;
@@ -67,7 +67,7 @@ pub fn send_xoff_to(
     }
 }
 
-/// The counter of a frame has reached its high watermark; the frame is for `queue`.
+/// Handles the counter of a frame at its high watermark; the frame is for `queue`.
 #[inline(never)]
 pub fn send_xoff(
     here: &mut NodeView,
@@ -98,7 +98,7 @@ pub fn send_xoff(
     signals::signal(here, ingress, signal, &quanta, cause.pack(), now, events);
 }
 
-/// A frame that came in through a port has left its queue: XON may be due there.
+/// Handles a frame that came in through a port and has left its queue: XON may be due there.
 #[inline(always)]
 pub fn count_out(here: &mut NodeView, waiting: &Waiting, now: Time, events: &mut EventQueue) {
     let Some(ingress) = waiting.across else { return };
@@ -117,7 +117,7 @@ pub fn count_out(here: &mut NodeView, waiting: &Waiting, now: Time, events: &mut
     }
 }
 
-/// An ingress counter is back at its low watermark.
+/// Handles an ingress counter that is back at its low watermark.
 #[inline(never)]
 fn send_xon(here: &mut NodeView, ingress: PortIx, group: usize, now: Time, events: &mut EventQueue) {
     culprits::root_ends(here, ingress, group as u8, None, now);

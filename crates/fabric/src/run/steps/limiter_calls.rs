@@ -8,13 +8,13 @@ use queueing::{Feedback, RateControl};
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
 
-/// The limiter that the frames from the near end of a path pass.
+/// Returns the limiter that the frames from the near end of a path pass.
 #[inline]
 pub fn limiter_of(here: &NodeView, path: PathId) -> Option<LimiterIx> {
     limiter_at(here, path, false)
 }
 
-/// The limiter that the frames from one end of a path pass.
+/// Returns the limiter that the frames from one end of a path pass.
 #[inline]
 pub fn limiter_at(here: &NodeView, path: PathId, far: bool) -> Option<LimiterIx> {
     here.hosts.limiters_of_path.get(path.at())?[usize::from(far)]

@@ -1,4 +1,5 @@
-//! How frames leave a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time has come.
+//! Passage of frames through a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time
+//! has come.
 //!
 //! Where the link is idle and the wait queue empty, a frame goes from its limiter directly to the link; where the control
 //! needs no update, it is not notified. Such a frame costs a few comparisons more than one without a limiter.
@@ -15,8 +16,8 @@ use crate::run::steps::nics;
 use frame::{Frame, PathId, TrafficClass};
 use units::Time;
 
-/// A source hands a frame to a limiter; its way begins at this hop unless its path changes meanwhile. `counted`: the source
-/// counts the frames that it has in the NIC.
+/// Passes a frame from a source to a limiter; its route begins at this hop unless its path changes meanwhile. `counted`: the
+/// source counts the frames that it has in the NIC.
 #[inline(always)]
 pub fn limit(
     here: &mut NodeView,
@@ -50,7 +51,7 @@ pub fn limit(
     limit_slow(here, nth, egress, &frame, now, events);
 }
 
-/// A frame waits until the rate of its limiter allows it to leave.
+/// Queues a frame until the rate of its limiter allows it to leave.
 #[inline(always)]
 fn hold(here: &mut NodeView, nth: LimiterIx, frame: &Frame, now: Time, events: &mut EventQueue) {
     let limiter = &mut here.hosts.limiters[nth];
@@ -123,7 +124,7 @@ fn passes_slow(
 #[inline(always)]
 pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) -> bool {
     let limiter = &mut here.hosts.limiters[nth];
-    // Behind it another one may leave ahead of the rate.
+    // A later frame may leave ahead of the rate.
     if limiter.has_burst() || !here.hosts.receiving.is_empty() {
         return false;
     }
@@ -162,7 +163,7 @@ pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut E
     true
 }
 
-/// Compiled apart, so that where the path is known otherwise nothing waits for the frame.
+/// A separate function, so that callers that already have the path need not load the frame.
 #[cold]
 #[inline(never)]
 fn path_of(frame: &Frame) -> PathId {

@@ -67,7 +67,7 @@ pub fn join_line_of(here: &mut NodeView, nth: LimiterIx, (egress, class): (PortI
     }
 }
 
-/// The frame that leaves a limiter next.
+/// Returns the frame that leaves a limiter next.
 #[inline]
 pub fn next_of_limiter(here: &NodeView, nth: LimiterIx) -> Option<NextFrame> {
     let line = &here.hosts.limiters[nth].line;
@@ -83,13 +83,13 @@ pub fn next_of_limiter(here: &NodeView, nth: LimiterIx) -> Option<NextFrame> {
     Some(NextFrame { path, priority, far })
 }
 
-/// The port of the next frame of a limiter, and its way from there, unless a link is down.
+/// Returns the port of the next frame of a limiter, and its route from there, unless a link is down.
 pub fn way_of_next(here: &NodeView, next: &NextFrame) -> Option<(PortIx, Route)> {
     let behind = next.far.and_then(|far| here.hosts.endpoints[far].behind);
     replies::way_from(here, next.path.0, behind)
 }
 
-/// The port that the next frame of a limiter leaves through.
+/// Returns the port that the next frame of a limiter leaves through.
 #[inline]
 fn egress_of_next(here: &mut NodeView, next: &NextFrame) -> Option<PortIx> {
     let Some(far) = next.far else { return Some(here.routes.first_port(next.path.0)) };
@@ -121,7 +121,7 @@ pub fn limiter_left_line(here: &mut NodeView, nth: LimiterIx) {
     here.hosts.limiters[nth].stands = None;
 }
 
-/// Takes a limiter out of all lines at the host of a port.
+/// Removes a limiter from all wait queues at the host of a port.
 pub fn take_out_of_lines(here: &mut NodeView, nth: LimiterIx, port: PortIx) {
     for port in here.ports_beside(port) {
         if let Some(nic) = &mut here.links.nics[port] {

@@ -13,7 +13,7 @@ use queueing::{Feedback, RateControl};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// A congestion message that was sent then, or a tag, has come for the source of a path.
+/// Handles a congestion message, sent at a given time, or a tag, for the source of a path.
 pub fn on_limiter_message(
     here: &mut NodeView,
     nth: LimiterIx,

@@ -1,4 +1,4 @@
-//! Lost frames: why, where, and what a loss means.
+//! Lost frames: causes, places, and consequences.
 //!
 //! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that drops a frame of
 //! a lossless class breaks the guarantee, regardless of the frame's origin; a fault of the scenario does not. No pause holds
@@ -26,7 +26,7 @@ pub fn count_loss(here: &mut NodeView, port: PortIx, class: TrafficClass, frame:
     here.links.cold[port].counts.drops += 1;
 }
 
-/// A frame that should have waited, or waits, at a port is lost.
+/// Handles the loss of a frame that waits, or should have waited, at a port.
 #[cold]
 pub fn lose(
     here: &mut NodeView,
@@ -60,7 +60,7 @@ pub fn is_promised(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<
     pauses.map_or(node.lossless, |pauses| pauses.obeys) >> frame.priority().0 & 1 != 0
 }
 
-/// A limit has lost a frame of a lossless class.
+/// Handles the loss of a frame of a lossless class at a limit.
 pub fn violate(
     here: &mut NodeView,
     port: PortIx,

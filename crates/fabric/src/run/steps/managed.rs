@@ -48,7 +48,7 @@ pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, 
     if port.features.has(BESIDE_MANAGER) {
         return false;
     }
-    // No channels, then, of which there may be more than priorities.
+    // This port has no channels, of which there may be more than priorities.
     let class = port.classes.class_of_priority(frame.priority());
     needs_no_update(here, egress, class, frame, now)
 }
@@ -78,14 +78,14 @@ pub fn enter_manager(here: &mut NodeView, at: &mut AtEgress, now: Time) -> stage
     }
 }
 
-/// A frame goes on behind a stage of its port as soon as the message has left that the stage has deferred.
+/// Continues with a frame behind a stage of its port as soon as the deferred message of that stage has left.
 pub fn defer_behind(here: &mut NodeView, stage: PortFeatures, at: &AtEgress) {
     let &AtEgress { frame, egress, class, ingress, .. } = at;
     let frame = here.deferred.keep(frame);
     here.deferred.push(Deferred::Behind { stage: stage.place(), egress, class, ingress, frame });
 }
 
-/// A frame leaves the queue of a class for the link, perhaps with a mark.
+/// Passes a frame that leaves the queue of a class for the link to its manager, which may mark it.
 #[inline(always)]
 pub fn manager_on_dequeue(
     here: &mut NodeView,
@@ -103,7 +103,7 @@ pub fn manager_on_dequeue(
     frame
 }
 
-/// A frame has left the queue of a class at a port that sends ahead, as of then.
+/// Notifies a manager of a frame that has left the queue of a class at a port that sends ahead, as of that time.
 #[inline]
 pub fn manager_on_departure(
     here: &mut NodeView,
@@ -119,7 +119,7 @@ pub fn manager_on_departure(
     debug_assert_eq!(said, Verdict::Pass, "it does no more than note departures");
 }
 
-/// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
+/// Updates a returned tag that has come in through a port, by the congestion points that its frame met there.
 fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     let Some(tag) = here.headers.returned(frame) else { return };
     let port = &here.links.ports[port];

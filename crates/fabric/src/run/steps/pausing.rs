@@ -47,7 +47,7 @@ pub fn before_enqueue(
     true
 }
 
-/// A frame is about to wait, perhaps at a root of pauses.
+/// Counts a frame that is about to wait, if it is at a root of pauses.
 #[inline(always)]
 pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
     if here.links.ports[egress].features.has(PortFeatures::BLAMED) {
@@ -55,7 +55,7 @@ pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, fr
     }
 }
 
-/// A frame is about to wait where queues are counted at the egress: XOFF may be due.
+/// Handles a frame that is about to wait with egress accounting: XOFF may be due.
 #[inline(never)]
 fn count_egress(
     here: &mut NodeView,
@@ -76,7 +76,7 @@ fn count_egress(
     let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
     let counter = &mut counters[local * PRIORITIES + class.at()];
     let buffers = &here.buffers;
-    // While a search is under way, only the high watermark counts.
+    // During a search only the high watermark counts.
     let searched = searches.iter().any(|search| search.queue == (local, class));
     let aim = counter.aim(
         xoff,
@@ -169,7 +169,7 @@ fn egress_drain(
     })
 }
 
-/// Searches for targets in the queues of a port that have come to an end.
+/// Ends the searches for targets in the queues of a port that are due.
 #[inline(never)]
 fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time, events: &mut EventQueue) {
     let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
@@ -178,7 +178,7 @@ fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time,
         let sender = &mut here.pause_senders[at];
         let egress = sender.port(local);
         let queue = here.links.ports[egress].queue(class);
-        // Nothing would end the pauses.
+        // No departure would end the pauses.
         if here.buffers.queues[queue].occupancy.within(sender.levels[local].xon) {
             continue;
         }
@@ -188,7 +188,7 @@ fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time,
     }
 }
 
-/// A frame has left its queue, which held `before` with it: XON may be due.
+/// Handles a frame that has left its queue, which held `before` with it: XON may be due.
 #[inline(always)]
 pub fn after_dequeue(
     here: &mut NodeView,
@@ -265,7 +265,7 @@ fn renew_due(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Time, ev
     let next = searched.map(|search| search.ends).min().unwrap_or(Time::NEVER);
     let mut due = RenewalsDue { bits: 0, quanta: NO_QUANTA, note: 0, next };
     if !sender.spec.refresh {
-        // Only searches wait.
+        // Only searches are pending.
     } else if sender.by_ingress() {
         ingress::renew_by_ingress(here, at, port, now, &mut due);
     } else {

@@ -22,7 +22,7 @@ pub fn share_in(
     is_in
 }
 
-/// A frame has left its queue.
+/// Releases the memory of a frame that has left its queue.
 pub fn share_out(
     here: &mut NodeView,
     node: NodeIx,

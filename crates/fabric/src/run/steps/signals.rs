@@ -1,4 +1,4 @@
-//! Pause signals: why a node pauses a neighbour, and the pause frame that is to be sent.
+//! Pause signals: the cause of a pause, and the pause frame to be sent.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
@@ -37,7 +37,7 @@ pub fn signal(
     decision::try_transmit(here, port, now, events);
 }
 
-/// Why a pause is sent: a queue fills a counter, that has risen since then.
+/// Returns the cause of a pause: a queue fills a counter, that has risen since then.
 pub fn cause(
     here: &NodeView,
     targeted: bool,

@@ -15,7 +15,7 @@ use queueing::Refusal;
 use units::{Amount, Time};
 use workload::{Made, Wake};
 
-/// The time of a source has come.
+/// Handles a due source.
 pub fn source_due(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
     loop {
         if here.hosts.sources[source].limit.is_some() && is_held_back(here, source) {
@@ -48,7 +48,7 @@ pub fn source_due(here: &mut NodeView, source: SourceIx, now: Time, events: &mut
     }
 }
 
-/// A greedy source begins.
+/// Starts a greedy source.
 #[cold]
 #[inline(never)]
 pub fn fill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
@@ -57,7 +57,7 @@ pub fn fill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut Event
     }
 }
 
-/// The port and class of the next frame of a source.
+/// Returns the port and class of the next frame of a source.
 fn next_place(here: &mut NodeView, source: SourceIx) -> (PortIx, TrafficClass) {
     let state = &mut here.hosts.sources[source];
     let nth = if state.several_ports { state.source.next_destination() } else { 0 };
@@ -97,7 +97,7 @@ fn limiter_is_full(here: &mut NodeView, source: SourceIx, limit: Amount) -> bool
     limiter.is_some_and(|limiter| limiter.occupancy.reaches(limit))
 }
 
-/// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
+/// Passes a frame of a source to its NIC (or, for an ideal injector, to its switch).
 #[inline(always)]
 fn submit(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
     let state = &mut here.hosts.sources[source];
@@ -240,7 +240,7 @@ fn unblock(
                 nic.block(class, source);
                 continue;
             }
-            // Still no room, or its next frame goes elsewhere now.
+            // There is still no room, or its next frame now goes elsewhere.
             nic.block_again(class, source);
             return;
         }
@@ -254,7 +254,7 @@ fn unblock(
     }
 }
 
-/// Takes a source off the list of those that wait for a port. Whether it was there.
+/// Removes a source from the list of those that wait for a port. Returns true if it was there.
 pub fn stop_waiting(here: &mut NodeView, egress: PortIx, source: SourceIx) -> bool {
     let Some(nic) = &mut here.links.nics[egress] else { return false };
     nic.forget(source)

@@ -1,4 +1,4 @@
-//! Watchdogs for PFC storms: where their state machine (`flow_control::watchdog`) acts on the queues of a port.
+//! Watchdogs for PFC storms: apply their state machine (`flow_control::watchdog`) to the queues of a port.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -16,7 +16,7 @@ use flow_control::watchdog::{StormAction, Verdict};
 use frame::{PRIORITIES, TrafficClass, members};
 use units::Time;
 
-/// These classes of a port have frames and are stopped: are they stuck?
+/// Starts detection for classes of a port that have frames and are stopped.
 #[cold]
 pub fn note_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, events: &mut EventQueue) {
     let cold = &mut here.links.cold[port];
@@ -42,14 +42,14 @@ pub fn note_still_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Ti
     }
 }
 
-/// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
+/// Handles a pause frame that changes the end of pauses: a storm may be over earlier than scheduled.
 #[cold]
 pub fn note_change(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let cold = &mut here.links.cold[port];
     let Some(watch) = &mut cold.watch else { return };
     let map = here.links.ports[port].classes;
     for class in (0..map.classes() as u8).map(TrafficClass) {
-        // A pause that a failed link has ended may have been over for long.
+        // A pause ended by a failed link may have been over for long.
         let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
         if watch.queues[class.at()].is_storming() && watch.arm(at) {
             events.push(Event::bare(Kind::Watchdog, at, port));

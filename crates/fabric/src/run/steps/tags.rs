@@ -16,8 +16,8 @@ use frame::{Frame, Heading, LevelsOn, PRIORITIES, PathId, PathNews, Priority, Ro
 use queueing::Feedback;
 use units::{Amount, BitRate, Time};
 
-/// A tagged frame has come to its end: the frame without its tag; `None` if there was no more to it. What a
-/// limiter waits for goes back.
+/// Removes the tag of a frame at the end of its path; returns the frame without it, or `None` if it was a tag alone. Returns
+/// a tag that a limiter waits for.
 pub fn take_tag(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) -> Option<Frame> {
     let (bare, tag) = here.headers.untag(frame);
     match tag {
@@ -99,7 +99,7 @@ pub fn news_due(here: &mut NodeView, port: PortIx, due: News, now: Time, events:
     schedule_news(port, &frame, due.every, due.times - 1, now, events);
 }
 
-/// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.
+/// Returns the occupancy of the receive buffers of a port of a host, in thousandths: that of the fullest.
 fn received_level(here: &NodeView, port: PortIx) -> u32 {
     let levels = (0..PRIORITIES as u8).map(|priority| {
         let (held, limit) = here.received_so_far(port, Priority(priority));
@@ -109,7 +109,7 @@ fn received_level(here: &NodeView, port: PortIx) -> u32 {
     levels.max().unwrap_or(0)
 }
 
-/// The host at which a frame has come to its end, and its port there.
+/// Returns the host at the end of a frame's path, and its port there.
 fn end_of(here: &NodeView, frame: &Frame) -> Option<(NodeIx, PortIx)> {
     match frame.route.heading() {
         Heading::Forward(next) | Heading::Tree(next) => {

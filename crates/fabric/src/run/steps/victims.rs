@@ -230,7 +230,7 @@ mod tests {
     fn a_pause_holds_back_what_shares_its_queue() {
         let separate = ClassMap::SEPARATE;
         assert_eq!(held_back_by(3, 1 << 3, separate), 1 << 3);
-        // All in one queue: what is not paused itself is counted once.
+        // All in one queue: a priority that is not paused itself is counted once.
         let one = ClassMap::SHARED;
         assert_eq!(held_back_by(3, 0b11000, one), 0b1110_1111);
         assert_eq!(held_back_by(4, 0b11000, one), 0b0001_0000);

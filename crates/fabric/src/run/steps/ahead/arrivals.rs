@@ -38,7 +38,7 @@ pub fn count_ahead(
         }
         return true;
     }
-    // Others of its receiver must not overtake it.
+    // Other frames of its receiver must not overtake it.
     receiver.expected += u32::from(is_plain || flags.is_tagged());
     false
 }
@@ -50,7 +50,7 @@ pub fn note_received(here: &mut NodeView, frame: &Frame, now: Time) {
     here.hosts.receiver(frame.path).note(frame, now);
 }
 
-/// A frame has arrived that others of its receiver may have waited for.
+/// Notes the arrival of a frame for which later ones of its receiver may have waited.
 #[inline(always)]
 pub fn is_here(here: &mut NodeView, frame: &Frame) {
     let receiver = here.hosts.receiver(frame.path);

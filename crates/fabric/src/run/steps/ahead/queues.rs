@@ -33,7 +33,7 @@ use crate::run::steps::transmission;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// Makes up for the departures of a port up to `now`.
+/// Applies the departures of a port up to `now`.
 #[inline(always)]
 pub fn settle(here: &mut NodeView, egress: PortIx, now: Time) {
     let port = &here.links.ports[egress];
@@ -62,7 +62,7 @@ fn settle_unheard(here: &mut NodeView, egress: PortIx, now: Time) {
     if port.waiting == 0 {
         return;
     }
-    // One class at most is in use here.
+    // At most one class is in use here.
     let queue = &mut here.buffers.queues[port.waiting_queue()];
     while queue.committed > 0
         && let Some(waiting) = here.buffers.pool.pop_left(&mut queue.list, now)
@@ -104,7 +104,7 @@ fn settle_noting(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// The frames of a port that have been sent ahead and have not left.
+/// Returns the frames of a port that have been sent ahead and have not left.
 pub fn committed(here: &NodeView, port: PortIx) -> impl Iterator<Item = &Waiting> {
     let state = &here.links.ports[port];
     let waiting = state.features.has(PortFeatures::AHEAD) && state.waiting != 0;
@@ -114,13 +114,13 @@ pub fn committed(here: &NodeView, port: PortIx) -> impl Iterator<Item = &Waiting
     queue.into_iter().flat_map(committed)
 }
 
-/// Until when the frame takes that is on the link of a port: those sent ahead follow it without a gap.
+/// Returns the end of the frame on the link of a port: those sent ahead follow it without a gap.
 pub fn on_link_until(here: &NodeView, port: PortIx) -> Time {
     let next = committed(here, port).next().map(|waiting| waiting.leaves);
     next.unwrap_or(here.links.ports[port].busy_until)
 }
 
-/// A frame comes to a port that sends ahead, and something waits there, or seems to.
+/// Handles a frame at a port that sends ahead, where frames wait, or seem to.
 #[inline(never)]
 pub fn enqueue_ahead(
     here: &mut NodeView,
@@ -145,7 +145,7 @@ pub fn enqueue_managed_ahead(
     now: Time,
     events: &mut EventQueue,
 ) {
-    // The one that waits, if any does: no other is in use here.
+    // The class of the waiting frames, if there are any: no other is in use here.
     let class = here.links.ports[egress].classes.class(frame.priority());
     if hears_of_departures(here, egress, class, now) {
         settle(here, egress, now);
@@ -159,7 +159,7 @@ pub fn enqueue_managed_ahead(
     }
 }
 
-/// A frame goes at once, or waits until a known time.
+/// Sends a frame at once, or commits it for a known time.
 #[inline(always)]
 fn go_ahead(
     here: &mut NodeView,
@@ -196,7 +196,7 @@ fn enqueue_heard_ahead(
     }
 }
 
-/// A frame goes on that its queue manager has admitted.
+/// Continues with a frame that its queue manager has admitted.
 #[inline(always)]
 pub fn enqueue_admitted_ahead(here: &mut NodeView, at: AtEgress, now: Time, events: &mut EventQueue) {
     let AtEgress { frame, egress, class, ingress, .. } = at;
@@ -211,7 +211,7 @@ pub fn enqueue_admitted_ahead(here: &mut NodeView, at: AtEgress, now: Time, even
     stand_ahead(here, (egress, class), frame, ingress, !frame.flags.is_tagged(), now, events);
 }
 
-/// A frame waits at a port that sends ahead: until a known time, or, unless `known`, for a decision.
+/// Adds a frame to the queue of a port that sends ahead: with a known time, or, unless `known`, for a decision.
 #[inline(always)]
 fn stand_ahead(
     here: &mut NodeView,
@@ -225,7 +225,7 @@ fn stand_ahead(
     let port = &mut here.links.ports[egress];
     let queue = &mut here.buffers.queues[port.queue(class)];
     if port.features.has(PortFeatures::BOUNDED) {
-        // Nothing but queues has a limit here.
+        // Only queues have limits here.
         let limit = here.nodes[here.node_of[egress]].memory().buffer.queue;
         if limit.is_some_and(|limit| !queue.occupancy.has_room(limit, frame.bytes)) {
             return refuse_ahead(here, egress, class, &frame, ingress, now);
@@ -245,7 +245,7 @@ fn stand_ahead(
     }
 }
 
-/// A frame is lost because its queue is full.
+/// Drops a frame because its queue is full.
 #[inline(never)]
 fn refuse_ahead(
     here: &mut NodeView,
@@ -259,7 +259,7 @@ fn refuse_ahead(
     losses::lose(here, egress, class, frame, ingress, Cause::Queue, now);
 }
 
-/// All that was committed has left, and more waits: the port commits the next frames.
+/// Commits the next frames of a port, after all committed ones have left.
 #[inline(never)]
 pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     settle(here, egress, now);
@@ -273,7 +273,7 @@ pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     while let Some(next) = slot
         && here.buffers.queues[queue].committed < MOST
     {
-        // The tag of the first is known now, as it leaves now.
+        // The tag of the first is known now, because it leaves now.
         let Port { features, busy_until, .. } = here.links.ports[egress];
         let stamped = features.has(PortFeatures::MANAGED) && here.buffers.pool.is_tagged(next);
         if stamped && busy_until > now {
@@ -288,7 +288,7 @@ pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     if slot.is_some() {
         decision::arm(here, egress, at, events);
     }
-    // The first leaves at once, perhaps with a tag.
+    // The first leaves at once, with its tag if any.
     if here.links.cold[egress].notes_departures {
         settle_noting(here, egress, now);
     } else {

@@ -19,7 +19,7 @@ use crate::run::steps::transmission;
 use frame::Frame;
 use units::Time;
 
-/// The port of a lone source chooses what to send next, and what after that. It is free, and not paused.
+/// Decides the next transmissions of the port of a sole source, which is idle, and not paused.
 #[inline(never)]
 pub fn decide_lone_ahead(
     here: &mut NodeView,
@@ -63,7 +63,7 @@ pub fn decide_lone_ahead(
     }
 }
 
-/// A frame of a lone source has left, and the next one comes to its NIC.
+/// Handles the departure of a frame of a sole source: the next one enters its NIC.
 #[inline(always)]
 fn next_of_lone(here: &mut NodeView, source: SourceIx, now: Time) -> Option<Frame> {
     let state = &mut here.hosts.sources[source];
