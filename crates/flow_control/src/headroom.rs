@@ -31,9 +31,9 @@ use units::{BitRate, Bytes, Length, Time};
 
 /// Response limit of 10GBASE-T in pause quanta (IEEE 802.3 clause 31B.3.7).
 pub const RESPONSE_QUANTA_10GBASE_T: u64 = 74;
-/// What SONiC's buffer manager takes for the response of a 10 Gb/s port, in pause quanta.
+/// Response of a 10 Gb/s port in SONiC's buffer manager, in pause quanta.
 pub const RESPONSE_QUANTA_SONIC_10G: u64 = 67;
-/// What it takes at 400 Gb/s and above.
+/// Response at 400 Gb/s and above in SONiC's buffer manager, in pause quanta.
 const RESPONSE_QUANTA_SONIC_MOST: u64 = 905;
 
 const fn gbps(rate: u64) -> BitRate {
@@ -82,7 +82,7 @@ pub fn response_time_of(phy: &Phy) -> Option<Time> {
     phy.response_quanta.map(|quanta| phy.rate.time_for_bits_ceil(quanta * QUANTUM_BITS))
 }
 
-/// What the headroom of one link and priority depends on.
+/// Parameters of the headroom of one link and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
     /// Rate of the link in b/s, the highest if it changes; above 0, no default.
@@ -103,8 +103,8 @@ pub struct Headroom {
     /// Response H of the station that is paused, not of the one that pauses, in bit times. Default:
     /// [`response_quanta`] times 512.
     pub response_bits: u64,
-    /// From the arrival of a frame's last bit to its place in the accounted queue, for a switch that looks
-    /// at the watermark only then; frames in this pipeline come on top. Default: 0.
+    /// Time from the arrival of a frame's last bit to its place in the accounted queue, for a switch that
+    /// compares with the watermark only then; frames in this pipeline come on top. Default: 0.
     pub pipeline: Time,
 }
 
@@ -153,7 +153,8 @@ impl Headroom {
 }
 
 impl Headroom {
-    /// By how many bits more come at `rate` than at `slowest` while a frame at `slowest` is in the way.
+    /// Returns the additional bits that arrive at `rate` instead of `slowest` while a frame at `slowest`
+    /// delays the pause frame.
     fn slow_bits(&self, frame_bits: u64) -> u64 {
         if self.slowest == self.rate {
             return 0;
@@ -169,7 +170,7 @@ pub struct TotalDelay {
     pub rate: BitRate,
     /// M: a longest frame with line overhead; counts twice.
     pub frame_bits: u64,
-    /// What the first M is longer, if it began at a lower rate; 0 on a link that keeps its rate.
+    /// Additional duration of the first M, if it began at a lower rate; 0 on a link that keeps its rate.
     pub slow_bits: u64,
     /// P: the pause frame with line overhead.
     pub pause_bits: u64,
@@ -292,7 +293,7 @@ pub struct SonicModel {
     pub small_percent: u32,
     /// Bytes a cell of the packet memory; above 0, no default (it belongs to the chip).
     pub cell: u32,
-    /// Whether the cells that a 64 B frame takes are rounded up to whole ones. Default: no.
+    /// True if the cells of a 64 B frame are rounded up to whole ones. Default: false.
     pub whole_cells: bool,
     /// Bytes in flight in a gearbox. Default: 0.
     pub gearbox: f64,

@@ -19,7 +19,7 @@ fn nth(segment: &Segment) -> u32 {
 fn data(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(0).iter().filter(|(_, it)| it.kind == FrameKind::Data).map(|(_, it)| nth(it)).collect()
 }
-/// Runs a transfer that loses these segments once each; what was sent, in order.
+/// Runs a transfer that loses these segments once each; returns the segments sent, in order.
 fn with_losses(spec: TcpSpec, lost: &[u32]) -> (Wire, Vec<u32>) {
     let bytes = spec.transfers.total;
     let mut pipe = tcp_pipe(spec);
@@ -44,7 +44,7 @@ fn timeouts(pipe: &Wire) -> u64 {
     pipe.near.facts(Time::ZERO).congestion.map_or(0, |it| it.timeouts)
 }
 
-/// What had left when this acknowledgement came, and what left before the next one came.
+/// Returns the segments sent before this acknowledgement, and those sent before the next one.
 fn around_ack(pipe: &Wire, number: u32) -> (Vec<u32>, Vec<u32>) {
     let mut acks = pipe.arrived.iter().filter(|it| it.0 == 0).skip_while(|it| ack_number(&it.2) != number);
     let [at, next] = [(); 2].map(|()| acks.next().unwrap().1);
@@ -127,7 +127,7 @@ fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
 #[test]
 fn a_window_of_which_half_is_in_flight_grows() {
     // The wire is as fast as the path: each acknowledgement lets two segments go, the wire takes one, and the rest of the
-    // window is never in flight. Slow start goes on all the same, as for a sender that never looks at what is in flight.
+    // window is never in flight. Slow start goes on all the same, as for a sender that ignores the data in flight.
     let ends = [false, true].map(|grows_unused| {
         let spec = tcp(Some(60_000), LossRecoveryKind::Sack, 2);
         let ControllerSpec::Aimd(aimd) = spec.controller.clone() else { unreachable!() };
@@ -183,7 +183,7 @@ fn newreno_fills_a_hole_a_round_trip_patiently_or_not() {
             assert_eq!(trips, [10; 5], "{sent:?}");
         }
     }
-    // SACK sends all that it knows of in two round trips.
+    // SACK retransmits all known holes in two round trips.
     let (pipe, _) = with_losses(tcp(Some(40_000), LossRecoveryKind::Sack, 16), &lost);
     let again: Vec<Time> =
         pipe.sent_by(0).iter().filter(|it| lost.contains(&nth(&it.1))).map(|it| it.0).collect();
@@ -244,7 +244,7 @@ fn renos_window_is_a_sawtooth() {
     let peaks: Vec<u64> = falls.iter().map(|&n| windows[n - 1] / 1_000).collect();
     assert!(falls.len() >= 10 && timeouts(&pipe) == 0, "{falls:?}, {}", timeouts(&pipe));
     // 20 segments are on their way, up to four others have arrived and their acknowledgements not (a repair leaves a gap in
-    // the burst that a window is), and it grows for a round trip until it knows of the loss.
+    // the burst that a window is), and it grows for a round trip until the loss is detected.
     assert!(peaks.iter().all(|peak| (20..=25).contains(peak)), "{peaks:?}");
     let lengths: Vec<usize> = falls.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
@@ -321,7 +321,7 @@ fn transfers_follow_each_other_over_one_connection_or_several() {
         }
         let syns = pipe.sent_by(0).iter().filter(|it| it.1.kind == FrameKind::Ack).count();
         assert_eq!(syns, greetings);
-        // A new connection begins with two segments; an old one knows its window: 4, in one round trip.
+        // A new connection begins with two segments; an old one keeps its window: 4, in one round trip.
         let trips: Vec<u64> = done.iter().map(|it| (it.end - it.start).ps() / 10_890_000).collect();
         let again = if reconnect { 2 } else { 1 };
         let greet = |n: usize| u64::from(n < greetings);

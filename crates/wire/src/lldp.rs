@@ -101,24 +101,24 @@ impl Serialize for Id {
     }
 }
 
-/// What a station tells its neighbour. Chassis and port together say who it is.
+/// Announcement of a station to its neighbour. Chassis and port together identify the station.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Lldpdu {
     /// The chassis.
     pub chassis: Id,
     /// The port.
     pub port: Id,
-    /// For how many seconds it holds; 0 takes it back at once.
+    /// Time to live in seconds; 0 withdraws it at once.
     pub ttl_s: u16,
     tlvs: Vec<Tlv>,
 }
 
-/// An LLDPDU as a receiver takes it.
+/// An LLDPDU as accepted by a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// What is legal of it.
     pub pdu: Lldpdu,
-    /// What is wrong with the TLVs that it lacks, in their order.
+    /// Faults of the TLVs that were left out, in their order.
     pub faults: Vec<Error>,
 }
 
@@ -190,7 +190,7 @@ impl Lldpdu {
     }
 }
 
-/// The value of a mandatory TLV, and what follows it.
+/// Returns the value of a mandatory TLV, and the octets after it.
 fn mandatory<'a>(
     place: usize,
     kind: u8,
@@ -223,7 +223,7 @@ fn walk(bytes: &[u8], mut show: impl FnMut(u8, &[u8])) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// What occurs more than once and may not; each is named once.
+/// Returns the names of TLVs that occur more than once and must not; each is listed once.
 fn twice(tlvs: &[Tlv]) -> impl Iterator<Item = &'static str> {
     let names = || tlvs.iter().filter_map(Tlv::once);
     names()

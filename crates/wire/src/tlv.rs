@@ -8,7 +8,7 @@ use crate::ieee::{self, Applications, CongestionTlv, EtsConfiguration, EtsTable,
 use crate::view::Field;
 use serde::Serialize;
 
-/// The most that a TLV holds.
+/// Maximum length of a value in octets.
 pub const MOST: usize = 511;
 /// Type of organisational TLVs.
 pub const ORGANISATIONAL: u8 = 127;
@@ -49,11 +49,11 @@ pub fn put(kind: u8, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tlv {
-    /// What the station does with ETS.
+    /// ETS configuration in use.
     EtsConfiguration(EtsConfiguration),
-    /// What it recommends.
+    /// ETS table recommended to the peer.
     EtsRecommendation(EtsTable),
-    /// What it does with PFC.
+    /// PFC configuration in use.
     Pfc(PfcTlv),
     /// Priorities of applications.
     Applications(Applications),
@@ -72,7 +72,7 @@ pub enum Tlv {
 pub struct Organisational {
     /// The organisation.
     pub oui: [u8; 3],
-    /// Which one of its TLVs.
+    /// Subtype within the organisation.
     pub subtype: u8,
     value: Vec<u8>,
 }
@@ -98,7 +98,7 @@ impl Organisational {
         fits(&value, MOST - ORGANISATION_BYTES)?;
         Ok(Organisational { oui, subtype, value })
     }
-    /// What follows the subtype.
+    /// Returns the octets after the subtype.
     pub fn value(&self) -> &[u8] {
         &self.value
     }
@@ -193,7 +193,7 @@ impl Tlv {
         }
     }
 
-    /// What a message calls it, if it may occur only once in an LLDPDU.
+    /// Returns the name in messages of a TLV that may occur only once in an LLDPDU.
     pub(crate) fn once(&self) -> Option<&'static str> {
         match self {
             Tlv::EtsConfiguration(_) => Some("the ETS configuration TLV"),

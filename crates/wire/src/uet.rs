@@ -175,7 +175,7 @@ view! {
 pub struct Contexts {
     /// Context of the sender of the packet.
     pub source: u16,
-    /// Of its receiver.
+    /// Context of the receiver of the packet.
     pub destination: u16,
 }
 
@@ -183,7 +183,7 @@ pub struct Contexts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Of NSCC (type 0).
+    /// State of NSCC (type 0).
     Nscc {
         /// Service time of the receiver.
         service_time: u16,
@@ -196,14 +196,14 @@ pub enum State {
         /// Packets out of order.
         out_of_order: u16,
     },
-    /// Of RCCC (type 1).
+    /// State of RCCC (type 1).
     Credit {
         /// Credit in units of 256 B, 24 bits.
         credit: u32,
         /// Packets out of order.
         out_of_order: u16,
     },
-    /// Of another type.
+    /// State of another type.
     Other {
         /// Type, 2 to 15.
         kind: u8,
