@@ -35,7 +35,7 @@ fn raw(subtype: u8, value: &[u8]) -> Vec<u8> {
     said(LOWER, 120, vec![Tlv::Organisational(tlv)])
 }
 
-/// What the agent has for PFC after these frames, all at once.
+/// Returns the agent's PFC priorities and their origin after these frames, all at once.
 fn after(frames: &[Vec<u8>]) -> (PrioritySet, Origin) {
     let mut agent = willing();
     frames.iter().for_each(|frame| agent.receive(frame, Time::ZERO));
@@ -181,7 +181,7 @@ fn dx_23_to_28_neighbours_come_and_go() {
 fn dx_30_another_dialect_is_reported() {
     let baseline = wire::baseline::Baseline::new(wire::baseline::Version::Cee, vec![]).unwrap();
     let mut agent = willing();
-    // Without sequence numbers nobody can answer.
+    // Without sequence numbers no reply is possible.
     agent.receive(&said(LOWER, 120, vec![Tlv::Baseline(baseline.clone())]), Time::ZERO);
     assert_eq!(agent.operational().conditions, [Condition::OtherDialect]);
     assert_eq!(agent.operational().pfc_origin, Origin::Administered(Because::NoPeer));
@@ -236,7 +236,7 @@ fn settings_that_do_not_fit_change_nothing() {
     assert!(Agent::new(HIGHER, too_many, dcbx::Profile::default(), Time::ZERO).is_err());
 }
 
-/// What must hold whatever is heard.
+/// Invariants after any received frames.
 fn lawful(agent: &Agent) {
     let (admin, now) = (agent.administered(), agent.operational());
     let speaking = agent.neighbours().iter().filter(|one| one.remote.is_standard()).count();

@@ -153,7 +153,7 @@ struct Share {
 /// One egress queue, its frames by ingress port, and the pauses requested because of it.
 #[derive(Clone, Debug)]
 pub struct EgressCounter {
-    /// Ports of the station.
+    /// Number of ports of the station.
     ports: u32,
     /// By ingress port; empty until the first frame waits. Most queues of a large switch never hold one, and all of
     /// them together would take memory by the square of its ports.

@@ -35,12 +35,12 @@ const MARKER_INTERVAL: u64 = 512;
 /// The shortest segment of TCP that holds an FPDU worth a name: a Read Request has 52 B beside markers.
 const LEAST_EMSS: u64 = 128;
 
-/// Bytes of a stream with markers before so many others.
+/// Returns the length of `bytes` of a stream with its markers.
 pub(crate) fn with_markers(bytes: u64) -> u64 {
     bytes.saturating_add(MARKER * bytes.div_ceil(MARKER_INTERVAL - MARKER))
 }
 
-/// What iWARP transports.
+/// Operation that iWARP transports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IwarpOperation {
     /// RDMA Read.
@@ -89,7 +89,7 @@ impl IwarpKeys {
         })
     }
 
-    /// The longest segment of DDP with its header (MULPDU).
+    /// Returns the maximum length of a DDP segment with its header (MULPDU).
     fn mulpdu(&self, emss: u64) -> u64 {
         let markers = if self.markers { MARKER * emss.div_ceil(MARKER_INTERVAL) } else { 0 };
         emss - (LENGTH + CRC + markers + emss % 4)

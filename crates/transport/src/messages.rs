@@ -174,7 +174,7 @@ impl Messages {
                 Ok(if let Talk::IscsiRead(_) = talk { iser::read(keys) } else { iser::write(keys) })
             }
             Messages::Of(Talk::Iwarp(..)) => Err(refused("iwarp")),
-            // Nothing of the others depends on segments.
+            // The other messages do not depend on segments.
             other => {
                 let post = |bytes| Box::from([Post { operation, bytes }]);
                 Ok(other.sizes(u64::MAX)?.into_iter().map(post).collect())

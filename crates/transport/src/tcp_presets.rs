@@ -25,7 +25,7 @@ pub enum TcpPreset {
 }
 
 impl TcpPreset {
-    /// All of its keys.
+    /// Returns all keys of the preset.
     pub fn keys(self) -> TcpKeys {
         let keys = match self {
             TcpPreset::Rfc => rfc(),
@@ -132,7 +132,7 @@ fn datacenter() -> TcpKeys {
     TcpKeys {
         controller: TcpController::Dctcp(DctcpKeys::default()),
         ecn: EcnMode::Dctcp,
-        // Above a round trip, below what a transfer notices: a choice.
+        // Above a round trip, and below the duration of a transfer: a choice.
         ack_delay: Time::from_us(50),
         proportional: true,
         min_timeout: Time::from_ms(1),

@@ -116,7 +116,7 @@ pub struct Lldpdu {
 /// An LLDPDU as accepted by a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// What is legal of it.
+    /// Legal parts of the LLDPDU.
     pub pdu: Lldpdu,
     /// Faults of the TLVs that were left out, in their order.
     pub faults: Vec<Error>,

@@ -374,7 +374,7 @@ impl UetControl for Nscc {
         self.ignored += bytes;
         let mut done = false;
         if let UetLossCause::Trimmed { last_hop } = loss.cause {
-            // A trimmed packet stands for the longest queue.
+            // A trimmed packet counts as one that met the longest queue.
             self.average_in(self.own.base_rtt, true);
             if last_hop && self.has_credits {
                 return;
