@@ -1,12 +1,10 @@
-//! What versions 1.01 (CEE) and 1.00 (CIN) of DCBX have words for: ETS as priority groups, applications as sets of
-//! priorities.
+//! Representation of settings in versions 1.01 (CEE) and 1.00 (CIN) of DCBX: ETS as priority groups, applications as sets of priorities.
 //!
-//! Version 1.00 knows one application, FCoE; groups of it say for each priority its part of the group.
+//! Version 1.00 has one application, FCoE; its groups have for each priority its part of the group.
 //!
 //! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 and 1.00, in the layout of the open agent lldpad.
 //!
-//! Not modelled: code points of differentiated services as applications, which neither version knows; states of logical
-//! links; parts of a group that differ within it.
+//! Not modelled: DSCPs as applications, which neither version supports; states of logical links; parts of a group that differ within it.
 
 use wire::baseline::{BaselineApplication, CinGroups, CinPriority, Feature, Groups, NO_LIMIT};
 use wire::ieee::{Algorithm, Application, EtsTable, Selector};

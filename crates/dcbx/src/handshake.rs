@@ -1,12 +1,12 @@
-//! DCBX before the standard, versions 1.01 (CEE) and 1.00 (CIN): sequence numbers synchronise both ends; what they tell
-//! is compared once they are.
+//! DCBX before the standard, versions 1.01 (CEE) and 1.00 (CIN): both ends synchronise by sequence numbers, and then compare their
+//! announcements.
 //!
-//! Each change of what an end tells counts its sequence number up; the other end acknowledges the last number that it
-//! has heard. Values are those of the administrator, not those in force. An end that is willing adopts from one that
-//! is not. If both are alike willing and do not have the same, both say so, and the feature is off.
+//! An end increments its sequence number with each change of its announcement; the other end acknowledges the last number that it has
+//! received. Values are those of the administrator, not those in force. A willing end adopts from one that is not. If both are willing, or
+//! neither is, and their values differ, both set the error bit, and the feature is off.
 //!
-//! Applications are compatible unless both ends name one with other priorities; those of an end that is willing are as
-//! willing as its PFC. An end answers in the version that its peer speaks.
+//! Applications are compatible unless both ends have one with different priorities; the applications of a willing end are as willing as its
+//! PFC. An end replies in the version of its peer.
 //!
 //! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 (control and feature state machines).
 //!
