@@ -56,7 +56,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The version to begin with where the standard's is not spoken, and whether it is the only one.
+    /// Returns the version to begin with where the standard's is not used, and true if it is the only one.
     pub(crate) fn before_standard(self) -> (Version, bool) {
         match self {
             Dialect::Either | Dialect::Standard => (Version::Cee, false),
@@ -123,11 +123,11 @@ pub enum Condition {
         /// Priorities with PFC that the peer announces.
         theirs: PrioritySet,
     },
-    /// The peer speaks only another dialect of DCBX.
+    /// The peer supports only another dialect of DCBX.
     OtherDialect,
-    /// The peer speaks only a version before the standard, and so does the port.
+    /// The peer supports only a version before the standard, and the port uses that version too.
     FellBack,
-    /// The peer speaks both dialects; that of the standard counts.
+    /// The peer uses both dialects; that of the standard counts.
     BothDialects,
 }
 

@@ -141,7 +141,7 @@ fn two_ends_agree_or_report_and_never_flap() {
     }
 }
 
-/// Both could speak the older dialect: none does. An end that speaks one dialect alone reports the other.
+/// Both support the older dialect: neither uses it. An end limited to one dialect reports the other.
 #[test]
 fn who_falls_back() {
     let admin = willing(true, 0x08);

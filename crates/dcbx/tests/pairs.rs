@@ -127,7 +127,7 @@ fn a_change_during_the_exchange() {
     agents[1].administer(Administered { pfc: pfc(false, 8, 0x40), ..settings() }, seconds(50)).unwrap();
     talk(&mut agents, seconds(50), seconds(51));
     assert_eq!(agents[0].operational().pfc, PrioritySet(0x40));
-    // PFC is taken out of the exchange: the other one has its own again.
+    // PFC is removed from the exchange: the other end returns to its own priorities.
     agents[1].administer(Administered { exchanges_pfc: false, ..settings() }, seconds(52)).unwrap();
     talk(&mut agents, seconds(52), seconds(53));
     let now = agents[0].operational();

@@ -77,7 +77,7 @@ pub fn response_time(rate: BitRate) -> Time {
     rate.time_for_bits_ceil(response_quanta(rate) * QUANTUM_BITS)
 }
 
-/// The longest time that a station with this PHY may take to obey a pause, if the PHY has a limit of its own.
+/// Returns the maximum response time of a station with this PHY, if the PHY has a limit of its own.
 pub fn response_time_of(phy: &Phy) -> Option<Time> {
     phy.response_quanta.map(|quanta| phy.rate.time_for_bits_ceil(quanta * QUANTUM_BITS))
 }
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn a_link_that_changes_its_rate() {
         let link = Headroom { slowest: gbps(1), ..at_10g_300m() };
-        // A frame of 12,336 bits at 1 Gb/s lets in ten times as much at 10 Gb/s.
+        // During a frame of 12,336 bits at 1 Gb/s, ten times as many bits arrive at 10 Gb/s.
         assert_eq!(link.delay().bits(), at_10g_300m().delay().bits() + 9 * 12_336);
         let odd = Headroom::of_link(BitRate::from_bps(1_187_500_000), Time::ZERO);
         assert_eq!(odd.delay().slow_bits, 0);

@@ -298,7 +298,7 @@ mod tests {
             queue.leaves(0);
         }
         assert_eq!(targets, [2]);
-        // Its frames in flight bring the queue up; what the other sends fits.
+        // Its frames in flight raise the queue; the traffic of the other fits.
         for _ in 0..2 {
             assert!(queue.comes(2, FRAME).is_empty());
         }

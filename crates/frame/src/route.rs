@@ -17,11 +17,11 @@ pub struct Route(u32);
 pub enum Heading {
     /// Along a path: the index of the next egress port in the table of hops.
     Forward(u32),
-    /// Back along a path: the index of the hop that leads here; it is taken the other way round.
+    /// Back along a path: the index of the hop that leads here, followed in the opposite direction.
     Backward(u32),
     /// To a node, by the forwarding tables of the switches.
     Destination(NodeId),
-    /// Along the paths to several receivers, or what is left of one: the index of the next egress port on the first.
+    /// Along the paths to several receivers, or the rest of one: the index of the next egress port on the first.
     Tree(u32),
 }
 

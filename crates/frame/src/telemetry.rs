@@ -90,7 +90,7 @@ impl Stamps {
     pub const fn path(&self) -> u32 {
         self.path
     }
-    /// Returns these stamps for a packet that has taken such a path.
+    /// Returns these stamps for a packet on a path with hash `path`.
     #[must_use]
     pub fn again(path: u32, hops: impl IntoIterator<Item = Stamp>) -> Stamps {
         let mut all = Stamps::default();

@@ -267,7 +267,7 @@ mod tests {
         it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 1_000 * S });
         assert_eq!(it.window(), 700 * S);
         // K = cbrt(1000 * (1 - 0.7) / 0.4) = 9.086 s. With a round trip of 10 ms the window at t is W_cubic(t) but for
-        // what the curve climbs in one round trip, at most 3 C K^2 * 0.01 = 1 segment.
+        // the growth of the curve in one round trip, at most 3 C K^2 * 0.01 = 1 segment.
         let k = libm::cbrt(1_000.0 * 0.3 / 0.4);
         for (t, window) in rounds(&mut it, Time::from_ms(10), 1_500) {
             let exact = 0.4 * (t - k) * (t - k) * (t - k) + 1_000.0;

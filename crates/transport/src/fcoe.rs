@@ -184,7 +184,7 @@ impl Fcoe {
         self.begin(place, self.places[place].turn.wrapping_add(1), now);
     }
 
-    /// Begins an exchange at either end, for the first time or anew.
+    /// Begins an exchange at either end, for the first time or as a repetition.
     fn begin(&mut self, place: usize, turn: u8, now: Time) {
         let wait = if self.initiates { self.spec.ulp_tov } else { Time::NEVER };
         let phase = Phase::Open { deadline: now.saturating_add(wait) };

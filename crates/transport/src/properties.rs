@@ -102,7 +102,8 @@ fn without_a_timeout_a_loss_ends_the_transfer_and_with_one_it_goes_on() {
         });
         assert_eq!(of_kind(&pipe.records, RecordKind::Transfer).len(), usize::from(timeout.is_some()));
         if timeout.is_some() {
-            // 6, 7 and 8 came after the gap and are sent again with 5, a timeout after the last progress:
+            // 6, 7 and 8 arrived after the gap and are retransmitted with 5, a timeout after the last
+            // progress:
             // the acknowledgement of 4, which had left a round trip after the first window.
             let words: Vec<u32> = pipe.sent_by(0).iter().map(|(_, it)| it.word).collect();
             assert_eq!(words, [0, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8, 9]);
@@ -225,7 +226,8 @@ fn requests_at_the_same_time_wait_for_the_wire_one_after_the_other() {
     let spec = RequestResponseSpec { outstanding: 3, requests: Some(3), ..exchanges() };
     let mut pipe = asking(spec);
     pipe.run_clean(NEVER);
-    // Requests arrive 51.2 ns apart, which is less than a response lasts: responses follow each other.
+    // Requests arrive 51.2 ns apart, which is less than the duration of a response: responses follow each
+    // other.
     let first = START + Time::from_ps(51_200) + DELAY * 2 + Time::from_us(1);
     let response = Time::from_ps(4 * 819_200);
     let ends: Vec<Time> = pipe.records.iter().map(|record| record.end).collect();

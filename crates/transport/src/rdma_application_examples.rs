@@ -84,7 +84,8 @@ fn a_request_is_served_and_answered() {
     let record = |start| Record { kind: RecordKind::Exchange, start, end: start + took, bytes: 2_300 };
     assert_eq!(exchanges(&pipe), starts.map(record));
     assert!(pipe.records.iter().all(|one| one.kind != RecordKind::Transfer));
-    // Over TCP with the same headers and segments it takes the same: no window holds three segments back.
+    // Over TCP with the same headers and segments the duration is the same: a window does not limit three
+    // segments.
     let tcp =
         TcpKeys { headers: Bytes::new(58), initial_window: units::Amount::Frames(10), ..TcpKeys::default() };
     let over_tcp = RequestResponseKeys { rdma: None, tcp: Some(Box::new(tcp)), ..request };
@@ -112,7 +113,7 @@ fn a_block_of_iser_is_written_by_the_target() {
     assert_eq!(operations(&pipe, 0, RdmaVerb::Send), [(Operation::Send, 134)]);
     let data = [1_074, 1_058, 558].map(|bytes| (Operation::Write, bytes));
     assert_eq!(operations(&pipe, 1, RdmaVerb::Send), [&data[..], &[(Operation::Send, 134)]].concat());
-    // A command, service, the data and the response behind them; the acknowledgement of the command left during the service.
+    // A command, service, the data and the response after it; the acknowledgement of the command left during the service.
     let back = [1_074, 1_058, 558, 134]
         .map(|bytes| pipe.wire(bytes))
         .into_iter()

@@ -285,7 +285,8 @@ fn queue_pairs_may_share_the_gap_of_cnps() {
 
 #[test]
 fn go_back_n_has_the_efficiency_of_its_closed_form() {
-    // With loss p a packet, and W packets sent between a lost one and its NAK: (1 - p) / (1 - p + p W) of what is sent is of use.
+    // With loss probability p per packet, and W packets sent between a lost one and its NAK, the useful share of transmissions is (1 - p) /
+    // (1 - p + p W).
     for p in [0.002, 0.01, 0.05] {
         let mut pipe = flow(&RdmaKeys { nak_gap: us(11), ..keys() }, None, None);
         let mut draw = draws(7).0;
@@ -296,7 +297,7 @@ fn go_back_n_has_the_efficiency_of_its_closed_form() {
         });
         let sent = pipe.near.counts().sent as f64;
         let useful = came(&pipe).1 as f64;
-        // From the loss until the packet behind it has come and its NAK is back.
+        // From the loss until the next packet has arrived and its NAK has returned.
         let trip = (pipe.wire(1_058) + pipe.wire(64) + DELAY * 2).ps() as f64 / pipe.wire(1_058).ps() as f64;
         let exact = (1.0 - p) / (1.0 - p + p * (trip + 1.0).ceil());
         assert!((useful / sent / exact - 1.0).abs() < 0.03, "{p}: {} and {exact}", useful / sent);
@@ -412,7 +413,7 @@ proptest! {
         prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
     }
 
-    /// Numbers wrap at 24 bits, whatever is lost there.
+    /// Numbers wrap at 24 bits, for any losses there.
     #[test]
     fn numbers_wrap(seed in any::<u64>(), selective in any::<bool>(), reads in any::<bool>()) {
         let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };

@@ -71,7 +71,7 @@ pub struct RdmaReceiver {
     ended: VecDeque<u32>,
 }
 
-/// A packet that came out of order.
+/// A packet that arrived out of order.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     /// Length of its frame.

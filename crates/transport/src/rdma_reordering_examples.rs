@@ -77,7 +77,7 @@ fn lost_packets_are_sent_again_alone_and_without_a_timeout() {
 
 #[test]
 fn a_timer_finds_a_loss_behind_which_nothing_more_comes() {
-    // Three packets behind the loss, and the end of the message.
+    // Three packets after the loss, and the end of the message.
     let mut pipe = transfers(&rule(3, 100), &[(0, 20_000)]);
     pipe.run(NEVER, losing(&[16]));
     assert_eq!((again(&packets(&pipe), 20), pipe.near.counts().timeouts), (vec![16], 0));

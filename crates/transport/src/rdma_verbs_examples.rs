@@ -76,7 +76,7 @@ fn a_read_takes_a_request_and_its_data() {
 
 #[test]
 fn reads_fill_the_link_if_enough_are_under_way() {
-    // Ten reads of 10 kB; a read takes 8.5 us on the wire and 10 us there and back.
+    // Ten reads of 10 kB; a read takes 8.5 us on the wire and a round trip of 10 us.
     let ends = |max_reads: u64| {
         let due = [(0, 10_000); 10];
         let mut pipe = transfers(&RdmaKeys { max_reads, ..read() }, &due);

@@ -63,7 +63,7 @@ impl Board {
     fn pipe(&self, flight: &Flight) -> u64 {
         let missing = |from: u64, to: u64| to.saturating_sub(from) - self.arrived.within(from, to.max(from));
         let first = flight.unacknowledged;
-        // (a) neither arrived nor lost, and (b) sent again.
+        // (a) neither arrived nor lost, and (b) retransmitted.
         missing(self.lost_before(flight).max(first), flight.highest) + missing(first, self.resent)
     }
 

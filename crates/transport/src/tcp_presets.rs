@@ -107,8 +107,8 @@ fn linux() -> TcpKeys {
     }
 }
 
-/// G. McAlpine et al., "An Architecture for Congestion Management in Ethernet Clusters", 2005, section 6, and what stacks
-/// of that time did.
+/// G. McAlpine et al., "An Architecture for Congestion Management in Ethernet Clusters", 2005, section 6, and the behaviour of stacks of
+/// that time.
 fn mcalpine_2005() -> TcpKeys {
     TcpKeys {
         initial_window: Amount::Frames(2),

@@ -228,7 +228,7 @@ proptest! {
     }
 }
 
-/// A frame with numbers near what was sent, or anywhere.
+/// Returns a frame with numbers near those sent, or anywhere.
 pub fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> Received {
     let near = |byte: u8| if byte < 32 { word } else { (sent as u32).wrapping_sub(u32::from(byte) * 100) };
     let header = TcpHeader {

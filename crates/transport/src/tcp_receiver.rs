@@ -29,7 +29,7 @@ use units::Time;
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     spec: Arc<TcpSpec>,
-    /// The byte that comes next (RCV.NXT).
+    /// Next byte expected (RCV.NXT).
     expected: u64,
     /// Data that arrived after a gap; created with the first such segment.
     beyond: Option<Box<Beyond>>,
@@ -123,7 +123,7 @@ impl TcpReceiver {
     fn see_marks(&mut self, marked: bool, cwr: bool) {
         match self.spec.ecn {
             EcnMode::Off => {}
-            // RFC 3168 section 6.1.3: CWR ends the ece, and a mark on the same segment begins it anew.
+            // RFC 3168 section 6.1.3: CWR ends the echo, and a mark on the same segment restarts it.
             EcnMode::Rfc3168 => self.ece = marked || self.ece && !cwr,
             // RFC 8257 section 3.2: segments before the change are acknowledged at once.
             EcnMode::Dctcp => {

@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(reader.interfaces(), ports());
     }
 
-    /// Truncated at any position: an error that says so, or the frames before.
+    /// Truncated at any position: an error that reports it, or the frames before.
     #[test]
     fn a_capture_that_is_cut() {
         let file = written();

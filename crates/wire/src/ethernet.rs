@@ -48,17 +48,17 @@ view! {
         destination: Mac = 0,
         /// Source.
         source: Mac = 6,
-        /// Type of what follows.
+        /// Type of the contents.
         ether_type: u16 = 12,
     }
 }
 
 view! {
-    /// A VLAN tag, or a CN-TAG, behind its type.
+    /// A VLAN tag, or a CN-TAG, after its type.
     TagView("a tag", 4) {
         /// `PCP(3) DEI(1) VID(12)` of a VLAN tag, the flow of a CN-TAG.
         control: u16 = 0,
-        /// Type of what follows.
+        /// Type of the contents.
         ether_type: u16 = 2,
     }
 }

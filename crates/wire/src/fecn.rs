@@ -22,7 +22,7 @@ view! {
         queue: u16 = 2,
         /// Rate in kb/s; all ones are no limit.
         rate_kbps: u32 = 4,
-        /// Type of what follows; 0 is nothing.
+        /// Type of the contents; 0: none.
         next: u16 = 8,
     }
 }

@@ -28,7 +28,7 @@ pub mod subtype {
 }
 
 view! {
-    /// An ETS TLV behind its subtype.
+    /// An ETS TLV after its subtype.
     EtsView("an ETS TLV behind its subtype", 21) {
         /// `Willing(1) CBS(1) reserved(3) MaxTCs(3)`; reserved in a recommendation.
         head: u8 = 0,
@@ -241,7 +241,7 @@ impl EtsConfiguration {
 }
 
 view! {
-    /// A PFC TLV behind its subtype.
+    /// A PFC TLV after its subtype.
     PfcTlvView("a PFC TLV behind its subtype", 2) {
         /// `Willing(1) MBC(1) reserved(2) capability(4)`.
         head: u8 = 0,

@@ -9,7 +9,7 @@ use crate::{Error, Mac};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
-/// The most octets of an LLDPDU: the data of an Ethernet frame.
+/// Maximum length of an LLDPDU in octets: the data of an Ethernet frame.
 pub const PDU_MOST: usize = 1500;
 
 const CHASSIS: u8 = 1;
@@ -137,7 +137,7 @@ impl Lldpdu {
         Ok(pdu)
     }
 
-    /// The TLVs behind the mandatory ones.
+    /// Returns the TLVs after the mandatory ones.
     pub fn tlvs(&self) -> &[Tlv] {
         &self.tlvs
     }
@@ -148,7 +148,7 @@ impl Lldpdu {
         faults.into_iter().next().map_or(Ok(pdu), Err)
     }
 
-    /// Reads an LLDPDU as a receiver does: TLVs with a fault, and all copies of what occurs twice, are left out.
+    /// Reads an LLDPDU as a receiver does: TLVs with a fault, and all copies of repeated ones, are left out.
     pub fn receive(bytes: &[u8]) -> Result<Received, Error> {
         if bytes.len() > PDU_MOST {
             return Err(Error::Long { what: "an LLDPDU", most: PDU_MOST, got: bytes.len() });
@@ -205,8 +205,8 @@ fn mandatory<'a>(
     }
 }
 
-/// Shows the TLVs behind the mandatory ones. Zero padding acts as an End TLV, and so does the end of the frame: the
-/// answer is whether there was one.
+/// Calls `show` for the TLVs after the mandatory ones. Zero padding acts as an End TLV, and so does the end of the frame: returns true if
+/// there was an End TLV.
 fn walk(bytes: &[u8], mut show: impl FnMut(u8, &[u8])) -> Result<bool, Error> {
     let (mut rest, mut place) = (bytes, 4);
     while !rest.is_empty() {

@@ -27,7 +27,7 @@ view! {
     }
 }
 
-/// A MAC Control frame behind its type.
+/// A MAC Control frame after its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MacControl {

@@ -12,7 +12,7 @@ const PACKET: u32 = 2;
 const ENHANCED_PACKET: u32 = 6;
 /// Octets of a block in addition to its body: type, and its length at both ends.
 const AROUND: usize = 12;
-/// A longer block is passed on in pieces: none has so many options.
+/// Longer blocks are passed on in pieces: none has that many options.
 const LONGEST: usize = 1 << 26;
 /// The option, with its length of 0.
 const END_OF_OPTIONS: [u8; 4] = [0; 4];

@@ -30,7 +30,7 @@ pub const ACKNOWLEDGE: u8 = 0x11;
 pub const RETH_BYTES: usize = 16;
 /// Octets of the extended header of an acknowledgement and of a READ's responses but for those in the middle (section 9.3.5).
 pub const AETH_BYTES: usize = 4;
-/// Octets of immediate data, behind the other extended headers of a message's last packet (section 9.3.7).
+/// Octets of immediate data, after the other extended headers of a message's last packet (section 9.3.7).
 pub const IMMDT_BYTES: usize = 4;
 const ICRC_BYTES: usize = 4;
 /// Payload of a CNP: reserved octets.
@@ -52,7 +52,7 @@ view! {
     }
 }
 
-/// A packet behind its UDP header. The invariant CRC is not part of it: it follows from the headers.
+/// A packet after its UDP header. The invariant CRC is not part of it: it follows from the headers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Roce {
     /// Transport and operation.

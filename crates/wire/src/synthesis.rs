@@ -36,8 +36,8 @@ const NAK_SYNDROME: u8 = 0x60;
 const RNR_SYNDROME: u8 = 0x20 | 12;
 /// Position of the DMA length in the extended header of a WRITE or of a READ request (RETH).
 const DMA_LENGTH: std::ops::Range<usize> = 12..16;
-/// FCoE: the header up to the start of frame, a start of frame and an end of frame of class 3, and what is reserved behind it; the
-/// header of Fibre Channel, with the places of SEQ_CNT and OX_ID.
+/// FCoE: the header up to the start of frame, start and end of frame of class 3, and the reserved octets after it; the header of Fibre
+/// Channel, with the positions of SEQ_CNT and OX_ID.
 const FCOE_VERSION: [u8; 13] = [0; 13];
 const SOF_N3: u8 = 0x36;
 const EOF_N: [u8; 4] = [0x41, 0, 0, 0];

@@ -23,7 +23,7 @@ pub struct Header {
     pub len: usize,
 }
 
-/// Splits a TLV off: its header, its value, and what follows it.
+/// Splits off a TLV: returns its header, its value, and the octets after it.
 pub fn split(bytes: &[u8]) -> Result<(Header, &[u8], &[u8]), Error> {
     let Some((head, rest)) = bytes.split_at_checked(2) else {
         return Err(Error::Short { what: "the header of a TLV", needed: 2, got: bytes.len() });
@@ -45,7 +45,7 @@ pub fn put(kind: u8, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     out[at..at + 2].copy_from_slice(&head.to_be_bytes());
 }
 
-/// A TLV of an LLDPDU behind the three mandatory ones.
+/// A TLV of an LLDPDU after the three mandatory ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tlv {

@@ -267,7 +267,7 @@ impl Reordering {
         // All of them are requested, including those already known.
         outstanding.filter(|&packet| self.request(packet)).count() > 0
     }
-    /// No progress for the timeout: the first outstanding packet is sent again.
+    /// Handles a timeout without progress: the first outstanding packet is retransmitted.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         (self.until, self.repeated) = (highest, unacknowledged);
         if unacknowledged < highest {

@@ -28,7 +28,7 @@ const SELECTIVE: &str =
 const REORDERING: &str = "The receiver places what arrives out of order, and reports losses that distance and time tell from reordering.";
 
 impl RdmaRecovery {
-    /// Returns true if the receiver keeps what comes out of order.
+    /// Returns true if the receiver keeps packets that arrive out of order.
     pub fn keeps(self) -> bool {
         self != RdmaRecovery::GoBackN
     }

@@ -29,7 +29,7 @@ pub struct SelectiveRepeat {
     next: u64,
     /// Packet up to which everything must be acknowledged before recovery ends.
     until: Option<u64>,
-    /// True if the first outstanding packet is to be retransmitted, whatever has arrived after it.
+    /// True if the first outstanding packet is to be retransmitted, regardless of later arrivals.
     head: bool,
     /// True if a packet after it was reported since it became the first, or since a timeout.
     heard: bool,

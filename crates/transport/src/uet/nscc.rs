@@ -253,7 +253,8 @@ impl Nscc {
         }
     }
 
-    /// This control beside credits of the receiver: a trim at the last switch then concerns the credits alone.
+    /// Variant of this control that runs alongside credits of the receiver: a trim at the last switch then
+    /// concerns the credits alone.
     #[must_use]
     pub(super) fn beside_credits(self) -> Nscc {
         Nscc { has_credits: true, ..self }
