@@ -52,7 +52,7 @@ use std::fmt;
 /// Accepted values for the channels of priorities.
 const HELP: &str = "expected \"all\", or eight, one for each priority: numbers, 0 to 7, or names, \"B0\" to \"B7\" (bypassable), \"O0\" to \"O7\" (ordered) and \"M0\" to \"M3\" (multicast)";
 
-/// How frames of a channel may pass each other.
+/// Rule by which frames of a channel may pass each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Bypassable,
@@ -80,7 +80,7 @@ impl Kind {
 pub enum ChannelKey {
     /// A channel that keeps the order of all of its frames.
     Number(u32),
-    /// One of a kind.
+    /// A channel of a kind, by its name.
     Name(String),
 }
 
@@ -206,7 +206,7 @@ impl Channels {
     /// Creates the channels of all priorities.
     ///
     /// # Errors
-    /// Not one for each priority, or a number outside of the range of its kind.
+    /// The list does not have one channel for each priority, or a number is outside the range of its kind.
     pub fn new(list: &ChannelList) -> Result<Channels, Remark> {
         let keys = match list {
             ChannelList::All => return Ok(Channels::all()),

@@ -61,7 +61,7 @@ pub fn interface_bits(rate: BitRate) -> u64 {
     Phy::slowest_at(rate).map_or(limit, Phy::interface_bits)
 }
 
-/// The longest time that a station may take to obey a pause, in quanta of 512 bit times.
+/// Returns the maximum time in which a station must obey a pause, in quanta of 512 bit times.
 ///
 /// A rate between two entries of the standard takes that of the next higher rate; above 400 Gb/s the time
 /// of 400 Gb/s is kept, rounded up to whole quanta of the rate. Both are choices of this simulator.
@@ -72,7 +72,7 @@ pub fn response_quanta(rate: BitRate) -> u64 {
     entry.map_or(scaled as u64, |&(_, value)| value)
 }
 
-/// The longest time that a station may take to obey a pause.
+/// Returns the maximum time in which a station must obey a pause.
 pub fn response_time(rate: BitRate) -> Time {
     rate.time_for_bits_ceil(response_quanta(rate) * QUANTUM_BITS)
 }
@@ -136,7 +136,7 @@ impl Headroom {
         Headroom { interface_bits: phy.interface_bits(), response_bits: quanta * QUANTUM_BITS, ..self }
     }
 
-    /// All terms of the formula. Times become bits rounded up.
+    /// Returns all terms of the formula. Times are converted to bits, rounded up.
     pub fn delay(&self) -> TotalDelay {
         let wire_bits = |bytes: u16| (u64::from(bytes) + u64::from(self.overhead)) * 8;
         TotalDelay {
@@ -208,8 +208,8 @@ impl TotalDelay {
     pub fn time(&self) -> Time {
         self.rate.time_for_bits_ceil(self.bits())
     }
-    /// How many longest frames fit into the time, for reports; a queue counted in frames needs this
-    /// rounded up, see [`TotalDelay::full_frames`].
+    /// Returns the number of longest frames that fit into the time, for reports; a queue counted in frames
+    /// needs this rounded up, see [`TotalDelay::full_frames`].
     pub fn frames(&self) -> f64 {
         self.bits() as f64 / self.frame_bits as f64
     }

@@ -39,7 +39,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use units::Amount;
 
-/// One ingress port as seen from an egress queue.
+/// State of one ingress port in an egress queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Partner {
     /// Bytes from this port in the queue.

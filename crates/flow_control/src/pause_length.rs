@@ -63,7 +63,7 @@ impl From<u16> for PauseLength {
 }
 
 impl PauseLength {
-    /// Returns the shortest pause for any of these priorities; at most `least` if it is computed.
+    /// Returns the shortest pause of these priorities in quanta; `least` if pauses are computed.
     pub fn shortest(&self, priorities: u8, least: u64) -> u16 {
         match self {
             PauseLength::Fixed(each) => members(priorities).map(|at| each[at]).min().unwrap_or(u16::MAX),

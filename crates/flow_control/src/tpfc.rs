@@ -143,7 +143,7 @@ pub enum Aim {
     All,
 }
 
-/// One ingress port as seen from an egress queue.
+/// State of one ingress port in an egress queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     frames: u32,
@@ -155,8 +155,8 @@ struct Share {
 pub struct EgressCounter {
     /// Number of ports of the station.
     ports: u32,
-    /// By ingress port; empty until the first frame waits. Most queues of a large switch never hold one, and all of
-    /// them together would take memory by the square of its ports.
+    /// State by ingress port; empty until the first frame waits. Most queues of a large switch never hold a frame, and allocating all of
+    /// them would need memory proportional to the square of its ports.
     shares: Vec<Share>,
     /// Ingress ports with frames in the queue: N.
     present: u32,

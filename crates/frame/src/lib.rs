@@ -137,7 +137,7 @@ const CHANNELS_TOO: u32 = 0b1000;
 impl ClassMap {
     /// One class for all priorities.
     pub const SHARED: ClassMap = ClassMap { packed: 0 };
-    /// One class a priority.
+    /// One class per priority.
     pub const SEPARATE: ClassMap = ClassMap { packed: 0x7654_3210 };
 
     /// One class per channel: numbers beyond the priorities are those of their classes.

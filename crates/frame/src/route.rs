@@ -8,7 +8,7 @@
 
 use crate::NodeId;
 
-/// Where a frame goes next.
+/// Next step of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route(u32);
 
@@ -106,7 +106,7 @@ impl Route {
     pub const fn bits(self) -> u32 {
         self.0
     }
-    /// The next hop along a path: the plain case, as one comparison.
+    /// Returns the next hop along a path: the common case, as one comparison.
     #[inline]
     pub const fn next_hop(self) -> Option<u32> {
         if self.0 < Route::LIMIT { Some(self.0) } else { None }

@@ -100,7 +100,7 @@ impl Aimd {
     pub fn segment(&self) -> u64 {
         self.segment.into()
     }
-    /// Grows the window by slow start; returns true if the threshold is not reached.
+    /// Grows the window by slow start; returns true while the threshold is not reached.
     pub fn slow_start(&mut self, ack: &Ack) -> bool {
         if !self.is_in_slow_start() {
             return false;

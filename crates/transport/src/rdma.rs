@@ -222,7 +222,7 @@ by_form!(RdmaControlKeys);
 /// Feedback signal of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hears {
-    /// Nothing.
+    /// No signal.
     Nothing,
     /// Congestion notification packets.
     Cnps,

@@ -304,7 +304,7 @@ fn go_back_n_has_the_efficiency_of_its_closed_form() {
     }
 }
 
-/// Each recovery; reordering with windows, distances and times from the shortest on.
+/// Generates each recovery; reordering with windows, distances and times from the shortest on.
 pub(crate) fn any_recovery() -> impl Strategy<Value = RdmaRecovery> {
     let reordering =
         (1u64..40, 1u64..8, 0u64..60, any::<bool>()).prop_map(|(window, distance, time, nak)| {

@@ -91,7 +91,7 @@ struct ReceivePair {
     /// True if that reply is a NAK, and if it echoes a mark.
     nak: bool,
     marked: bool,
-    /// Packet named by the last NAK plus one, and the earliest time of another.
+    /// Packet named by the last NAK, and the earliest time of another NAK for it.
     named: Option<u64>,
     nak_at: Time,
     /// First packet that arrived trimmed and is not yet the expected one (go-back-N).

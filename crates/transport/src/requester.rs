@@ -61,7 +61,7 @@ struct Slot {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Until [`Slot::due`].
+    /// The slot thinks until [`Slot::due`].
     Thinking,
     /// This many segments of the request have left.
     Sending { sent: u32 },

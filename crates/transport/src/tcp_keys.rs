@@ -122,14 +122,14 @@ impl Default for TcpKeys {
     }
 }
 
-/// How the window of a TCP connection moves.
+/// Congestion control of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TcpController {
     /// Slow start and congestion avoidance.
     Aimd,
     /// A cubic function of time.
     Cubic(CubicKeys),
-    /// By the share of marks.
+    /// A window reduced by the share of marks (DCTCP).
     Dctcp(DctcpKeys),
 }
 

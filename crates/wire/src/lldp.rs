@@ -54,7 +54,7 @@ impl Id {
     pub fn port(mac: Mac) -> Id {
         Id { subtype: 3, octets: Octets::Six(mac.0) }
     }
-    /// How it is to be read, 1 to 7.
+    /// Returns the subtype, 1 to 7, which determines the interpretation.
     pub fn subtype(&self) -> u8 {
         self.subtype
     }
@@ -123,7 +123,7 @@ pub struct Received {
 }
 
 impl Lldpdu {
-    /// One that fits a frame, with each TLV that may occur once at most once.
+    /// Creates an LLDPDU. It must fit a frame, and have each TLV that may occur once at most once.
     pub fn new(chassis: Id, port: Id, ttl_s: u16, tlvs: Vec<Tlv>) -> Result<Lldpdu, Error> {
         if let Some(what) = twice(&tlvs).next() {
             return Err(Error::Twice { what });

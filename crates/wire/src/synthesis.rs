@@ -271,7 +271,7 @@ impl Simulated {
                 let way = Way { source_port: self.ports.destination, ..self.way()? };
                 Contents::Ipv4(way.roce(self.answer()?)?)
             }
-            // Response of a responder to the requester of a READ.
+            // Sent by the responder of a READ to its requester.
             Kind::Ack if self.ports.destination == roce::UDP_PORT => {
                 Contents::Ipv4(self.way()?.roce(self.answer()?)?)
             }

@@ -61,9 +61,9 @@ pub enum Tlv {
     CongestionNotification(CongestionTlv),
     /// DCBX before the standard.
     Baseline(Baseline),
-    /// One of an organisation, or of a subtype, that is not known here.
+    /// An organisational TLV whose organisation or subtype is unknown here.
     Organisational(Organisational),
-    /// One of a type that is not known here.
+    /// A TLV of an unknown type.
     Plain(Plain),
 }
 

@@ -123,7 +123,7 @@ view! {
 view! {
     /// An acknowledgement with state of a vendor.
     AckCcxView("a UET acknowledgement with state of a vendor", 40) {
-        /// That state.
+        /// State of the vendor.
         vendor: u64 = 32,
     }
 }
@@ -281,7 +281,7 @@ pub enum Header {
     },
     /// Request without a context, or the response to one (RUDI).
     Idempotent {
-        /// It is a response.
+        /// True for a response.
         response: bool,
         /// Packet identifier.
         id: u32,

@@ -20,7 +20,7 @@ use units::Time;
 pub struct Crowd {
     /// Number of queue pairs that share a link.
     pub many: u64,
-    /// Their share of the link's rate, in bits per second.
+    /// Combined rate of the queue pairs on that link, in bits per second.
     pub bps: f64,
     /// Rate of the link that each queue pair sends into, which may scale its steps, in bits per second.
     pub nic_bps: f64,

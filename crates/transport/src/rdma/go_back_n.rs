@@ -25,7 +25,7 @@ impl GoBackN {
     pub fn on_sent(&mut self, packet: u64) {
         self.next = packet + 1;
     }
-    /// Everything before this packet has arrived.
+    /// Notes that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         self.next = self.next.max(unacknowledged);
     }

@@ -23,7 +23,7 @@ pub const WIDE_FROM: u32 = 31;
 pub struct Word {
     /// The packet sequence number, as on the wire.
     pub number: u32,
-    /// Its flags.
+    /// Flags, in the order of their bits.
     pub flags: [bool; 3],
     /// The queue pair, if it fits.
     pub pair: u32,

@@ -44,7 +44,7 @@ use units::Time;
 /// Length of an unlimited message, in bytes.
 pub const ENDLESS: u64 = 1 << 62;
 
-/// No packet.
+/// Marker for "no packet".
 const NONE: u64 = u64::MAX;
 
 /// Counters of a queue pair.

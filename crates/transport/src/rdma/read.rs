@@ -352,7 +352,7 @@ impl Reader {
         Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false, entropy: 0 })
     }
 
-    /// All packets before `expected` have arrived.
+    /// Handles progress: all packets before `expected` have arrived.
     pub fn on_progress(&mut self, number: u32, expected: u64, now: Time) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         (pair.expected, pair.retry, pair.again) = (expected, 0, false);

@@ -49,7 +49,7 @@ impl Recovery {
             Recovery::Reordering(it) => it.on_sent(packet, again),
         }
     }
-    /// Everything before this packet has arrived.
+    /// Notes that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         match self {
             Recovery::GoBackN(it) => it.on_progress(unacknowledged),

@@ -119,7 +119,7 @@ impl Gaps {
         }
     }
 
-    /// Everything before a packet has arrived.
+    /// Notes that everything before `expected` has arrived.
     pub fn on_progress(&mut self, expected: u64) {
         while self.gaps.front().is_some_and(|gap| gap.end <= expected) {
             self.gaps.pop_front();
@@ -248,7 +248,7 @@ impl Reordering {
             self.repeated = self.repeated.max(packet + 1);
         }
     }
-    /// Everything before a packet has arrived.
+    /// Notes that everything before `unacknowledged` has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         while self.requested.front().is_some_and(|&packet| packet < unacknowledged) {
             self.requested.pop_front();

@@ -10,7 +10,7 @@ use units::{Computed, Or, Time};
 /// Maximum number of packets that a receiver places beyond the expected one.
 pub const LARGEST_WINDOW: u64 = 1 << 16;
 
-/// How lost packets are repaired.
+/// Loss recovery of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RdmaRecovery {
     /// The receiver drops what comes out of order, and the sender sends everything from the first missing packet on again.

@@ -66,7 +66,7 @@ impl SelectiveRepeat {
             (self.next, self.head) = (self.next.max(packet + 1), false);
         }
     }
-    /// Everything before this packet has arrived.
+    /// Notes that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         let gone = (unacknowledged - self.first).min(self.arrived.len() as u64);
         self.arrived.drain(..gone as usize);
