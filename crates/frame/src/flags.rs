@@ -30,7 +30,7 @@ pub enum FrameKind {
     Raw = 0,
     /// Data of an endpoint; the word is its sequence number.
     Data = 1,
-    /// An acknowledgement of an endpoint; the word is the sequence number acknowledged.
+    /// An acknowledgement of an endpoint; the word is its acknowledgement number.
     Ack = 2,
     /// An acknowledgement that echoes a mark (ECN echo).
     MarkedAck = 3,

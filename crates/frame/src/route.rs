@@ -28,16 +28,16 @@ pub enum Heading {
 const DESTINATION: u32 = 1 << 31;
 const BACKWARD: u32 = 1 << 30;
 const TREE: u32 = DESTINATION | BACKWARD;
-/// Number of a destination's bits for the node; the entropy is above them.
+/// Number of bits of a destination that hold the node; the entropy is above them.
 const NODE_BITS: u32 = 20;
 const NODE: u32 = Route::NODES - 1;
 
 impl Route {
-    /// Number of hops that the table of hops may have.
+    /// Maximum number of hops in the table of hops.
     pub const LIMIT: u32 = BACKWARD;
-    /// Number of nodes that a destination may be.
+    /// Maximum number of nodes that a destination can address.
     pub const NODES: u32 = 1 << NODE_BITS;
-    /// Number of entropy values that a frame may have.
+    /// Number of entropy values of a frame.
     pub const ENTROPIES: u16 = (Route::LIMIT >> NODE_BITS) as u16;
 
     /// Along a path from this hop on; `hop` is below [`Route::LIMIT`].

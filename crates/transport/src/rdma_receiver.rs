@@ -102,7 +102,7 @@ struct ReceivePair {
     /// Telemetry collected by that packet on its path.
     telemetry: Telemetry,
     stamps: Option<Box<Stamps>>,
-    /// Arrived packets after the expected one, by offset from it, and which of them end a message.
+    /// Packets that have arrived from the expected one on, by offset, and which of them end a message.
     kept: VecDeque<Option<Kept>>,
     /// Times at which the application finishes the messages that it still processes.
     taken: VecDeque<Time>,

@@ -106,7 +106,7 @@ impl SelectiveRepeat {
         }
         self.arrived[at] = true;
     }
-    /// Handles a timeout: missing packets are retransmitted, and all outstanding ones if there was no feedback either.
+    /// Handles a timeout: missing packets are retransmitted, and all that have not arrived if there was no feedback either.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         self.enter(unacknowledged, highest);
         self.resent.clear();

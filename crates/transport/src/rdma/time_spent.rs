@@ -64,7 +64,7 @@ pub(crate) struct SpentClock {
     spent: TimesSpent,
     /// Current activity and when it began; `None`: there are no messages.
     now: Option<(Spent, Time)>,
-    /// Time at which the last packet has left the wire, and true if it was a retransmission.
+    /// End of the last packet's transmission, and true if it was a retransmission.
     wire: (Time, bool),
     ps_per_byte: f64,
     /// Bytes around each frame on the link.
@@ -136,7 +136,7 @@ impl SpentClock {
         *since = now.max(*since);
     }
 
-    /// Returns the times until now, or until the last packet has left the wire if that is later.
+    /// Returns the times until now, or until the end of the last packet's transmission if that is earlier.
     pub fn until_sent(&self, now: Time) -> TimesSpent {
         self.until(now.min(self.wire.0))
     }
