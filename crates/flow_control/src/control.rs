@@ -13,7 +13,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// True if a station grants its ingress buffer space, instead of its receive buffer.
+    /// Returns true if a station grants its ingress buffer space, instead of its receive buffer.
     pub fn is_room(&self) -> bool {
         matches!(self, Control::Credits(_))
     }

@@ -131,7 +131,7 @@ impl MaxMin {
         }
     }
 
-    /// True if `port` is in the wait queue.
+    /// Returns true if `port` is in the wait queue.
     pub fn is_target(&self, port: u32) -> bool {
         self.partners[port as usize].target
     }

@@ -152,13 +152,13 @@ impl Flags {
             _ => Trim::AtLastHop,
         }
     }
-    /// True if a source pushes frames of this kind: no endpoint sends or awaits them.
+    /// Returns true if a source pushes frames of this kind: no endpoint sends or awaits them.
     #[inline]
     pub const fn is_pushed(self) -> bool {
         self.is_among(1 << FrameKind::Raw as u8 | 1 << FrameKind::Part as u8)
     }
-    /// True if a node originates frames of this kind itself (CNPs, congestion messages, returned tags): they enter a queue without being
-    /// pulled from an endpoint, a rate limiter or a source.
+    /// Returns true if a node originates frames of this kind itself (CNPs, congestion messages, returned tags): they enter a queue without
+    /// being pulled from an endpoint, a rate limiter or a source.
     #[inline]
     pub const fn is_originated(self) -> bool {
         self.is_among(1 << FrameKind::Cnp as u8 | 1 << FrameKind::Cnm as u8 | 1 << FrameKind::Tag as u8)
@@ -188,7 +188,7 @@ impl Flags {
     pub const fn wide(self) -> Flags {
         Flags(self.0 | WIDE)
     }
-    /// True if the word is the position of the frame's contents.
+    /// Returns true if the word is the position of the frame's contents.
     #[inline]
     pub const fn is_wide(self) -> bool {
         self.0 & WIDE != 0
@@ -204,7 +204,7 @@ impl Flags {
     pub const fn narrow(self) -> Flags {
         Flags(self.0 & !(TAGGED | WIDE))
     }
-    /// True if it has a [`Tag`](crate::Tag).
+    /// Returns true if it has a [`Tag`](crate::Tag).
     #[inline]
     pub const fn is_tagged(self) -> bool {
         self.0 & TAGGED != 0
@@ -214,17 +214,17 @@ impl Flags {
     pub const fn bypassable(self, it_is: bool) -> Flags {
         if it_is { Flags(self.0 | BYPASSABLE) } else { self }
     }
-    /// True if other frames of its virtual channel may pass it.
+    /// Returns true if other frames of its virtual channel may pass it.
     #[inline]
     pub const fn is_bypassable(self) -> bool {
         self.0 & BYPASSABLE != 0
     }
-    /// True if a receiver only has to count the frame.
+    /// Returns true if a receiver only has to count the frame.
     #[inline]
     pub const fn is_plain(self) -> bool {
         self.0 & (KIND | TAGGED | TRIMMED) == 0
     }
-    /// True if an endpoint sends frames of this kind to another one, and the frame has no tag.
+    /// Returns true if an endpoint sends frames of this kind to another one, and the frame has no tag.
     #[inline]
     pub const fn is_of_endpoint(self) -> bool {
         const THOSE: u32 = 1 << FrameKind::Data as u8

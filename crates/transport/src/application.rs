@@ -24,15 +24,15 @@ pub trait ApplicationKeys {
     /// # Errors
     /// All invalid values.
     fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Self::Spec, Vec<Remark>), Vec<Remark>>;
-    /// True if it waits forever for a lost frame; a key `timeout` prevents that.
+    /// Returns true if it waits forever for a lost frame; a key `timeout` prevents that.
     fn waits_for_ever(&self) -> bool {
         false
     }
-    /// True if it waits forever when one frame overtakes another.
+    /// Returns true if it waits forever when one frame overtakes another.
     fn needs_order(&self) -> bool {
         false
     }
-    /// True if each host must be at both ends of one connection each, as a ring requires.
+    /// Returns true if each host must be at both ends of one connection each, as a ring requires.
     fn needs_ring(&self) -> bool {
         false
     }
@@ -82,14 +82,14 @@ pub trait ApplicationSpec {
     /// # Errors
     /// A value outside of its range.
     fn check(&self) -> Result<(), String>;
-    /// True if switches may mark its frames.
+    /// Returns true if switches may mark its frames.
     fn understands_marks(&self) -> bool;
 }
 
 /// Generates the closed enums of applications and of their keys, and their dispatch, from one list.
 macro_rules! applications {
     ($($(#[$doc:meta])+ $text:ident: $name:ident($keys:ty => $spec:ty)),* $(,)?) => {
-        /// What runs over a connection, as a scenario has it.
+        /// Application that runs over a connection, with its keys in a scenario.
         #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Applications {
@@ -134,15 +134,15 @@ macro_rules! applications {
             pub fn fill(&mut self) {
                 match self { $(Applications::$name(keys) => ApplicationKeys::fill(keys),)* }
             }
-            /// True if it waits forever for a lost frame; a key `timeout` prevents that.
+            /// Returns true if it waits forever for a lost frame; a key `timeout` prevents that.
             pub fn waits_for_ever(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.waits_for_ever(),)* }
             }
-            /// True if it waits forever when one frame overtakes another.
+            /// Returns true if it waits forever when one frame overtakes another.
             pub fn needs_order(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_order(),)* }
             }
-            /// True if each host must be at both ends of one connection each, as a ring requires.
+            /// Returns true if each host must be at both ends of one connection each, as a ring requires.
             pub fn needs_ring(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_ring(),)* }
             }

@@ -20,7 +20,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// True if nothing beyond `recover` is acknowledged. `recover` is the end of the data sent before an
+    /// Returns true if nothing beyond `recover` is acknowledged. `recover` is the end of the data sent before an
     /// earlier loss, or 0 if there was none. Duplicate acknowledgements may then result from data sent twice
     /// (RFC 6582 section 3.2 step 2).
     pub fn is_within(&self, recover: u64) -> bool {
@@ -87,12 +87,12 @@ pub trait LossRecovery {
     /// Returns the number of duplicate acknowledgements since new data was acknowledged.
     fn duplicates(&self) -> u32;
 
-    /// True if a detected loss is not yet repaired.
+    /// Returns true if a detected loss is not yet repaired.
     fn is_recovering(&self) -> bool {
         false
     }
 
-    /// True if there are no duplicate acknowledgements, no loss to repair, and no data known to have arrived beyond the cumulative
+    /// Returns true if there are no duplicate acknowledgements, no loss to repair, and no data known to have arrived beyond the cumulative
     /// acknowledgement. The window then applies unchanged, the sender selects the next data itself, and neither sent data nor
     /// acknowledgements of new data without blocks need to be reported.
     fn is_quiet(&self) -> bool {

@@ -181,11 +181,11 @@ impl Messages {
             }
         }
     }
-    /// True for the messages of iSCSI.
+    /// Returns true for the messages of iSCSI.
     pub(crate) fn is_iscsi(&self) -> bool {
         matches!(self, Messages::Of(Talk::IscsiRead(_) | Talk::IscsiWrite(_)))
     }
-    /// True if MPA inserts markers into them.
+    /// Returns true if MPA inserts markers into them.
     pub fn have_markers(&self) -> bool {
         matches!(self, Messages::Of(Talk::Iwarp(_, keys)) if keys.markers)
     }

@@ -254,23 +254,23 @@ impl RdmaControlSpec {
     pub fn name(&self) -> &'static str {
         self.keys.name()
     }
-    /// True if it reacts to CNPs.
+    /// Returns true if it reacts to CNPs.
     pub fn hears_cnps(&self) -> bool {
         self.keys.hears() == Hears::Cnps
     }
-    /// True if it reacts to marks echoed in acknowledgements.
+    /// Returns true if it reacts to marks echoed in acknowledgements.
     pub fn hears_marks(&self) -> bool {
         self.keys.hears() == Hears::Marks
     }
-    /// True if it needs the round trip of each packet.
+    /// Returns true if it needs the round trip of each packet.
     pub fn times_each(&self) -> bool {
         self.keys.hears() == Hears::Delay
     }
-    /// True if it needs the round trip without queueing.
+    /// Returns true if it needs the round trip without queueing.
     pub fn needs_base_rtt(&self) -> bool {
         matches!(self.keys.hears(), Hears::Marks | Hears::Delay | Hears::Telemetry)
     }
-    /// True if it reacts to telemetry that switches write into packets.
+    /// Returns true if it reacts to telemetry that switches write into packets.
     pub fn hears_telemetry(&self) -> bool {
         self.keys.hears() == Hears::Telemetry
     }

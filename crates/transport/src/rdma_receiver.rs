@@ -275,7 +275,7 @@ impl RdmaReceiver {
 }
 
 impl ReceivePair {
-    /// True if the application has room for a message that begins.
+    /// Returns true if the application has room for a message that begins.
     fn takes(&mut self, queue: Option<ReceiveQueue>, now: Time) -> bool {
         let Some(queue) = queue else { return true };
         while self.taken.front().is_some_and(|&done| done <= now) {

@@ -217,7 +217,7 @@ impl TcpKeys {
         }
     }
 
-    /// True if each transfer has a connection of its own.
+    /// Returns true if each transfer has a connection of its own.
     pub fn reconnects(&self) -> bool {
         self.reconnect
     }

@@ -39,7 +39,7 @@ pub trait TransportSpec {
     fn round_trip_frames(&self) -> (u16, u16);
     /// Returns the frames of these messages, each of a number of bytes of a stream, or of these posts.
     fn train(&self, messages: &mut dyn Iterator<Item = (u64, &[Post])>) -> Train;
-    /// True if switches may mark its frames.
+    /// Returns true if switches may mark its frames.
     fn understands_marks(&self) -> bool {
         false
     }
@@ -67,7 +67,7 @@ pub trait DuplexEnd {
     fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool);
     /// Next time at which to call [`DuplexEnd::handle_timeout`].
     fn poll_timeout(&self) -> Option<Time>;
-    /// True if [`DuplexEnd::poll_transmit`] would return a segment.
+    /// Returns true if [`DuplexEnd::poll_transmit`] would return a segment.
     fn has_work(&self) -> bool;
     /// Returns the next segment, which leaves now.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
@@ -276,7 +276,7 @@ macro_rules! transports {
         }
 
         impl Transports<'_> {
-            /// True if the application has any transport key.
+            /// Returns true if the application has any transport key.
             pub fn is_any(&self) -> bool {
                 [$(self.$text.is_some()),*].contains(&true)
             }

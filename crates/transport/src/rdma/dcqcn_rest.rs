@@ -236,8 +236,8 @@ mod tests {
     #[test]
     fn the_fixed_point_is_stable_where_the_integrated_model_is() {
         // Marks of 5 to 200 kB up to this maximum share; delays at which the integrated model is stable and at which it oscillates. In
-        // between is the
-        // margin from complex matrices (in microseconds), which is larger for 2 queue pairs than for 10 and less than for 64.
+        // between is the margin from complex matrices (in microseconds), which is larger for 2 queue pairs than for 10 and less than for
+        // 64.
         for (most, many, stays, swings, margin) in [
             (0.01, 2, 85.0, f64::INFINITY, 85.5),
             (0.01, 4, 50.0, 85.0, 71.7),

@@ -62,7 +62,7 @@ impl PathWindow {
         over
     }
 
-    /// Processes the first acknowledgement, which carries no difference to an earlier one.
+    /// Processes the first acknowledgement, which has no earlier one to compare with.
     pub fn begin(&mut self, ack: &RdmaAck) {
         self.until = ack.sent;
     }

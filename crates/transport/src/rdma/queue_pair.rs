@@ -251,11 +251,11 @@ impl QueuePair {
         self.control.on_stamps(stamps);
     }
 
-    /// True if all messages are complete.
+    /// Returns true if all messages are complete.
     pub fn is_idle(&self) -> bool {
         self.messages.is_empty()
     }
-    /// True if all posted data has been sent.
+    /// Returns true if all posted data has been sent.
     pub fn has_sent_all(&self) -> bool {
         self.highest == self.end
     }

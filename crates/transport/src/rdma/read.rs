@@ -163,7 +163,7 @@ impl Reader {
     pub fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
-    /// True if a measurement is ready.
+    /// Returns true if a measurement is ready.
     pub fn has_records(&self) -> bool {
         !self.records.is_empty()
     }
@@ -306,7 +306,7 @@ impl Reader {
         (first < Time::NEVER).then_some(first)
     }
 
-    /// True if a request is ready to send.
+    /// Returns true if a request is ready to send.
     pub fn has_work(&self) -> bool {
         !self.line.is_empty()
     }
