@@ -285,7 +285,7 @@ impl Fcoe {
             return;
         }
         if is_later(label.turn, own.turn) {
-            // Nothing of the exchange has been used.
+            // No frame of this exchange has arrived.
             (own.turn, own.sent) = (label.turn, 0);
         }
         if own.turn == label.turn {

@@ -44,8 +44,7 @@ struct Board {
 }
 
 impl Board {
-    /// Returns the end of the range in which bytes that have not arrived are lost (IsLost of RFC 6675 section
-    /// 4).
+    /// Returns the byte before which bytes that have not arrived are lost (IsLost of RFC 6675 section 4).
     fn lost_before(&self, flight: &Flight) -> u64 {
         let most = u64::from(flight.threshold - 1) * u64::from(flight.segment);
         let (mut blocks, mut bytes) = (0, 0);

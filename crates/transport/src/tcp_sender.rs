@@ -248,7 +248,7 @@ impl TcpSender {
         self.look_apart(now, true);
     }
 
-    /// Resumes sending after data was added.
+    /// Starts or resumes sending after data was added; a new connection starts with fresh state.
     fn wake(&mut self, now: Time) {
         let first = self.state == State::Closed;
         if first || self.spec.reconnect || std::mem::take(&mut self.renewed) {

@@ -75,7 +75,7 @@ struct Gap {
     named: u64,
     /// Time at which those still missing may be named again; [`Time::NEVER`]: none was named.
     again: Time,
-    /// Expected packet at that time.
+    /// Expected packet when they were last named.
     seen: u64,
 }
 
@@ -132,7 +132,7 @@ impl Gaps {
         }
     }
 
-    /// A packet has arrived without its payload: a NAK for it alone is queued, and until then none for its gap names it.
+    /// A packet has arrived without its payload: a NAK for it alone is queued; before `until`, no NAK for its gap names it.
     pub fn on_trimmed(&mut self, packet: u64, expected: u64, until: Time) {
         self.named.append_one(Lost { first: packet, map: 1 });
         let place = self.trimmed.partition_point(|&(other, _)| other < packet);
