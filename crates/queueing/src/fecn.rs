@@ -151,7 +151,7 @@ impl Default for RatePointParams {
 }
 
 impl RatePointParams {
-    /// Whether rates swing at a link of this rate, and the range in which they do not.
+    /// Checks whether rates oscillate at a link of this rate; the remark has the range in which they do not.
     pub(crate) fn swings(&self, link: BitRate) -> Option<Remark> {
         let (key, slope) = match self.queue_control {
             QueueControl::Off => return None,
@@ -275,10 +275,10 @@ pub struct RatePoint {
     rate_before: f64,
     /// The limit of increases.
     increase: f64,
-    /// Whether the capacity is measured, and the length of the queue when the last interval ended.
+    /// True if the capacity is measured; then the length of the queue when the last interval ended.
     measures: bool,
     queue_before: u64,
-    /// What has arrived in this interval.
+    /// Bits that have arrived in this interval.
     bits: u64,
     began: Time,
     /// When it ends; `None`: no frame has come yet.
@@ -306,7 +306,7 @@ impl RatePoint {
         }
     }
 
-    /// What the queue had of its link in an interval of this length, at whose end it has `queue` bytes.
+    /// Measured service rate of the queue in an interval of this length, at whose end it has `queue` bytes.
     fn served(&self, queue: u64, length: Time) -> f64 {
         if !self.measures || self.queue_before == 0 || queue == 0 {
             return self.capacity;
@@ -315,7 +315,7 @@ impl RatePoint {
         (left * 1e12 / length.ps() as f64).clamp(self.params.min_share * self.capacity, self.capacity)
     }
 
-    /// An interval is over: the next rate. Whether the load was near 1.
+    /// Ends an interval and sets the next rate. Returns true if the load was near 1.
     fn step(&mut self, queue: u64, length: Time) -> bool {
         let RatePointParams { average_weight, average_with, near_share, .. } = self.params;
         let capacity = self.capacity;
@@ -382,7 +382,7 @@ impl RatePoint {
         self.ends = Some(ends);
     }
 
-    /// Whether a frame that finds the queue above the severe threshold makes a message.
+    /// Returns true if a frame that arrives above the severe threshold causes a message.
     fn tells(&mut self, queue: u64) -> bool {
         if !self.params.severe_messages || queue <= self.params.severe.get() {
             return false;

@@ -173,7 +173,7 @@ pub struct PoolSpec {
 pub struct ProfileSpec {
     /// Its name.
     pub name: String,
-    /// What holds for each group or queue with it.
+    /// Rules of each group or queue with it.
     pub rules: Rules,
     /// True if frames that find no room are trimmed.
     pub trims: bool,
@@ -201,7 +201,7 @@ pub struct PoolsSpec {
     pub pools: Vec<PoolSpec>,
     /// The profiles.
     pub profiles: Vec<ProfileSpec>,
-    /// Who has them.
+    /// Profiles of ports.
     pub attachments: Vec<AttachmentSpec>,
     /// The priority group of each priority.
     pub groups: [u8; PRIORITIES],
@@ -217,10 +217,10 @@ pub struct PortProfiles {
 }
 
 impl MemoryKeys {
-    /// What the keys mean.
+    /// Converts the keys.
     ///
     /// # Errors
-    /// All that is wrong with them.
+    /// One remark per invalid value.
     pub fn spec(&self) -> Result<PoolsSpec, Vec<Remark>> {
         let mut wrong = Vec::new();
         let pools: Vec<PoolSpec> =
@@ -388,7 +388,7 @@ impl Attachment {
 }
 
 impl AttachmentSpec {
-    /// Whether it is meant for a port to this neighbour, over a link of this rate, as it is written, and delay.
+    /// Returns true if it applies to a port to this neighbour, over a link of this nominal rate and delay.
     pub fn fits(&self, neighbour: &str, rate: BitRate, delay: Time) -> bool {
         (self.to.is_empty() || self.to.iter().any(|name| name == neighbour))
             && self.rate.is_none_or(|only| only == rate)
@@ -425,7 +425,7 @@ impl PoolsSpec {
         let trims = |class: &usize| port.egress[*class].is_some_and(|profile| self.profiles[profile].trims);
         (0..PRIORITIES).filter(trims).fold(0, |set, class| set | 1 << class)
     }
-    /// What groups of these ports are promised of each pool as headroom.
+    /// Headroom in bytes that groups of these ports are promised, per pool.
     pub fn promised(&self, ports: &[PortProfiles]) -> Vec<u64> {
         let mut promised = vec![0u64; self.pools.len()];
         for profile in ports.iter().flat_map(|port| port.ingress).flatten() {

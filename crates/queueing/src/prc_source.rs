@@ -1,4 +1,4 @@
-//! The host part of path rate control: asks about a path, and sets the rate of a limiter by the levels that come back.
+//! The host part of path rate control: probes a path, and sets the rate of a limiter by the levels that come back.
 //!
 //! The scheme, its source, and what is not modelled are in `prc.rs`.
 
@@ -96,9 +96,9 @@ impl Default for PathReactionParams {
     }
 }
 
-/// Before the first answer: after so long it is missing.
+/// Before the first answer: the time after which it counts as missing.
 const FIRST_PATIENCE: Time = Time::from_ms(4);
-/// Of so many sources a slow link sends a frame each before what they are told shows.
+/// Number of sources of which a slow link sends a frame each before their feedback takes effect.
 const MANY_SOURCES: f64 = 8.0;
 /// Above it, a level is over a hundred times the buffer: no sum overflows.
 const HIGHEST_LEVEL: u32 = 100_000;
@@ -163,7 +163,7 @@ impl RateConfiguration for PathReactionParams {
         let full = if self.method == Method::RoundTrip { self.buffer } else { point.buffer };
         Some(Bytes::new((full.get() as f64 * self.target_share) as u64))
     }
-    /// A round trip tells of queues without the help of switches.
+    /// A round-trip time measures queues without support by switches.
     fn needs_points(&self) -> bool {
         self.method != Method::RoundTrip
     }
@@ -224,7 +224,7 @@ pub struct PathReaction {
     params: PathReactionParams,
     /// The rate of the link of the host.
     line: f64,
-    /// What the answers have told.
+    /// Path properties from the answers.
     known: Option<PathFacts>,
     /// Rate of the port that the last level is of.
     port: f64,
@@ -236,7 +236,7 @@ pub struct PathReaction {
     told_at: Option<Time>,
     empty_since: Option<Time>,
     next_probe: Time,
-    /// When it asked without an answer.
+    /// Time of the first probe without an answer.
     awaited_since: Option<Time>,
     /// Since when the link has its rate.
     link_since: Time,
@@ -361,7 +361,7 @@ impl PathReaction {
         self.step(now, news.level);
     }
 
-    /// The time between two messages that ask.
+    /// The time between two probes.
     fn round(&self) -> Time {
         let messages = if self.params.method == Method::Feedback { self.params.ask_every } else { 1 };
         self.params.interval * u64::from(messages)
@@ -434,8 +434,8 @@ impl RateControl for PathReaction {
         (self.sent_at, self.longest) = (now, self.longest.max(bytes));
     }
 
-    /// The link may have been the slowest of the path, or become it: asks anew. The shortest round trip stays, as a new one would
-    /// be that of queues which are not empty.
+    /// The link may have been the slowest of the path, or become it: probes again. The shortest round trip is kept, because a new one
+    /// would include queues that are not empty.
     fn on_link_rate(&mut self, line: BitRate, now: Time) {
         self.line = line.bps_f64();
         self.known = self.known.filter(|_| self.params.method != Method::Messages);

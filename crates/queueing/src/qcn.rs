@@ -162,7 +162,7 @@ impl CongestionPoint {
         jittered(self.mean_distance(feedback), self.params.jitter_share, random()) as i64
     }
 
-    /// Whether the frame is the one that goes beyond the distance.
+    /// Counts a frame; returns true if it exceeds the distance to the next sample.
     fn is_beyond(&mut self, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
         let left = match self.until_sample {
             Some(left) => left,
@@ -212,7 +212,7 @@ impl QueueManager for CongestionPoint {
     }
 
     fn quiet(&self) -> Quiet {
-        // What passes one queue is not known to the others.
+        // The bytes through one queue are not counted in the others.
         if self.params.scope == Scope::Port {
             return Quiet::OF_DEPARTURES;
         }
@@ -331,7 +331,7 @@ pub struct ReactionPoint {
     params: ReactionPointParams,
     /// The highest rate, in bits a second.
     most: u64,
-    /// Whether that is below the rate of the link.
+    /// True if that is below the rate of the link.
     limits: bool,
     /// The rates; `None`: no congestion is known of.
     active: Option<Rates>,
@@ -596,7 +596,7 @@ mod tests {
         // Geometric: the standard deviation is the mean, nearly; by distances it is less than a tenth of it.
         assert!((mean - 75.0).abs() < 3.0, "{mean}");
         assert!((deviation / mean - 1.0).abs() < 0.05, "{deviation} of {mean}");
-        // Every frame may be picked: none may pass unheard.
+        // Every frame may be picked: none may pass without a call.
         assert_eq!(point.quiet(), Quiet::NEVER);
     }
 

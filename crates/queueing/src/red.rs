@@ -276,7 +276,7 @@ impl RedParams {
             action: own.action.unwrap_or(action),
         }
     }
-    /// What it does to frames of any color.
+    /// Actions on frames of each color.
     fn actions(&self) -> impl Iterator<Item = Action> + use<> {
         [Color::Green, Color::Yellow, Color::Red].map(|color| self.of(color).action).into_iter()
     }
@@ -293,7 +293,7 @@ pub struct Red {
     link: LinkFacts,
     /// Time on the link.
     wire: WireClock,
-    /// What a frame of the mean length takes on the link.
+    /// Transmission time of a frame of the mean length.
     mean_time: Time,
     average: f64,
     /// Until when the average is right: when the link had sent the last frame of the queue, or later.
@@ -330,8 +330,8 @@ impl Red {
         }
     }
 
-    /// A frame was asked about on entry: whether those that come next need not be, and for how many bytes. What an average of the past
-    /// comes to depends on each frame, and so does that of frames of other colors.
+    /// Number of bytes that may follow this frame without a sample; `None`: the next frame needs one. Only if the average is the
+    /// queue length: an average over the past depends on each frame, and so does that of frames of other colors.
     fn calm_for(&self, fill: &Fill, frame: FrameFacts) -> Option<u64> {
         let Common { weight, min: Amount::Bytes(min), at, .. } = self.params else { return None };
         let is_length = weight == 1.0 && at == Moment::Enqueue && self.colored.is_none();
@@ -339,7 +339,7 @@ impl Red {
         (is_length && self.average < min as f64).then(|| room_below(below, fill, frame))
     }
 
-    /// Takes a sample, and says what becomes of the frame.
+    /// Takes a sample and decides about the frame.
     fn looks(
         &mut self,
         now: Time,
@@ -420,7 +420,7 @@ impl QueueManager for Red {
         }
     }
 
-    /// While the length is below the minimum no frame is picked, and what it was then does not matter once one is asked about.
+    /// While the length is below the minimum no frame is picked, and earlier lengths do not affect the next sample.
     fn quiet(&self) -> Quiet {
         self.calm.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
@@ -564,7 +564,7 @@ mod tests {
             let expected = 4.0 * (1.0 - (1.0f64 - 0.002).powi(n));
             assert!((red.average() - expected).abs() < 1e-9, "{n}: {} for {expected}", red.average());
         }
-        // Thresholds in bytes: the same of bytes, with the frame itself if asked for.
+        // Thresholds in bytes: the length in bytes, with the frame itself if configured.
         let params = RedParams {
             min: Amount::Bytes(90_000),
             max: Amount::Bytes(100_000),
@@ -698,7 +698,7 @@ mod tests {
         }
     }
 
-    /// It marks green frames; other colors do as they are told.
+    /// Marks green frames; the actions for other colors are given.
     fn of_colors(yellow: Option<Action>, red: Option<Action>) -> RedParams {
         let keys = |action: Option<Action>| Some(ColorKeys { action, ..ColorKeys::default() });
         RedParams { action: Action::MarkOnly, yellow: keys(yellow), red: keys(red), ..at_once() }

@@ -1,20 +1,20 @@
 //! The memory of a switch at work: pools, and what each queue may hold of one.
 //!
-//! A queue has rules: what is reserved for it, its limit of the shared part of a pool (a multiple of what is free there, or a
-//! number of bytes), and how much headroom it may take. A frame is charged to what is reserved and shared as long as the
-//! queue stays within its limit, then to the headroom; else it is refused, and it is known what refused it. What leaves empties
-//! the headroom first, then the shared part, then what is reserved.
+//! A queue has rules: its reserved bytes, its limit of the shared part of a pool (a multiple of the free part, or a number
+//! of bytes), and its maximum headroom. A frame is charged to reserved and shared memory as long as the queue stays within its
+//! limit, then to the headroom; otherwise it is refused, with the reason. Departures release headroom first, then shared
+//! memory, then reserved memory.
 //!
-//! A queue of which the sender can be paused asks for that when its next byte would be above its limit or when it uses
-//! headroom. It lets go when it holds no headroom and at most its XON: an absolute level, or what lies an offset
-//! below the limit if that is more.
+//! A queue whose sender can be paused requests a pause when its next byte would exceed its limit or when it uses
+//! headroom. It releases the sender when it holds no headroom and at most its XON: an absolute level, or an offset
+//! below the limit if that is higher.
 //!
 //! Headroom of a pool is one number that all of its queues share, each up to its own part. Where each has its own, the pool
 //! has the sum, so that it never ends before they do.
 
 use crate::dynamic_threshold::{Alpha, SharedMemorySpec};
 
-/// What one queue holds.
+/// Bytes that one queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
     /// Bytes in what is reserved and in the shared memory.
@@ -26,13 +26,13 @@ pub struct Holding {
 /// The part of the memory that takes a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What is reserved for its queue and the shared memory.
+    /// Reserved memory of its queue and shared memory.
     Own,
     /// The headroom.
     Headroom,
 }
 
-/// What refuses a frame.
+/// Reason for refusing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refused {
     /// The limit of its queue, or the pool is full.
@@ -52,7 +52,7 @@ pub enum Limit {
     Static(u64),
 }
 
-/// What holds for a queue.
+/// Memory rules of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Its pool.
@@ -98,7 +98,7 @@ impl Pool {
     pub fn headroom(&self) -> (u64, u64) {
         (self.headroom, self.headroom_used)
     }
-    /// What a queue may hold beyond what is reserved now.
+    /// Limit of a queue beyond its reserved bytes, now.
     #[inline]
     fn limit(&self, limit: Limit) -> u64 {
         match limit {
@@ -151,7 +151,7 @@ impl SharedMemory {
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
-    /// What holds for a queue, and its pool.
+    /// Rules of a queue, and its pool.
     #[inline]
     pub fn of(&self, rules: u16) -> (&Rules, &Pool) {
         let rules = &self.rules[usize::from(rules)];
@@ -221,18 +221,18 @@ impl SharedMemory {
         true
     }
 
-    /// Whether a lossless queue has to be paused: it uses headroom, or its next byte would.
+    /// Returns true if a lossless queue has to be paused: it uses headroom, or its next byte would.
     #[inline]
     pub fn must_pause(&self, rules: u16, queue: &Holding) -> bool {
         let (own, pool) = self.of(rules);
         queue.headroom > 0 || (queue.own >= own.reserved && own.beyond(queue.own) >= pool.limit(own.limit))
     }
-    /// Whether a paused queue may go on.
+    /// Returns true if a paused queue may resume.
     #[inline]
     pub fn may_resume(&self, rules: u16, queue: &Holding) -> bool {
         queue.headroom == 0 && queue.own <= self.resume_at(rules)
     }
-    /// The most that a paused queue may hold to go on: XON.
+    /// Maximum bytes in a paused queue for it to resume: XON.
     #[inline]
     pub fn resume_at(&self, rules: u16) -> u64 {
         let (own, pool) = self.of(rules);

@@ -79,24 +79,24 @@ pub enum Formula {
     Learned,
 }
 
-/// How a queue's weight follows from its frames.
+/// How a queue's weight is derived from its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightRule {
     /// Formulas 6.1 and 6.2.
     Published {
-        /// What the sixth bin counts.
+        /// Frames counted in the sixth bin.
         top_bin: TopBin,
-        /// Which size stands for a bin.
+        /// The size that represents a bin.
         representative: Representative,
     },
     /// (accounted / counted) of a frame over that of the largest, both from L: accounted is L + the overhead of the link.
     Analytic {
-        /// What is to be equal.
+        /// The quantity to equalize.
         metric: Metric,
     },
-    /// From what was measured.
+    /// From measurements.
     Learned {
-        /// What is to be equal.
+        /// The quantity to equalize.
         metric: Metric,
     },
 }
@@ -161,7 +161,7 @@ impl Metric {
     }
 }
 
-/// What the keys say that a formula has and the scenario does not give.
+/// Defaults of keys that a formula uses and the scenario omits.
 const TOP_BIN: TopBin = TopBin::Formula;
 const REPRESENTATIVE: Representative = Representative::UpperEdge;
 const METRIC: Metric = Metric::Payload;
@@ -237,7 +237,7 @@ impl DrrAwcParams {
             Formula::Learned => WeightRule::Learned { metric },
         }
     }
-    /// Whether all keys that are given mean something.
+    /// Checks that each given key applies to the formula.
     fn check_formula(&self) -> Result<(), Remark> {
         let published = self.formula == Formula::Published;
         let all = [
@@ -259,7 +259,7 @@ impl DrrAwcParams {
         let least = weights.iter().copied().min().unwrap_or(1);
         weights.iter().map(|&weight| f64::from(weight) / f64::from(least)).collect()
     }
-    /// What a weight is multiplied with.
+    /// Factor by which a weight is multiplied.
     fn base(&self, port: &PortFacts) -> f64 {
         match self.formula {
             Formula::Published => f64::from(port.largest_frame),
@@ -345,7 +345,7 @@ impl Configuration for DrrAwcParams {
     }
 }
 
-/// What is counted of a queue in the interval under way.
+/// Counters of a queue in the current interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Statistics {
     received: Histogram,

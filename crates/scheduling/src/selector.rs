@@ -1,26 +1,26 @@
-//! What a port and its scheduler know of each other: one place through which all that a scheduler hears must pass.
+//! The interface between a port and its scheduler: all notifications of the scheduler pass through one place.
 //!
 //! Stops and returns of queues matter at decisions alone. While a frame is on the wire a queue may run out of credits and
-//! get new ones, or empty and get another frame: nobody else could have been served meanwhile, so that for the scheduler
-//! nothing has happened. A stop is therefore told when the port decides next, if it still holds; a return that the scheduler has to
-//! stamp is told at once. Whether the queue in service goes on is decided at the end of its transmission
+//! get new ones, or empty and get another frame. No other queue could have been served meanwhile, so that the scheduler needs
+//! no notification. A stop is therefore notified at the port's next decision, if it still holds; a return that the scheduler
+//! has to stamp is notified at once. Whether the queue in service goes on is decided at the end of its transmission
 //! (Martinez 2006 §4).
 
 use crate::{Discipline, Scheduler};
 use units::{BitRate, Time};
 
-/// A scheduler behind the port that asks it. At most 32 queues.
+/// A scheduler behind its port. At most 32 queues.
 #[derive(Clone, Debug)]
 pub struct Selector<D = Scheduler> {
     discipline: D,
-    /// Queues that are active as far as the scheduler has been told, bit n for queue n.
+    /// Queues that the scheduler was last notified of as active, bit n for queue n.
     active: u32,
-    /// Whose frame has begun its transmission, and the scheduler has not heard of its end.
+    /// Queue whose frame has begun its transmission, if the scheduler has not been notified of its end.
     in_service: Option<u8>,
 }
 
 impl<D: Discipline> Selector<D> {
-    /// A scheduler that knows of no frame yet.
+    /// Creates a scheduler without frames.
     pub fn new(discipline: D) -> Selector<D> {
         Selector { discipline, active: 0, in_service: None }
     }
@@ -36,8 +36,8 @@ impl<D: Discipline> Selector<D> {
             self.go(queue, bytes, now);
         }
     }
-    /// `queue` may send from now on; `head` is the length of its first frame. No effect if the scheduler has not heard that it
-    /// might not.
+    /// `queue` may send from now on; `head` is the length of its first frame. No effect if the scheduler already has the queue as
+    /// active.
     #[inline]
     pub fn go(&mut self, queue: u32, head: u32, now: Time) {
         if self.active >> queue & 1 == 0 {
@@ -45,7 +45,7 @@ impl<D: Discipline> Selector<D> {
             self.discipline.activate(queue, head, now);
         }
     }
-    /// Another frame is at the head of `queue`, which may send before and after. Of the queue in service the scheduler hears
+    /// Another frame is at the head of `queue`, which may send before and after. For the queue in service the scheduler is notified
     /// at the end of its transmission.
     pub fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
         if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
@@ -54,14 +54,14 @@ impl<D: Discipline> Selector<D> {
     }
     /// All frames that wait in `queue` are dropped, and it has none.
     pub fn discard(&mut self, queue: u32, now: Time) {
-        // Of the queue in service the scheduler hears at the end of its transmission.
+        // For the queue in service the scheduler is notified at the end of its transmission.
         if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
             self.active &= !(1 << queue);
             self.discipline.deactivate(queue, now);
         }
         self.discipline.forget(queue, now);
     }
-    /// The transmitter is free, and these are the queues that may send; tells the scheduler what has changed.
+    /// The transmitter is free, and these are the queues that may send; notifies the scheduler of changes.
     #[inline]
     fn update(&mut self, eligible: u32, head: impl Fn(u32) -> u32, now: Time) {
         if let Some(queue) = self.in_service.take() {
@@ -82,8 +82,8 @@ impl<D: Discipline> Selector<D> {
         }
         self.active = eligible;
     }
-    /// The queue that sends next of those that may, bit n of `eligible` for queue n; `head` gives the lengths of their first
-    /// frames. The transmitter is free.
+    /// Returns the next queue to send among those that may, bit n of `eligible` for queue n; `head` gives the lengths of their
+    /// first frames. The transmitter is free.
     #[inline]
     pub fn pick(&mut self, eligible: u32, head: impl Fn(u32) -> u32, now: Time) -> Option<u32> {
         self.update(eligible, head, now);
@@ -107,7 +107,7 @@ impl<D: Discipline> Selector<D> {
         self.discipline.sent(queue, bytes, now);
         self.in_service = Some(queue as u8);
     }
-    /// A frame of `queue` finds the transmitter free and nothing waiting that may go: whether it goes at once.
+    /// A frame of `queue` arrives while the transmitter is free and no other eligible frame waits. Returns true if it is sent at once.
     #[inline]
     pub fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
         self.update(0, |_| 0, now);
@@ -124,7 +124,7 @@ impl<D: Discipline> Selector<D> {
         self.update(0, |_| 0, now);
         self.discipline.idle(now);
     }
-    /// When [`pick`](Selector::pick) said `None`: from when on it may say otherwise, if nothing else happens before.
+    /// After [`pick`](Selector::pick) returned `None`: the time from which it may return a queue, if nothing else happens before.
     pub fn wake(&mut self, now: Time) -> Option<Time> {
         self.discipline.wake(now)
     }
