@@ -73,11 +73,11 @@ pub enum Choice {
 pub enum Defence {
     /// No priority with congestion notification.
     Disabled,
-    /// Frames that come in get another priority.
+    /// Received frames get another priority.
     Edge,
-    /// They keep it; no CN-TAG goes out.
+    /// Frames keep their priority; no CN-TAG is sent.
     Interior,
-    /// CN-TAGs go out.
+    /// CN-TAGs are sent.
     InteriorReady,
 }
 
@@ -93,7 +93,7 @@ impl Defence {
     }
 }
 
-/// What a congestion notification TLV says: bit n for priority n.
+/// Content of a congestion notification TLV: bit n for priority n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CnTlv {
     /// Priorities with congestion notification.
@@ -111,12 +111,12 @@ pub struct PortDefence {
 }
 
 impl PortDefence {
-    /// Of these priorities; nothing has been heard.
+    /// Creates the defences for these priorities; no TLV has been received.
     pub fn new(priorities: u8, choice: Choice) -> PortDefence {
         PortDefence { priorities, choice, heard: CnTlv::default() }
     }
 
-    /// The neighbour has said this.
+    /// Processes a TLV from the neighbour.
     pub fn hear(&mut self, said: CnTlv) {
         self.heard = said;
     }
@@ -137,7 +137,7 @@ impl PortDefence {
         }
     }
 
-    /// What it says itself.
+    /// The TLV that it sends.
     pub fn says(&self) -> CnTlv {
         let those = |least: Defence| {
             let own = members(self.priorities).filter(|&it| self.of(Priority(it as u8)) >= least);
@@ -146,7 +146,7 @@ impl PortDefence {
         CnTlv { controlled: those(Defence::Edge), ready: those(Defence::Interior) }
     }
 
-    /// Lets two ends of a link tell each other until neither has anything new to say.
+    /// Exchanges TLVs between two ends of a link until neither changes.
     pub fn settle(ends: &mut [PortDefence; 2]) {
         // Each TLV can move a priority by one state; there are two moves.
         for _ in 0..3 {
@@ -217,7 +217,7 @@ mod tests {
             (own(Choice::Auto), own(Choice::Auto), [InteriorReady; 2]),
             (own(Choice::Auto), outside, [Edge, Disabled]),
             (own(Choice::Auto), own(Choice::Disabled), [Edge, Disabled]),
-            // It says that it has it, and not that it is ready.
+            // It advertises the priority, and not readiness.
             (own(Choice::Auto), own(Choice::Edge), [Interior, Edge]),
             (own(Choice::Auto), own(Choice::Interior), [InteriorReady, Interior]),
             (own(Choice::Interior), own(Choice::InteriorReady), [Interior, InteriorReady]),

@@ -1,9 +1,9 @@
-//! Transfers: so many bytes from one host to another, with a start and an end, many at once.
+//! Transfers: a number of bytes from one host to another, with a start and an end, many at once.
 //!
-//! A source has a list of them as flat columns, and sends those that have begun and are not done, as fast as its NIC
-//! takes frames: in turn, a frame each, or one after the other. A transfer of N bytes is N bytes beside the headers:
-//! each frame carries a header and as many of them as it holds, the last what is left. A list says nothing of what
-//! carries it.
+//! A source has a list of them as flat columns, and sends those that have begun and have bytes left, as fast as its NIC
+//! takes frames: in turn, a frame each, or one after the other. A transfer of N bytes is N bytes without headers:
+//! each frame carries a header and as many of them as fit, the last one the remainder. A list is independent of the
+//! transport.
 
 use crate::source::Made;
 use frame::Ports;
@@ -27,12 +27,12 @@ pub enum ServiceOrder {
     Fifo,
 }
 
-/// How the bytes of transfers lie in frames.
+/// How the bytes of transfers are divided into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Framing {
     /// Length of a full frame, DA to FCS.
     pub frame: u16,
-    /// Bytes of each frame that are no bytes of the transfer; below `frame`.
+    /// Bytes of each frame that do not belong to the transfer; below `frame`.
     pub header: u16,
 }
 
@@ -74,16 +74,16 @@ pub struct Transfer {
     pub ports: Ports,
 }
 
-/// A transfer of which the destination is known.
+/// A transfer whose destination is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
     /// When it begins; [`Time::NEVER`]: when it is released.
     pub start: Time,
     /// Its bytes, at least one.
     pub bytes: u64,
-    /// The ports that its connection has to have; a source of 0: any will do.
+    /// Required ports of its connection; a source port of 0: any.
     pub ports: Ports,
-    /// Others wait for its end.
+    /// True if other transfers wait for its end.
     pub awaited: bool,
 }
 
@@ -97,9 +97,9 @@ pub struct TransferList {
     destinations: Vec<u32>,
     bytes: Vec<u64>,
     ports: Vec<Ports>,
-    /// What a file calls them, up to the last one with an id.
+    /// Their ids in the file, up to the last one with an id.
     ids: Vec<Option<Box<str>>>,
-    /// Ports of sources are not all given.
+    /// True if some source ports are not given.
     draws: bool,
     frame_bytes: u64,
     /// The shortest and the longest frame.
@@ -124,7 +124,7 @@ impl TransferList {
             bounds,
         }
     }
-    /// One more, which does not begin before the last.
+    /// Adds a transfer, which must not begin before the last one.
     pub fn push(&mut self, transfer: Transfer) {
         debug_assert!(self.starts.last().is_none_or(|&last| last <= transfer.start) && transfer.bytes > 0);
         self.starts.push(transfer.start);
@@ -138,7 +138,7 @@ impl TransferList {
         let most = if transfer.bytes > u64::from(self.framing.payload()) { self.framing.frame } else { last };
         self.bounds = (shortest.min(last), longest.max(most));
     }
-    /// The id of the last one.
+    /// Sets the id of the last one; an empty one has no effect.
     pub fn name_last(&mut self, id: &str) {
         if !id.is_empty() {
             self.ids.resize(self.len() - 1, None);
@@ -149,27 +149,27 @@ impl TransferList {
     pub fn id(&self, row: usize) -> &str {
         self.ids.get(row).and_then(Option::as_deref).unwrap_or_default()
     }
-    /// Other numbers for the destinations: the n-th is `numbers[n]`.
+    /// Renumbers the destinations: the n-th is `numbers[n]`.
     pub fn renumber(&mut self, numbers: &[u32]) {
         self.destinations.iter_mut().for_each(|destination| *destination = numbers[*destination as usize]);
     }
-    /// Draws the ports that nobody has given: one draw a transfer, so that one which has ports changes no other's.
+    /// Draws the ports that are not given: one draw per transfer, so that a given port does not change those of others.
     pub fn draw_ports(&mut self, random: &mut impl Rng) {
         self.ports.iter_mut().for_each(|ports| *ports = ports.or_drawn(random.next_u64()));
     }
-    /// Whether ports of senders are drawn.
+    /// Returns true if source ports are drawn.
     pub fn draws_ports(&self) -> bool {
         self.draws
     }
-    /// Other numbers for the destinations, one by one.
+    /// Renumbers the destinations one by one.
     pub fn renumber_each(&mut self, number: impl FnMut(Transfer) -> u32) {
         self.destinations = self.iter().map(number).collect();
     }
-    /// How many there are.
+    /// Number of transfers.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
-    /// Whether there are none.
+    /// Returns true if there are no transfers.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -182,7 +182,7 @@ impl TransferList {
     pub fn iter(&self) -> impl Iterator<Item = Transfer> + Clone + '_ {
         (0..self.len()).filter_map(|row| self.get(row))
     }
-    /// Those to each of so many destinations, in order.
+    /// Groups the transfers by destination, in order.
     pub fn by_destination(&self, destinations: usize) -> Vec<Vec<Due>> {
         let mut counts = vec![0; destinations];
         self.destinations.iter().for_each(|&destination| counts[destination as usize] += 1);
@@ -193,7 +193,7 @@ impl TransferList {
         }
         lists
     }
-    /// How their bytes lie in frames.
+    /// How their bytes are divided into frames.
     pub fn framing(&self) -> Framing {
         self.framing
     }
@@ -207,7 +207,7 @@ impl TransferList {
     }
 }
 
-/// What they are in a few words: a scenario may have millions, and hashes what it prints.
+/// A short summary with a hash: a scenario may have millions of transfers, and hashes its debug output.
 impl fmt::Debug for TransferList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut hash = DefaultHasher::new();
@@ -221,7 +221,7 @@ impl fmt::Debug for TransferList {
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     list: Arc<TransferList>,
-    /// Those below have begun.
+    /// Number of transfers that have begun: the first ones of the list.
     begun: usize,
     /// Those that have begun and have bytes left, the next to send first.
     active: VecDeque<Active>,

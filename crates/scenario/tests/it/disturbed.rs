@@ -1,5 +1,5 @@
-//! What was configured as shares holds whatever the port has to serve beside its frames, and at whatever rate; and what was
-//! derived from the rate of a link follows it.
+//! Configured shares hold with any other load on the port, and at any rate; and values
+//! derived from the rate of a link follow it.
 
 use fabric::Simulation;
 use measure::{Table, Values};
@@ -22,7 +22,7 @@ fn received(tables: &[Table]) -> Vec<f64> {
     }
 }
 
-/// What the link to `d` carries beside frames of x and y.
+/// Other load of the link to `d`, beside frames of x and y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Control {
     Nothing,
@@ -34,7 +34,7 @@ enum Control {
     Updates,
 }
 
-/// What holds up the port to `d`, and how fast it is.
+/// Disturbance of the port to `d`, and its rate.
 #[derive(Clone, Copy, Debug)]
 struct Disturbance {
     control: Control,
@@ -176,7 +176,7 @@ fn schedulers(weights: [u32; 2], lengths: [u32; 2]) -> Vec<(String, f64)> {
     ]
 }
 
-/// How far the share of x is from what it should be, in accounted bytes.
+/// Deviation of the share of x from its configured value, in accounted bytes.
 fn error(scheduler: &str, disturbance: Disturbance, weights: [u32; 2], lengths: [u32; 2]) -> f64 {
     let got = received(&run(&scenario(scheduler, disturbance, lengths)));
     let around = if scheduler.contains("\"frame\"") { 0.0 } else { 20.0 };
@@ -318,7 +318,7 @@ const DERIVED: &[Derived] = &[
         others: "10 Gb/s",
         end: "a",
         text: "[host]\nrate_limiters = { prc = { method = \"round_trip\" } }",
-        // Its shortest round trip stays that of the slow link, as queues are not empty any more when it asks again.
+        // The shortest round trip stays that of the slow link, because queues are not empty when the path is probed again.
         apart: 0.15,
     },
     Derived {
@@ -345,11 +345,11 @@ const DERIVED: &[Derived] = &[
 ];
 
 impl Derived {
-    /// What each flow gets from 60 ms on where the link has `rate`, from the beginning or from 1 ms on.
+    /// Throughput of each flow from 60 ms on where the link has `rate`, from the beginning or from 1 ms on.
     fn get(&self, before: &str, rate: &str) -> Vec<f64> {
         let of = |end: &str| if end == self.end { before } else { self.others };
         let flows = if self.text.contains("[[flows]]") { "" } else { GREEDY };
-        // Whom a congestion point slows down shares a queue.
+        // Flows that a congestion point slows down share a queue.
         let classes =
             if self.text.contains("rate_limiters") { "\"shared\"" } else { "[0, 1, 1, 1, 1, 1, 1, 1]" };
         let buffer = if self.text.contains("red") || self.text.contains("crossbar") { "" } else { BUFFERED };
