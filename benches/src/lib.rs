@@ -1,4 +1,4 @@
-//! The workloads that Penstock's speed is measured on. `docs/performance.md` tells the results.
+//! The workloads on which Penstock's speed is measured. `docs/performance.md` has the results.
 //!
 //! - *star*: 8 senders at 1.1875 Gb/s each to one receiver, links of 10 Gb/s and 1 us.
 //! - *fat-tree* of k ports: host i sends to host i + N/2, 5 Gb/s, 1500-byte frames, links of 10 Gb/s and
@@ -6,7 +6,7 @@
 //! - *hashed*: the same with flows spread over equal paths by hash, so that some links get more than they carry
 //!   and frames wait.
 //! - *incast*: n senders at line rate to one receiver, with PFC.
-//! - *flows*: n flows between the 16 hosts of a star, which together ask for half of every link.
+//! - *flows*: n flows between the 16 hosts of a star, with a total load of half of every link.
 //! - *spray*: as *hashed*, but each switch draws a port for each frame.
 //! - *requests*: the hosts of *hashed* exchange requests and responses of one 1500-byte frame, four at a time each.
 //! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
@@ -47,7 +47,7 @@ use transport::{
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
 
-/// What a workload is run with beside its traffic.
+/// Options of a workload other than its traffic.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// PFC on all priorities in use, with ingress accounting.
@@ -139,7 +139,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let rate = Arrivals::Constant(ConstantParams { rate, random_phase: true });
         // Each host sends to all others in turn.
         let flow = |i: usize| FlowSpec {
-            // A name of its own, or all flows of a host draw the same phase.
+            // A name of its own; otherwise all flows of a host would draw the same phase.
             name: i.to_string(),
             ..flow(hosts[i % 16], hosts[(i % 16 + 1 + i / 16 % 15) % 16], rate.clone())
         };
@@ -194,7 +194,7 @@ fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
     let application = Application::Tcp(sized.into());
     let flows = (0..n * TRANSFERS).map(|nth| {
         let (from, to) = (nth % n, (nth % n + 1 + nth / n * (n / TRANSFERS)) % n);
-        // A number without a pattern.
+        // Spreads the starts without a pattern.
         let start = Time::from_ns((nth * 7_919 % 100_000) as u64);
         let transport = ConnectionSpec { start, stop: None, application: application.clone() };
         let flow = flow(hosts[from], hosts[to], Arrivals::Greedy);
@@ -239,8 +239,8 @@ fn tcp(keys: &TcpKeys) -> Option<Application> {
     Some(Application::Tcp(keys.sized(None, 1500, 64).ok()?.into()))
 }
 
-/// The way from one host of a fat-tree to another, for flows to the host half way round: up by the number of the
-/// host at its edge switch, then by that of the edge switch in its pod. `half`: ports up of a switch.
+/// The path from one host of a fat-tree to another, for flows to the host half way round: up by the number of the
+/// host at its edge switch, then by that of the edge switch in its pod. `half`: uplinks of a switch.
 fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
     let (pod, edge, port) = (from / (half * half), from / half % half, from % half);
     let (to_pod, to_edge) = (to / (half * half), to / half % half);
@@ -269,8 +269,8 @@ fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
     change_hosts(spec, |host| host.limiters = Some(limiters));
 }
 
-/// The host part and the switch part of a congestion control of this name. FECN expects so many `sources` at a link: its first
-/// rate is then that of a flow and more, so that frames pass at once where nobody has to slow down.
+/// The host part and the switch part of a congestion control of this name. FECN expects `sources` flows per link: its first
+/// rate is then at least that of a flow, so that frames pass at once where no source has to slow down.
 fn notified(name: &str, sources: u32) -> Option<(RateControlSpec, ManagerSpec)> {
     match name {
         "qcn" => {
@@ -319,11 +319,11 @@ fn connection(from: NodeId, to: NodeId, application: Application) -> FlowSpec {
     FlowSpec { transport: Some(Arc::new(transport)), ..flow(from, to, Arrivals::Greedy) }
 }
 
-/// The memory of a switch, and what of it is headroom.
+/// The memory of a switch, and the headroom in it.
 const MEMORY: u64 = 1_000_000;
 const HEADROOM: u64 = 300_000;
 
-/// All lossless queues have as much as is free.
+/// All lossless queues have alpha 1.
 fn memory() -> SharedMemorySpec {
     SharedMemorySpec {
         total: MEMORY,
@@ -334,7 +334,7 @@ fn memory() -> SharedMemorySpec {
     }
 }
 
-/// The same in pools, as switches are configured.
+/// This memory in pools, as switches are configured.
 fn pools() -> PoolsSpec {
     let pool =
         |name: &str, side, headroom| PoolSpec { name: name.into(), side, size: MEMORY - HEADROOM, headroom };

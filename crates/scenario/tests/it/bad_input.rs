@@ -1,6 +1,6 @@
-//! Scenarios that must be refused: where the error points, what it says, what it proposes.
+//! Scenarios that must be refused: the position, message and help of the error.
 //!
-//! A case is a small change to a scenario that loads. The sign ‸ stands where the error has to point; it is
+//! A case is a small change to a scenario that loads. The sign ‸ marks the expected position of the error; it is
 //! removed before the text is read.
 
 use scenario::{Diagnostic, Severity, load, load_bytes};
@@ -127,7 +127,7 @@ fn the_base_loads() {
     assert_eq!(scenario.warnings, []);
 }
 
-/// DCBX of stations: settings that no frame can tell, and agreements that no port can keep.
+/// DCBX of stations: settings that no frame can express, and agreements that no port can keep.
 #[test]
 fn dcbx() {
     let both = |host: &str, switch: &str| more(&format!("[host.dcbx]\n{host}\n[switch.dcbx]\n{switch}\n"));
@@ -370,7 +370,7 @@ fn simulation_and_topology() {
         (more("[[probes]]\nwhat = \"pauses\"\nevery = ‸\"1 us\""), "pauses have no bins", "leave it out"),
         (more("[[probes]]\nwhat = \"latency\"\nevery = ‸\"1 us\""), "latencies have no bins", "leave it out"),
         (
-            // Its queues share nothing.
+            // Its queues share no memory.
             more("[[probes]]\nwhat = \"occupancy\"\nwhich = ‸\"sw shared\""),
             "\"sw shared\" names no occupancy",
             "a name like",
@@ -966,7 +966,7 @@ fn conversations() {
             "one peer",
         ),
     ]);
-    // Nobody answers.
+    // No endpoint answers.
     let asks = |to: &str| flow(&format!("{to}\nsource = {{ conversation = {{ messages = \"ipc\" }} }}"));
     errors(vec![
         (asks("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
@@ -993,7 +993,7 @@ fn the_longest_frame_of_a_station() {
             "or shorter frames of the flow",
         ),
     ]);
-    // Who is not on the path may take less.
+    // A host outside the path may accept shorter frames.
     let text = long("[host]\nmtu = \"9018 B\"\n[hosts.h2]\nmtu = \"1522 B\"").text();
     assert!(load(&text, "good.toml", None).is_ok());
 }
@@ -1216,7 +1216,7 @@ fn rate_limiters_that_nobody_tells() {
     for good in [
         elsewhere("r1", "right"),
         elsewhere("l1", "left"),
-        // A round trip tells without the help of switches.
+        // The round-trip method measures without the help of switches.
         limited("{ prc = { method = \"round_trip\" } }", "[]"),
         // No frame passes a limiter.
         limited("{ priorities = [3], qcn = {} }", "[]"),
@@ -1544,7 +1544,7 @@ fn maps_of_switches() {
     check(&text, Severity::Error, "maps beside channels", "other channels");
 }
 
-/// A new rate of a link is another than it has by then.
+/// A rate change to the rate that the link already has is refused.
 #[test]
 fn a_new_rate_is_another_one() {
     let rates = |of: [&str; 3]| {
@@ -1583,7 +1583,7 @@ fn path_weights() {
     ]);
 }
 
-/// The profiles of a memory in pools: who they are attached to.
+/// Attachments of the profiles of a memory in pools.
 #[test]
 fn profiles_of_a_memory() {
     let memory = |attach: &str| {
