@@ -124,9 +124,9 @@ word! {
     Computed = "computed";
     /// The machine's free memory.
     Available = "available";
-    /// The bandwidth-delay product of the path.
+    /// The limit that the standard sets for the rate.
     Standard = "standard";
-    /// What fills a path: the bandwidth-delay product.
+    /// The bandwidth-delay product of the path.
     Bdp = "bdp";
 }
 
