@@ -18,7 +18,7 @@ const STEPS: usize = 5;
 const APART: std::ops::RangeInclusive<usize> = 10..=40;
 /// With fewer events in a window the walk continues in the following windows. Tests have few.
 const FEW: u32 = if cfg!(test) { 4 } else { 120 };
-/// Maximum number of events ahead there, and of windows.
+/// There the walk stays about this many events ahead, and at most `MOST_WINDOWS` windows.
 const MOST_EVENTS: u32 = 120;
 const MOST_WINDOWS: u32 = 64;
 /// More than the number of events between the first step of an event and the event.

@@ -424,7 +424,7 @@ mod tests {
         // Another one slows down: it is followed from then on.
         assert_eq!(tell(&mut reaction, PointId(8), -16), 3_151_093_750);
         assert_eq!(tell(&mut reaction, HERE, 10), 3_151_093_750);
-        // Never above the link rate; feedback that large is ignored beyond it.
+        // The rate never exceeds that of the link, however large the feedback.
         assert_eq!(tell(&mut reaction, PointId(8), 500), 10_000_000_000);
         reaction.on_sent(Time::ZERO, 64, false, &mut || 0);
         assert!(reaction.rate().is_some());

@@ -31,7 +31,7 @@ impl Learner {
         let usable = |it: &&Counters| it.always_active && it.frames > 0 && it.quantum > 0.0;
         let busy: Vec<&Counters> = counters.iter().filter(usable).collect();
         if let Some(found) = fit(&busy) {
-            // The edges of an interval cut rounds, so that each estimate is averaged with the previous value.
+            // The edges of an interval cut rounds: averaging with the previous estimate reduces that error.
             self.per_frame = Some(self.per_frame.map_or(found, |before| (before + found) / 2.0));
         }
         let per_frame = self.per_frame.unwrap_or(0.0);

@@ -2,8 +2,8 @@
 //!
 //! Stops and returns of queues matter at decisions alone. While a frame is on the wire a queue may run out of credits and
 //! get new ones, or empty and get another frame. No other queue could have been served meanwhile, so that the scheduler needs
-//! no notification. A stop is therefore notified at the port's next decision, if it still holds; a return that the scheduler
-//! has to stamp is notified at once. Whether the queue in service goes on is decided at the end of its transmission
+//! no notification. It is therefore notified of a stop at the port's next decision, if the stop still holds, and at once of
+//! a return that it has to stamp. Whether the queue in service continues is decided at the end of its transmission
 //! (Martinez 2006 §4).
 
 use crate::{Discipline, Scheduler};

@@ -18,7 +18,7 @@ fn star(more: &str) -> String {
     )
 }
 
-/// PFC in force at both ends of a link; 0xFF: none.
+/// PFC in force at both ends of a link; 0xFF: not negotiated.
 fn pfc(scenario: &Scenario, link: usize) -> [u8; 2] {
     let ends = scenario.spec.negotiated[link].each_ref();
     ends.map(|end| end.as_ref().map_or(0xFF, |end| end.pfc))
