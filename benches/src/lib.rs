@@ -2,7 +2,7 @@
 //!
 //! - *star*: 8 senders at 1.1875 Gb/s each to one receiver, links of 10 Gb/s and 1 us.
 //! - *fat-tree* of k ports: host i sends to host i + N/2, 5 Gb/s, 1500-byte frames, links of 10 Gb/s and
-//!   1 us: six hops a frame. Routes are those of the programs for the peers: no two flows share a link upwards.
+//!   1 us: six hops per frame. Routes are those of the programs for the peers: no two flows share a link upwards.
 //! - *hashed*: the same with flows spread over equal paths by hash, so that some links get more than they carry
 //!   and frames wait.
 //! - *incast*: n senders at line rate to one receiver, with PFC.
@@ -52,7 +52,7 @@ use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, So
 pub struct Options {
     /// PFC on all priorities in use, with ingress accounting.
     pub pfc: bool,
-    /// A congestion control at layer 2 beside it: "qcn" or "fecn".
+    /// An additional congestion control at layer 2: "qcn" or "fecn".
     pub control: Option<&'static str>,
     /// Time series and the log of pauses.
     pub probes: bool,

@@ -13,10 +13,10 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The scenarios that come with Penstock, and those of `fuzz/seeds`, by name.
+/// The scenarios in the package, and those of `fuzz/seeds`, by name.
 ///
 /// # Errors
-/// They cannot be read.
+/// If they cannot be read.
 ///
 /// Those of the largest fabrics are left out: they take longer than a fuzzer should wait.
 pub fn scenarios() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
@@ -128,7 +128,7 @@ fn number(text: &mut Vec<u8>, random: &mut Random) {
     text.splice(start..end, new);
 }
 
-/// Another byte, one more, or one less.
+/// Changes, inserts or removes a byte.
 pub fn byte(bytes: &mut Vec<u8>, random: &mut Random) {
     let at = random.random_range(0..=bytes.len());
     match random.random_range(0..3) {

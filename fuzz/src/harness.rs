@@ -17,7 +17,7 @@ pub enum Fate {
     Refused,
     /// A scenario that takes longer than a fuzzer should wait.
     TooLarge,
-    /// It ran.
+    /// The scenario ran.
     Ran,
 }
 
@@ -82,7 +82,7 @@ fn run(spec: &Spec, threads: usize, budget: u64) -> Result<Option<Outcome>, Stri
     let finished = loop {
         match simulation.advance(budget) {
             Ok(State::Running) if simulation.events() >= EVENTS => {
-                // Promises that break meanwhile are those of the scenario.
+                // Promises broken meanwhile are those of the scenario.
                 let _ = simulation.cut_short();
                 break false;
             }

@@ -1,4 +1,4 @@
-//! The promises hold for all scenarios that come with Penstock, and for those of `fuzz/seeds`: faults, slow receivers, watchdogs,
+//! The invariants hold for all scenarios in the package, and for those of `fuzz/seeds`: faults, slow receivers, watchdogs,
 //! connections, lists of frames, transfers.
 
 use fuzz::edits::{Random, scenarios};

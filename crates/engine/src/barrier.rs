@@ -1,7 +1,8 @@
 //! A barrier for threads that meet often: it spins for a bounded time, then parks, and a panic breaks it.
 //!
-//! Arriving and waiting are two calls (a *fuzzy* or split-phase barrier): a thread may do other work in between, and wait for a
-//! meeting that it arrived at before others. Threads with equal mean times per step, but variation between steps, then seldom wait.
+//! Arriving and waiting are two calls (a *fuzzy* or split-phase barrier): a thread may do other work in between, and wait for
+//! a meeting that it arrived at before others. Threads with equal mean times per step, but variation between steps, then seldom
+//! wait.
 //!
 //! Spinning takes a microsecond where parking takes tens, but only while every thread has a core of its own. A thread
 //! therefore counts how often its spinning failed, and parks at once while that is the rule.
@@ -54,7 +55,7 @@ impl Barrier {
         self.wake_all();
     }
 
-    /// Waits until all threads have come to a meeting, or until one of them has panicked.
+    /// Waits until all threads have arrived at a meeting, or until one of them has panicked.
     pub(crate) fn wait(&self, meeting: u64, patience: &mut Patience) -> Result<(), Broken> {
         if !self.is_over(meeting) && (!patience.may_spin() || !patience.learn(self.spin(meeting))) {
             self.park(meeting);

@@ -1,8 +1,8 @@
 //! Prefetching: fetches the memory of events before they run.
 //!
 //! In a window with many events the nodes that run are known, and their order. A walk over their events stays some way
-//! ahead of the running one: it fetches the event first, and then lets the world take one step after the other
-//! towards the data that the event needs. Each step reads what the previous one has fetched. Where windows hold few events, the walk
+//! ahead of the running one: it fetches the event first, and then calls [`World::fetch`] step by step to fetch
+//! the data that the event needs. Each step reads what the previous one has fetched. Where windows hold few events, the walk
 //! covers those of the next windows.
 //!
 //! All of this is a guess: events are made meanwhile, and a list may change under the walk. A useless fetch costs
@@ -236,7 +236,7 @@ mod tests {
             self.nth
         }
     }
-    /// Records the number of steps for each pending call, and the number of steps that each call had when it came.
+    /// Records the number of steps for each pending call, and the number of steps that each handled call had.
     #[derive(Default)]
     struct Calls {
         steps: RefCell<BTreeMap<u32, usize>>,
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Number of calls per thousand, at this distance, that had all steps before they came.
+    /// Number of calls per thousand, at this distance, that had all steps before they were handled.
     fn fetched(apart: u64) -> usize {
         let mut world = Calls::default();
         let mut runner = Runner::new(&world, Time::from_us(1), 1);

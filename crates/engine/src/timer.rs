@@ -2,7 +2,7 @@
 
 use units::Time;
 
-/// One pending wake-up. Moving it leaves the old event in the queue; when that event comes it does not
+/// One pending wake-up. Moving it leaves the old event in the queue; when that event runs, it does not
 /// match the armed time and is ignored. So a timer costs one word, and re-arming costs one event.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
@@ -22,7 +22,7 @@ impl Timer {
         self.at = at;
         fresh
     }
-    /// When it is due; [`Time::NEVER`] if not armed.
+    /// Due time; [`Time::NEVER`] if not armed.
     #[inline]
     pub fn due(&self) -> Time {
         self.at

@@ -180,7 +180,7 @@ impl<E: Event> Windows<E> {
         self.look_ahead
     }
 
-    /// Adds to the number of processed events: those that run, and those done ahead of their time without being pushed here.
+    /// Adds to the number of processed events: those that run, and those done ahead of their time without being pushed.
     #[inline(always)]
     pub fn count(&mut self, events: u32) {
         self.events += u64::from(events);
@@ -212,8 +212,8 @@ impl<E: Event> Windows<E> {
         limit.ps().checked_sub(1).map(|ps| self.window_of(Time::from_ps(ps)))
     }
 
-    /// Number of windows in a round: those that one look-ahead spans. Time is divided into rounds from zero on. Actions of a node
-    /// in one round affect others in a later one only, so that a round can run without communication.
+    /// Number of windows in a round: those that one look-ahead spans. Time is divided into rounds from zero on. Actions of a
+    /// node in one round affect others in a later one only, so that a round can run without communication.
     pub(crate) fn round(&self) -> u64 {
         (self.look_ahead.ps() >> self.shift).min(STRETCH)
     }

@@ -49,7 +49,7 @@ impl fmt::Display for Panicked {
 impl std::error::Error for Panicked {}
 
 impl From<Box<dyn Any + Send>> for Panicked {
-    /// From what [`catch_unwind`] or joining a thread returns.
+    /// Converts the payload that [`catch_unwind`] or joining a thread returns.
     fn from(payload: Box<dyn Any + Send>) -> Panicked {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
@@ -303,8 +303,8 @@ impl Stride {
         if round > 1 { Stride { windows: round / 2, lag: 1 } } else { Stride { windows: 1, lag: 0 } }
     }
 
-    /// Index of the slot of a meeting. A part that arrives at a meeting has passed the one `lag` before it together with all others,
-    /// and those had then read the slot of `lag + 1` meetings before that: it is no longer read and can be reused.
+    /// Index of the slot of a meeting. A part that arrives at a meeting has passed the one `lag` before it together with all
+    /// others, and those had then read the slot of `lag + 1` meetings before that: it is no longer read and can be reused.
     fn kept(self, meeting: u64) -> usize {
         (meeting % (2 * (self.lag + 1))) as usize
     }
@@ -388,7 +388,7 @@ mod tests {
     use super::*;
     use crate::Windows;
 
-    /// Something that comes to a node every 10 ps, alternately at each of two nodes.
+    /// An event at a node every 10 ps, alternately at each of two nodes.
     #[derive(Clone, Copy, Default)]
     struct Tick(u64);
     impl Event for Tick {
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn a_panic_in_any_part_ends_the_run_with_its_message() {
-        // Even ticks are those of the first part, odd ones of the second.
+        // Even ticks belong to the first part, odd ones to the second.
         for panics_at in [0, 10, 200, 310, 5_000, 5_010] {
             for way in [Way::Alone, Way::Together] {
                 let (tell, told) = std::sync::mpsc::channel();

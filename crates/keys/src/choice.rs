@@ -12,12 +12,12 @@ pub trait Choice: Sized {
     const EXPECTED: &'static str;
     /// The names of all.
     const NAMES: &'static [&'static str];
-    /// The names of those that have keys.
+    /// Names of the mechanisms that have keys.
     const WITH_KEYS: &'static [&'static str];
     /// Place of a table in a scenario, such as `switch.scheduler`.
     const TABLE: &'static str;
 
-    /// The mechanism of this name without any key of its own; `None` if it has keys.
+    /// The mechanism of this name that takes no keys; `None` if it has keys.
     fn plain(name: &str) -> Option<Self>;
     /// The mechanism of this name, which has keys, from its table.
     fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Self, D::Error>;
@@ -146,7 +146,7 @@ impl Keyed {
     }
 }
 
-/// The schema of a choice. `plain`: name and description of those without keys.
+/// The schema of a choice. `plain`: name and description of the mechanisms without keys.
 pub fn schema(description: &str, plain: &[(&str, &str)], keyed: Vec<Keyed>) -> Schema {
     let name =
         |name: &str, about: &str| json_schema!({ "type": "string", "const": name, "description": about });

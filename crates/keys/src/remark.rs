@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Severity {
     /// The scenario cannot run.
     Error,
-    /// The scenario runs, but probably not as meant.
+    /// The scenario runs, but probably not as intended.
     Warning,
     /// The scenario runs, but a lossless class of it can lose frames: no `check` of it ends in "ok".
     BrokenPromise,

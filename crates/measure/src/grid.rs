@@ -286,7 +286,7 @@ mod tests {
         // 2 bits per nanosecond from 22 to 34 ns.
         running.pass(Passage { end: ns(34), took: ns(12), bits: 24 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(25)), [6, 2, 6]);
-        // The run goes on: the frame has passed as a whole.
+        // The run continues: the frame has passed completely.
         grid.stop_at(ns(60));
         running.pass(Passage { end: ns(36), took: ns(2), bits: 2 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(60)), [6, 2, 16, 10, 0, 0]);

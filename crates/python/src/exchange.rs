@@ -1,4 +1,4 @@
-//! The agent of DCBX: frames and the time go in, frames and what is in force come out.
+//! The agent of DCBX: its inputs are frames and the time, its outputs frames and the operational state.
 
 use dcbx::{Administered, Agent, Origin, Profile, Settings};
 use pyo3::exceptions::{PyOverflowError, PyValueError};

@@ -26,7 +26,7 @@ pub enum Found {
 /// Watches the memory of one run.
 pub struct MemoryWatch {
     limit: u64,
-    /// Where the limit comes from, in words.
+    /// Origin of the limit, for messages.
     origin: &'static str,
     looked: Instant,
     /// Minimum time until the next check.

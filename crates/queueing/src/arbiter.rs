@@ -65,7 +65,7 @@ fn next_class(of: u32, turn: u8) -> u32 {
     if later == 0 { of } else { later }.trailing_zeros()
 }
 
-/// Which frames may cross now.
+/// Requests of inputs for outputs.
 #[derive(Clone, Debug)]
 pub struct Requests {
     ports: usize,
@@ -77,7 +77,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// None, in a crossbar with so many inputs and outputs.
+    /// Creates an empty set of requests, for a crossbar with `ports` inputs and outputs.
     pub fn new(ports: usize) -> Requests {
         Requests { ports, outputs: 0, inputs: vec![0; ports], classes: vec![0; ports * ports] }
     }
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(classes, [0, 2, 7, 0, 2, 7]);
     }
 
-    /// The saturation of FIFO inputs under uniform traffic, in slots: what each input has first is for a random output.
+    /// The saturation throughput of FIFO inputs under uniform traffic, per slot: the head of each input is for a random output.
     /// Karol et al. 1987, table I.
     #[test]
     fn fifo_inputs_saturate_where_karol_says() {

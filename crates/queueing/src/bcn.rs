@@ -266,7 +266,7 @@ impl RateConfiguration for BackwardReactionParams {
 #[derive(Clone, Debug)]
 pub struct BackwardReaction {
     params: BackwardReactionParams,
-    /// The rate of the link, in bits a second.
+    /// The rate of the link, in bits per second.
     line: u64,
     /// The rate in bits per second, and the congestion point that set it; `None`: no congestion.
     active: Option<(u64, PointId)>,
@@ -274,7 +274,7 @@ pub struct BackwardReaction {
 }
 
 impl BackwardReaction {
-    /// A rate in bits a second within what is allowed, cut off.
+    /// Clamps a rate in bits per second to the allowed range.
     fn bounded(&self, rate: f64) -> u64 {
         (rate as u64).clamp(self.params.min_rate.bps().min(self.line), self.line)
     }

@@ -98,7 +98,7 @@ impl Defence {
 pub struct CnTlv {
     /// Priorities with congestion notification.
     pub controlled: u8,
-    /// Those whose defence is down.
+    /// Priorities whose defence is down.
     pub ready: u8,
 }
 
@@ -158,7 +158,7 @@ impl PortDefence {
 }
 
 impl DomainKeys {
-    /// The priorities as a set, and what each becomes that comes from outside; all that is wrong.
+    /// The priorities as a set, and the alternate of each for frames from outside; or the first error.
     pub fn spec(&self) -> Result<(u8, [Priority; PRIORITIES]), Remark> {
         let set = distinct_priorities("priorities", &self.priorities)?;
         if set == u8::MAX {
@@ -235,7 +235,7 @@ mod tests {
         let said = |controlled, ready| CnTlv { controlled, ready };
         let states = [
             (said(0, 0), Defence::Edge, said(8, 0)),
-            // A neighbour that is ready for what it has not.
+            // The neighbour is ready for a priority that it does not have.
             (said(0, 8), Defence::Edge, said(8, 0)),
             (said(8, 0), Defence::Interior, said(8, 8)),
             (said(8, 8), Defence::InteriorReady, said(8, 8)),

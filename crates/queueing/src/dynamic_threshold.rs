@@ -133,8 +133,8 @@ impl Alpha {
         let (alpha, one) = (u128::from(self.0), 1u128 << Alpha::FRACTION_BITS);
         (u128::from(bytes) * alpha / (one + u128::from(queues) * alpha)) as u64
     }
-    /// The maximum marking threshold of an egress queue at which marks come before pauses, for any distribution over the ingress ports:
-    /// α / (ports (1 + classes α)) of the shared memory. It is the bound of the DCQCN paper, whose β is classes times α.
+    /// The maximum marking threshold of an egress queue at which marks come before pauses, for any distribution over the ingress
+    /// ports: α / (ports (1 + classes α)) of the shared memory. It is the bound of the DCQCN paper, whose β is classes times α.
     pub fn marks_before_pauses(self, bytes: u64, ports: u64, classes: u64) -> u64 {
         let (alpha, one) = (u128::from(self.0), 1u128 << Alpha::FRACTION_BITS);
         let parts = u128::from(ports.max(1)) * (one + u128::from(classes) * alpha);

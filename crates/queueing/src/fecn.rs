@@ -260,12 +260,12 @@ impl Configuration for RatePointParams {
     }
 }
 
-/// The congestion point of a queue. Rates are in bits a second.
+/// The congestion point of a queue. Rates are in bits per second.
 #[derive(Clone, Debug)]
 pub struct RatePoint {
     params: RatePointParams,
     point: PointId,
-    /// Bytes that count beside each frame.
+    /// Bytes counted in addition to each frame.
     overhead: u32,
     /// The rate of the link, now and when the last interval ended.
     capacity: f64,
@@ -281,7 +281,7 @@ pub struct RatePoint {
     /// Bits that have arrived in this interval.
     bits: u64,
     began: Time,
-    /// When it ends; `None`: no frame has come yet.
+    /// End of the interval; `None`: no frame has arrived yet.
     ends: Option<Time>,
     /// Frames above the severe threshold since the last message.
     severe_frames: u32,
@@ -293,7 +293,7 @@ impl RatePoint {
         BitRate::from_bps(self.rate as u64)
     }
 
-    /// The queue control, for a queue of so many bytes.
+    /// The queue control for a queue of `queue` bytes.
     fn queue_control(&self, queue: u64) -> f64 {
         let RatePointParams { queue_control, above_set_point: a, below_set_point: b, slope, floor, .. } =
             self.params;
@@ -358,7 +358,7 @@ impl RatePoint {
         near
     }
 
-    /// The time goes on to `now`; since the last call the queue had this length.
+    /// Advances to `now`; since the last call the queue had this length.
     fn advance(&mut self, now: Time, queue: u64, random: &mut impl FnMut() -> u64) {
         let short = self.params.interval;
         let first = || match self.params.phase {
@@ -422,7 +422,7 @@ impl QueueManager for RatePoint {
     }
 
     fn quiet(&self) -> Quiet {
-        // Until the interval ends; but a frame that comes may be one too many.
+        // Until the interval ends; but the next frame may exceed the severe threshold.
         let interval = self.ends.filter(|_| !self.params.severe_messages);
         interval.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })
     }

@@ -112,7 +112,7 @@ impl RateConfiguration for RateReactionParams {
     }
 }
 
-/// The reaction point of a limiter. Rates are in bits a second.
+/// The reaction point of a limiter. Rates are in bits per second.
 #[derive(Clone, Debug)]
 pub struct RateReaction {
     params: RateReactionParams,

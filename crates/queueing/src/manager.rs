@@ -11,13 +11,13 @@ use units::{Amount, BitRate, Bytes, Time};
 /// A queue manager's decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing is done.
+    /// No action.
     Pass,
-    /// It carries the mark "congestion experienced" from here on.
+    /// The frame is marked "congestion experienced" from here on.
     Mark,
-    /// It is lost.
+    /// The frame is dropped.
     Drop,
-    /// It passes, and its source gets a message that says this.
+    /// The frame passes, and a message with this content is sent to its source.
     Notify(Report),
 }
 
@@ -28,7 +28,7 @@ pub struct Report {
     pub feedback: u32,
     /// How far the queue is below its set point, in units of 64 B; 0 if the scheme does not report it.
     pub offset: i16,
-    /// How much it has grown since the last sample, likewise.
+    /// Growth since the last sample, in units of 64 B; 0 if the scheme does not report it.
     pub delta: i16,
 }
 
@@ -129,9 +129,9 @@ pub enum Departures {
 
 /// A queue manager at work: one for each queue, which is one traffic class of one egress port.
 ///
-/// Every frame passes both calls in order, also one that finds its port free and waits for no time at all, but for those that
-/// come and leave while it is [`quiet`](QueueManager::quiet). A frame that
-/// is lost on entry does not leave. `random` gives 64 random bits a call, from a stream of the queue's own.
+/// Both calls are made in order for every frame, even if its port is free and it does not wait, except for those that
+/// arrive and leave while the manager is [`quiet`](QueueManager::quiet). No departure is reported for a frame that
+/// is lost on entry. `random` gives 64 random bits per call, from a stream of the queue's own.
 pub trait QueueManager {
     /// A frame arrives. Buffer limits are checked afterwards, so that a manager also sees frames that they refuse.
     fn on_enqueue(
@@ -186,8 +186,8 @@ pub trait QueueManager {
     /// Accounts for `frames` of `bytes` in total that arrived while it was quiet. Called before any other call.
     fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
 
-    /// A tagged frame enters or leaves, after the call for that: the tag that it has from here on. `port` says how many
-    /// bytes wait at the port in all classes.
+    /// A tagged frame enters or leaves. Called after the call for that; returns the new tag. `port` returns the number of
+    /// bytes that wait at the port in all classes.
     fn stamp(&mut self, _moment: Moment, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag
     }
@@ -197,7 +197,7 @@ pub trait QueueManager {
         false
     }
 
-    /// A returned tag has come in through the port, against the direction of its frame: the same.
+    /// A returned tag has arrived through the port, against the direction of its frame. Returns the new tag.
     fn stamp_returned(&mut self, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag
     }
@@ -218,11 +218,11 @@ pub trait Configuration {
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
-    /// If it marks frames: what it does where no endpoint understands marks.
+    /// If it marks frames: its behaviour where no endpoint supports marks.
     fn unmarked(&self) -> Option<&'static str> {
         None
     }
-    /// If it drops frames: which, and what belongs there where no frame may be lost.
+    /// If it drops frames: which ones, and the alternative where no frame may be lost.
     fn drops(&self) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -289,14 +289,14 @@ impl Counts {
     }
 }
 
-/// How many bytes may come behind a frame before any of those that come can find more in the queue than `most` bytes, itself included;
-/// 0 if that is a number of frames.
+/// How many bytes may arrive after a frame before any of them can find more than `most` bytes in the queue, including its own;
+/// 0 if `most` is a number of frames.
 pub(crate) fn room_below(most: Amount, fill: &Fill, frame: FrameFacts) -> u64 {
     let Amount::Bytes(most) = most else { return 0 };
     most.saturating_sub(fill.queue.bytes + u64::from(frame.bytes))
 }
 
-/// The number of an amount, whatever its unit.
+/// The number of an amount, without its unit.
 pub(crate) fn number(amount: Amount) -> u64 {
     match amount {
         Amount::Bytes(number) | Amount::Frames(number) => number,

@@ -160,7 +160,7 @@ pub struct Attachment {
 pub struct PoolSpec {
     /// Its name.
     pub name: String,
-    /// Where it counts.
+    /// Where it is accounted.
     pub side: Side,
     /// Bytes that are shared.
     pub size: u64,
@@ -179,7 +179,7 @@ pub struct ProfileSpec {
     pub trims: bool,
 }
 
-/// Which ports have a profile, and for what.
+/// The ports that have a profile, and their groups or queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachmentSpec {
     /// The profile's number.
@@ -435,8 +435,8 @@ impl PoolsSpec {
         }
         promised
     }
-    /// The empty memory of a switch with these ports. Rules have the numbers of profiles; after them come those of what has
-    /// no profile.
+    /// The empty memory of a switch with these ports. Rules have the numbers of profiles, followed by those of groups and queues
+    /// without a profile.
     pub fn memory(&self, ports: &[PortProfiles]) -> SharedMemory {
         let promised = self.promised(ports);
         let pools = self.pools.iter().zip(promised);
@@ -454,7 +454,7 @@ impl PoolsSpec {
         pools.push(Pool::new(PoolsSpec::UNBOUNDED, 0));
         SharedMemory::new(pools, rules)
     }
-    /// XOFF of a profile, with XON there, where so many groups or queues like it are busy and fill the pool.
+    /// XOFF of a profile, and the XON at that level, where `busy` groups or queues like it fill the pool.
     pub fn levels(&self, profile: usize, busy: u64) -> (u64, u64) {
         let rules = &self.profiles[profile].rules;
         let limit = match rules.limit {

@@ -1,4 +1,4 @@
-//! Pools against sums by hand, and what is wrong with keys.
+//! Pools compared with sums by hand, and errors of keys.
 
 use crate::dynamic_threshold::Alpha;
 use crate::pools::{Attachment, MemoryKeys, PoolKeys, PoolMode, PoolsSpec, ProfileKeys, Side};
@@ -45,7 +45,7 @@ fn memory(spec: &PoolsSpec, ports: usize) -> SharedMemory {
     spec.memory(&vec![port; ports])
 }
 
-/// Bytes that a group takes before XOFF, a byte at a time, and those it still holds when it may go on.
+/// Bytes that a group takes before XOFF, a byte at a time, and the bytes at which it may resume.
 fn xoff_and_xon(memory: &mut SharedMemory) -> (u64, u64) {
     let mut group = Holding::default();
     while !memory.must_pause(0, &group) {
@@ -106,7 +106,7 @@ fn the_memory_of_the_hpcc_simulator() {
     let shared = 32 * 1024 * 1024 - ports * headroom - ports * classes * 4096;
     assert_eq!(shared, 31_235_588);
     let own = spec(&keys(shared, None, profile(-3, 4096, headroom, None, Some(3072))));
-    // T = (shared - used) / 8 meets what is used at a ninth.
+    // T = (shared - used) / 8 equals the used bytes at a ninth.
     assert_eq!(own.levels(0, 1), (4096 + 3_470_620, 4096 + 3_470_620 - 3072));
     let (xoff, xon) = xoff_and_xon(&mut memory(&own, 1));
     // A byte at a time: the first that reaches floor((shared - used) / 8), where the fixed point is 3,470,620.9.
@@ -138,7 +138,7 @@ fn shipped_profiles() {
             }
         }
     }
-    // 128 ports of two groups are promised 156.7 MB of 29.4 MB.
+    // 128 ports of two groups are promised 156.7 MB of 29.4 MB in total.
     let own = spec(&keys(166_115_492, Some(29_423_360), profile(0, 18_796, 612_140, Some(0), Some(3_556))));
     let mut port = own.of_port("h0", BitRate::from_gbps(400), Time::ZERO);
     port.ingress = [3, 4].iter().fold([None; 8], |mut all, &group| {

@@ -163,7 +163,7 @@ fn the_slowest_link_and_the_shortest_round_trip() {
 
 #[test]
 fn a_level_is_measured_by_the_port_that_it_is_of() {
-    // The same level of a port ten times as fast as the slowest link is a tenth of the time: what is above the target counts a
+    // On a port ten times as fast as the slowest link, a level corresponds to a tenth of the time: the excess over the target counts a
     // tenth, and the share that the rate grows towards is one of the faster port.
     let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), ..NEWS };
     let after = |link: BitRate| {

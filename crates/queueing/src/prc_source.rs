@@ -212,13 +212,13 @@ fn most_length_gain(growth_gain: f64) -> f64 {
 }
 
 impl PathReactionParams {
-    /// How long a link takes for a share of the buffer.
+    /// Time that a link needs for a share of the buffer.
     fn time_of(&self, share: f64, link: f64) -> f64 {
         share * self.buffer.get() as f64 * 8e12 / link
     }
 }
 
-/// The control of a limiter. Rates are in bits a second, other floats in picoseconds or without a unit.
+/// The control of a limiter. Rates are in bits per second, other floats in picoseconds or without a unit.
 #[derive(Clone, Debug)]
 pub struct PathReaction {
     params: PathReactionParams,
@@ -231,7 +231,7 @@ pub struct PathReaction {
     rate: f64,
     /// No congestion has been seen yet, or none for long.
     searching: bool,
-    /// The last level, when it came, and since when levels are 0.
+    /// The last level, the time of its arrival, and the time since which levels are 0.
     level: u32,
     told_at: Option<Time>,
     empty_since: Option<Time>,
@@ -240,7 +240,7 @@ pub struct PathReaction {
     awaited_since: Option<Time>,
     /// Since when the link has its rate.
     link_since: Time,
-    /// When the last frame left, and the longest so far, in bytes.
+    /// Departure of the last frame, and the longest frame so far, in bytes.
     sent_at: Time,
     longest: u16,
 }
@@ -250,7 +250,7 @@ impl PathReaction {
         self.known.map_or(self.line, |path| path.slowest.bps_f64())
     }
 
-    /// The shortest round trip, and an interval; or what the slowest link takes for a frame of each of many sources.
+    /// The shortest round trip, and an interval; or the time in which the slowest link sends a frame of each of many sources.
     fn loop_time(&self) -> Time {
         let asked = self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval;
         let turn = MANY_SOURCES * f64::from(self.longest) * 8e12 / self.slowest();
@@ -266,7 +266,7 @@ impl PathReaction {
         rate.max(self.params.min_rate.bps_f64().min(most)).min(most)
     }
 
-    /// A level has come: the next rate.
+    /// Processes a level, and sets the next rate.
     fn step(&mut self, now: Time, level: u32) {
         let level = level.min(HIGHEST_LEVEL);
         let interval = self.params.interval;
@@ -279,7 +279,7 @@ impl PathReaction {
         self.rate = self.bounded(factor);
     }
 
-    /// "scaled": the rate after a level that came so long after the last.
+    /// "scaled": the rate after a level that arrived this long after the last one.
     fn scaled(&mut self, now: Time, level: u32, since: Time) -> f64 {
         let PathReactionParams { equal_gain, growth_gain, length_gain, target_share, .. } = self.params;
         let loop_time = self.loop_time();
@@ -320,7 +320,7 @@ impl PathReaction {
         }
     }
 
-    /// An answer or a message of the receiver has come.
+    /// Processes an answer or a message of the receiver.
     fn on_news(&mut self, now: Time, news: &PathNews) {
         if news.asked.is_some_and(|asked| asked < self.link_since) {
             return;
@@ -337,7 +337,7 @@ impl PathReaction {
         });
         if first {
             self.next_probe = asked + self.round();
-            // What one loop time brings at this rate shall fit into half of the buffer above the target.
+            // The bytes that arrive in one loop time at this rate must fit into half of the buffer above the target.
             let room = self.params.time_of(1.0 - self.params.target_share, self.slowest()) / 2.0;
             let fits = self.slowest() * room / self.loop_time().ps() as f64;
             self.rate = self.bounded(self.rate.min(fits));
@@ -355,7 +355,7 @@ impl PathReaction {
         }
     }
 
-    /// The level of a port has come.
+    /// Processes the level of a port.
     fn step_at(&mut self, now: Time, news: &PathNews) {
         self.port = news.at.map_or(self.slowest(), |(_, link)| link.bps_f64());
         self.step(now, news.level);
@@ -367,12 +367,12 @@ impl PathReaction {
         self.params.interval * u64::from(messages)
     }
 
-    /// How long it waits for an answer.
+    /// Time after which an answer counts as missing.
     fn patience(&self) -> Time {
         self.known.map_or(FIRST_PATIENCE, |path| (self.params.interval * 4).max(path.round_trip * 2))
     }
 
-    /// When messages of congestion points have been missing for long enough to be good news.
+    /// Time from which the absence of messages of congestion points indicates that there is no congestion.
     fn all_is_well_at(&self) -> Option<Time> {
         let slowed = self.params.method == Method::Messages && self.rate < self.slowest();
         self.told_at.filter(|_| slowed).map(|at| at + self.params.interval * 4)

@@ -138,7 +138,7 @@ pub struct CongestionPoint {
     params: CongestionPointParams,
     /// Length of the queue at the last sample.
     before: u64,
-    /// Bytes that enter until the next; `None`: no frame has come yet.
+    /// Bytes that enter until the next sample; `None`: no frame has arrived yet.
     until_sample: Option<i64>,
 }
 
@@ -319,7 +319,7 @@ impl RateConfiguration for ReactionPointParams {
 }
 
 impl ReactionPointParams {
-    /// The highest rate at such a link, in bits a second.
+    /// The highest rate at such a link, in bits per second.
     fn highest(&self, line: BitRate) -> u64 {
         self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()))
     }
@@ -329,23 +329,23 @@ impl ReactionPointParams {
 #[derive(Clone, Debug)]
 pub struct ReactionPoint {
     params: ReactionPointParams,
-    /// The highest rate, in bits a second.
+    /// The highest rate, in bits per second.
     most: u64,
     /// True if that is below the rate of the link.
     limits: bool,
-    /// The rates; `None`: no congestion is known of.
+    /// The rates; `None`: no congestion.
     active: Option<Rates>,
     stages: Stages,
 }
 
-/// How many cycles are over since the last cut.
+/// Number of cycles completed since the last cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stages {
     bytes: u32,
     timer: u32,
 }
 
-/// Rates in bits a second, and what is left of the cycles.
+/// Rates in bits per second, and the remainder of the cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rates {
     current: u64,
@@ -355,7 +355,7 @@ struct Rates {
 }
 
 impl ReactionPoint {
-    /// The target rate, in bits a second; `None`: no congestion is known of.
+    /// The target rate, in bits per second; `None`: no congestion.
     pub fn target(&self) -> Option<u64> {
         self.active.map(|rates| rates.target)
     }

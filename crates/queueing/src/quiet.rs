@@ -1,7 +1,7 @@
 //! Periods in which a machine needs no call per frame.
 //!
-//! A congestion point samples a frame every so many bytes, or checks its queue at intervals; a reaction point tags a
-//! frame every so often, or counts bytes of a cycle. What passes in between is only counted: it costs a comparison, and no
+//! A congestion point samples a frame after a number of bytes, or checks its queue at intervals; a reaction point tags a
+//! frame at intervals, or counts bytes of a cycle. Frames in between are only counted: that costs a comparison, and no
 //! call.
 
 use units::Time;
@@ -34,7 +34,7 @@ impl Quiet {
 /// Frames counted since a machine's quiet period began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotHeard {
-    /// How many frames came.
+    /// Number of frames that arrived.
     pub frames: u64,
     /// Bytes that could still pass before a call.
     pub left: u64,
@@ -45,7 +45,7 @@ pub struct NotHeard {
 #[repr(C)]
 pub struct Unheard {
     until: Time,
-    /// The bytes that may pass, and those of them that have not; [`Quiet::ALWAYS`] has the most.
+    /// Bytes that may pass, and the remainder of them; [`Quiet::ALWAYS`] has the maximum.
     bytes: u32,
     left: u32,
     frames: u32,

@@ -86,10 +86,10 @@ pub trait RateControl {
     /// A frame of `bytes` (DA to FCS) has left the limiter; `last`: the limiter is now empty.
     fn on_sent(&mut self, now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64);
 
-    /// The time of [`RateControl::poll_timeout`] has come. Harmless at any other time.
+    /// The time of [`RateControl::poll_timeout`] has been reached. Harmless at any other time.
     fn handle_timeout(&mut self, now: Time, random: &mut impl FnMut() -> u64);
 
-    /// When to call [`RateControl::handle_timeout`]; `None`: not before something else happens.
+    /// When to call [`RateControl::handle_timeout`]; `None`: no timeout until another call.
     fn poll_timeout(&self) -> Option<Time>;
 
     /// Bits on the wire per second, the line overhead of each frame included; `None`: as fast as the link.
@@ -208,7 +208,7 @@ const MOST_BURST: Bytes = Bytes::new(1 << 20);
 /// Makes the closed enum of rate controls, its specification, its dispatch and its pages from one list.
 macro_rules! rate_controls {
     ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
-        /// Which control the limiters of a host have, with its parameters.
+        /// The control of a host's limiters, with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum RateControlSpec {
             $($(#[$doc])* $name($params),)*

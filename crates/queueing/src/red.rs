@@ -255,7 +255,7 @@ impl RedParams {
     pub fn probability(&self, average: f64) -> Option<f64> {
         self.of(Color::Green).probability(average, self.gentle)
     }
-    /// Colors with keys of their own, and those.
+    /// Colors with keys of their own, and their keys.
     fn colored(&self) -> [(Color, &'static str, Option<ColorKeys>); 2] {
         [(Color::Yellow, "yellow", self.yellow), (Color::Red, "red", self.red)]
     }
@@ -286,7 +286,7 @@ impl RedParams {
 #[derive(Clone, Debug)]
 pub struct Red {
     params: Common,
-    /// Green frames, and those of colors without keys.
+    /// Green frames, and frames of colors without keys.
     green: Line,
     /// Yellow and red ones with keys; `None`: neither has any.
     colored: Option<Box<[Option<Line>; 2]>>,
@@ -296,9 +296,9 @@ pub struct Red {
     /// Transmission time of a frame of the mean length.
     mean_time: Time,
     average: f64,
-    /// Until when the average is right: when the link had sent the last frame of the queue, or later.
+    /// Time until which the average is up to date: when the link had sent the last frame of the queue, or later.
     idle_since: Time,
-    /// The average is the length of the queue, and below the minimum: so many bytes may come before it can reach that.
+    /// Set if the average is the length of the queue, and below the minimum: the number of bytes that may arrive before it can reach that.
     calm: Option<u64>,
 }
 
@@ -319,8 +319,8 @@ impl Red {
         }
     }
 
-    /// The queue has been empty until now: as if frames of the mean length had found it so, each span counted once,
-    /// whether what comes now is let in or not.
+    /// The queue has been empty until now: decays the average as if frames of the mean length had found it so. Each span is counted
+    /// once, whether the next frame is accepted or not.
     fn decay(&mut self, now: Time) {
         let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
         self.idle_since += self.mean_time * idle;
@@ -456,7 +456,7 @@ mod tests {
     use super::*;
     use crate::testbed::{LINK, assert_same_picks, bits, capable, holding};
 
-    /// The average is what the queue holds.
+    /// The average is the present length of the queue.
     fn at_once() -> RedParams {
         RedParams { weight: 1.0, max_probability: 0.0625, ..RedParams::default() }
     }
@@ -744,7 +744,7 @@ mod tests {
 
     #[test]
     fn colors_share_the_average_and_count_gaps_by_themselves() {
-        // Green frames are below their minimum; they do not begin the gaps of yellow ones anew.
+        // Green frames are below their minimum; they do not restart the gaps of yellow ones.
         let far = Amount::Frames(40);
         let keys = RedParams { min: far, max: Amount::Frames(50), ..at_once() };
         let low =

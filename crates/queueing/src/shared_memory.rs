@@ -1,4 +1,4 @@
-//! The memory of a switch at work: pools, and what each queue may hold of one.
+//! The memory of a switch at work: pools, and the limits of each queue in one.
 //!
 //! A queue has rules: its reserved bytes, its limit of the shared part of a pool (a multiple of the free part, or a number
 //! of bytes), and its maximum headroom. A frame is charged to reserved and shared memory as long as the queue stays within its
@@ -9,15 +9,15 @@
 //! headroom. It releases the sender when it holds no headroom and at most its XON: an absolute level, or an offset
 //! below the limit if that is higher.
 //!
-//! Headroom of a pool is one number that all of its queues share, each up to its own part. Where each has its own, the pool
-//! has the sum, so that it never ends before they do.
+//! Headroom of a pool is one number that all of its queues share, each up to its own part. Where each has its own headroom, the
+//! pool has the sum, so that it is never exhausted before them.
 
 use crate::dynamic_threshold::{Alpha, SharedMemorySpec};
 
 /// Bytes that one queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
-    /// Bytes in what is reserved and in the shared memory.
+    /// Bytes in reserved and shared memory.
     pub own: u64,
     /// Bytes in the headroom.
     pub headroom: u64,
@@ -46,7 +46,7 @@ pub enum Refused {
 /// The most that a queue may hold of the shared part of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// A multiple of what is free.
+    /// A multiple of the free memory.
     Dynamic(Alpha),
     /// Bytes.
     Static(u64),
@@ -57,7 +57,7 @@ pub enum Limit {
 pub struct Rules {
     /// Its pool.
     pub pool: u8,
-    /// Bytes that are its own, beside the pool.
+    /// Bytes reserved for it, outside the pool.
     pub reserved: u64,
     /// See [`Limit`].
     pub limit: Limit,
@@ -65,7 +65,7 @@ pub struct Rules {
     pub headroom: u64,
     /// At or below, XON.
     pub xon: u64,
-    /// How far below its limit XON is, if that is above `xon`; `u64::MAX`: never.
+    /// Distance of XON below its limit, if that is above `xon`; `u64::MAX`: not used.
     pub xon_offset: u64,
 }
 
@@ -109,7 +109,7 @@ impl Pool {
 }
 
 impl Rules {
-    /// The part of what a queue holds that lies in the shared memory.
+    /// The part of a queue's bytes in the shared memory.
     #[inline]
     fn beyond(&self, own: u64) -> u64 {
         own.saturating_sub(self.reserved)
@@ -134,7 +134,7 @@ impl SharedMemory {
         debug_assert!(rules.iter().all(|own| usize::from(own.pool) < pools.len()));
         SharedMemory { pools, rules }
     }
-    /// One pool for so many queues; `None` if minima and headroom take more than there is.
+    /// One pool for `queues` queues; `None` if minima and headroom exceed the total.
     pub fn of_one_pool(spec: SharedMemorySpec, queues: u64) -> Option<SharedMemory> {
         let pool = Pool::new(spec.shared(queues)?, spec.headroom);
         let lossy = Rules {
@@ -163,10 +163,10 @@ impl SharedMemory {
         own.reserved.saturating_add(pool.limit(own.limit))
     }
 
-    /// The part that takes a frame, or what refuses it.
+    /// The part that takes a frame, or the reason for refusing it.
     ///
     /// # Errors
-    /// There is no room.
+    /// If there is no space.
     #[inline]
     pub fn admit(&self, rules: u16, queue: &Holding, bytes: u16) -> Result<Part, Refused> {
         let (own, pool) = self.of(rules);

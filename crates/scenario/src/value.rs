@@ -1,9 +1,9 @@
-//! Deserializes TOML values as a scenario means them, where derived deserialization is lenient or says little.
+//! Deserializes TOML values as a scenario requires, where derived deserialization is lenient or has poor messages.
 //!
 //! - A table is a table. By itself serde accepts a list for it, value by value in the order of the declaration.
 //! - A list of a fixed length has that length. By itself serde ignores further entries.
-//! - A choice may be named alone, with the defaults of all its keys; if one has no default, the message shows the table
-//!   to write.
+//! - A choice may be given by name only, with the defaults of all its keys; if one has no default, the message shows the required
+//!   table.
 //!
 //! The deserializer is one concrete type with one map and one list, so that each `Deserialize` is compiled once. A
 //! deserializer that wraps another is compiled once per way in which values nest: 256 times, and 90 s, in this crate.
@@ -71,13 +71,13 @@ impl<'i> Value<'i> {
         Value { value: DeValue::Table(DeTable::new()), span: 0..0 }
     }
 
-    /// Deserializes the value. An error without a place, as of a conversion from what was read, has that of the value.
+    /// Deserializes the value. An error without a position, such as that of a conversion, gets the position of the value.
     fn read<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, ValueError> {
         let span = self.span.clone();
         seed.deserialize(self).map_err(|why| why.at(span))
     }
 
-    /// Visits a value that is neither a list nor a table; those are errors.
+    /// Visits a value; lists and tables are errors.
     fn scalar<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let read = match self.value {
             DeValue::String(text) => visitor.visit_str(&text),

@@ -1,7 +1,7 @@
-//! No frame is later than its scheduler promises: over random weights, sizes and arrivals, while frames arrive in the
+//! No frame is later than the bound of its scheduler: over random weights, sizes and arrivals, while frames arrive in the
 //! middle of other frames' transmissions.
 //!
-//! Beside each queue runs a fluid of its own that serves at the rate that is certain for the queue: frame k ends there
+//! Each queue has a reference fluid server at the guaranteed rate of the queue: frame k ends there
 //! at max(arrival, end of frame k - 1) + L / ρ. A frame that has left is compared with that end (the guaranteed-rate
 //! clock of Goyal, Lam and Vin 1995). For a flow within its token bucket this is the bound of Bennett and Zhang 1997:
 //! (delay - σ / ρ) in frames of the longest length is at most 1 for WF2Q+.

@@ -75,7 +75,7 @@ pub trait Discipline {
     #[inline]
     fn stall(&mut self, _now: Time) {}
 
-    /// The link has another rate from the next transmission on. What was derived from the old one follows.
+    /// The link has another rate from the next transmission on; recomputes the values derived from it.
     fn on_link_rate(&mut self, rate: BitRate, now: Time);
 }
 

@@ -37,7 +37,7 @@ use units::{BitRate, Time};
 pub const BINS: usize = 6;
 /// Upper edges in bytes; the sixth is the largest frame.
 const EDGES: [u32; BINS - 1] = [68, 128, 256, 512, 1024];
-/// Where formula 6.1 ends.
+/// Upper end of formula 6.1.
 const PIVOT: u32 = 146;
 const HEADER: f64 = HEADER_BYTES as f64;
 
@@ -225,7 +225,7 @@ fn representative(rule: WeightRule, bin: usize, largest: u32) -> u32 {
 }
 
 impl DrrAwcParams {
-    /// How weights are found.
+    /// The rule for weights.
     pub fn rule(&self) -> WeightRule {
         let metric = self.metric.unwrap_or(METRIC);
         match self.formula {
@@ -367,7 +367,7 @@ pub struct DrrAwc {
     bases: Vec<f64>,
     statistics: Vec<Statistics>,
     learner: Learner,
-    /// When the interval ends.
+    /// End of the interval.
     due: Time,
 }
 

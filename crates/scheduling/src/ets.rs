@@ -260,7 +260,7 @@ pub struct Ets {
     /// Active strict and shaped classes, bit n for class n.
     strict: u8,
     shaped: u8,
-    /// ETS classes; and those of 0 %.
+    /// ETS classes; and ETS classes of 0 %.
     share: Rounds,
     leftover: Rounds,
     /// The class whose frame is on the wire; its next queue is determined when that has left.

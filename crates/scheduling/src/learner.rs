@@ -1,4 +1,4 @@
-//! The accounted length of frames, learned from what the queues of a switch have sent: the "learned" weights of DRR-AWC.
+//! The accounted length of frames, learned from the counters of a switch's queues: the "learned" weights of DRR-AWC.
 
 use crate::Metric;
 

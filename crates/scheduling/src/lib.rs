@@ -121,7 +121,7 @@ macro_rules! schedulers {
         $(pub use $plain_file::{$plain, $plain_params};)*
         $(pub use $file::{$name, $params};)*
 
-        /// Which scheduler a port runs, with its parameters.
+        /// The scheduler of a port, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum SchedulerSpec {
             $($(#[doc = $plain_doc])+ $plain,)*

@@ -50,7 +50,7 @@ impl PortFacts {
         let least = (self.smallest_frame..=self.largest_frame).map(density).fold(f64::INFINITY, f64::min);
         self.rate.bps_f64() / 8.0 * least
     }
-    /// How long a frame occupies the link, rounded up.
+    /// Time for which a frame occupies the link, rounded up.
     pub(crate) fn wire_time(&self, bytes: u32) -> Time {
         self.rate.time_for_bits_ceil(u64::from(bytes + self.overhead) * 8)
     }

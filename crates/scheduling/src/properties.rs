@@ -189,7 +189,7 @@ proptest! {
             }
             bed.go(queue);
             let mut size = sizes.iter().copied().cycle();
-            // From here on the queue always has frames; the others come, go, and are stopped at random.
+            // From here on the queue always has frames; the others arrive, empty and are stopped at random.
             let begin = bed.now;
             let mut served = 0u64;
             for (n, &(other, stop)) in disturbances.iter().enumerate() {
@@ -256,7 +256,7 @@ proptest! {
         weights in weights(), accounted in accounted_length(), sizes in prop::collection::vec(64u32..=1522, 97),
         disturbances in prop::collection::vec((2..QUEUES, any::<bool>()), 400),
     ) {
-        // Queues 0 and 1 always have frames; the others come, go and are stopped.
+        // Queues 0 and 1 always have frames; the others arrive, empty and are stopped.
         for spec in all(&weights, accounted) {
             let mut bed = Bed::new(&spec);
             let Some((bound, phi)) = fairness(&spec, &bed.facts, &weights, accounted) else { continue };

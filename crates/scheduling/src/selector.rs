@@ -45,8 +45,8 @@ impl<D: Discipline> Selector<D> {
             self.discipline.activate(queue, head, now);
         }
     }
-    /// Another frame is at the head of `queue`, which may send before and after. For the queue in service the scheduler is notified
-    /// at the end of its transmission.
+    /// Another frame is at the head of `queue`, which may send before and after. For the queue in service the scheduler is
+    /// notified at the end of its transmission.
     pub fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
         if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
             self.discipline.replace_head(queue, head, now);
@@ -89,8 +89,8 @@ impl<D: Discipline> Selector<D> {
         self.update(eligible, head, now);
         self.discipline.pick(now)
     }
-    /// The transmitter is free, and what waits (bit n of `waiting` for queue n) is stopped. `each`: each queue for itself, as by
-    /// credits, and not the port as a whole.
+    /// The transmitter is free, and the waiting queues (bit n of `waiting` for queue n) are stopped. `each`: each queue separately,
+    /// as by credits, and not the port as a whole.
     pub fn stall(&mut self, waiting: u32, each: bool, now: Time) {
         let empty = |queue: &u8| waiting >> *queue & 1 == 0;
         if each {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_comes_during_a_transmission_belongs_to_the_visit() {
-        // 2176 B a visit: three frames of 640 B, and what is left of the deficit lets a fourth go now and then.
+        // 2176 B per visit: three frames of 640 B, and the remaining deficit sometimes allows a fourth.
         let bytes = |spec: &SchedulerSpec| {
             let [small, large] = sent(spec, [640, 2_176]);
             f64::from(small * 640) / f64::from(small * 640 + large * 2_176)

@@ -33,7 +33,7 @@ impl Configuration for StrictPriorityParams {
     }
 }
 
-/// Who may send.
+/// The active queues.
 #[derive(Clone, Debug)]
 pub struct StrictPriority {
     active: ReadySet,

@@ -67,7 +67,7 @@ pub(crate) fn saturate<const N: usize>(
     sent
 }
 
-/// When each frame's last bit is sent, for arrivals (time, queue, bytes) in order of time.
+/// Departure time of each frame's last bit, for arrivals (time, queue, bytes) in order of time.
 pub(crate) fn finish_times(
     scheduler: &mut impl Discipline,
     port: &PortFacts,

@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_late_frame_of_a_heavy_queue_goes_first() {
-        // Parekh and Gallager's example in small: ten frames of a light queue wait, one of a heavy comes.
+        // Parekh and Gallager's example at a small scale: ten frames of a light queue wait, one of a heavy queue arrives.
         let mut wfq = machine(&[1, 9], &byte_a_ns(2));
         (0..10).for_each(|_| wfq.arrive(0, 80, Time::ZERO));
         wfq.activate(0, 80, Time::ZERO);

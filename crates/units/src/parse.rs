@@ -71,8 +71,8 @@ impl std::error::Error for ParseUnitError {}
 /// Maximum clock offset: a thousandth.
 const MOST_PPB: u32 = 1_000_000;
 
-/// The units of one dimension: name and size in base units. The first is what a bare number most
-/// probably meant.
+/// The units of one dimension: name and size in base units. The first is the most probable unit of a bare
+/// number.
 struct Dimension {
     what: &'static str,
     example: &'static str,

@@ -12,7 +12,7 @@ const MOST_BYTES: u64 = 1 << 17;
 /// Converts bytes to time at one rate, carrying remainders between back-to-back frames.
 #[derive(Clone, Copy, Debug)]
 pub struct WireClock {
-    /// Picoseconds a byte as a reduced fraction.
+    /// Picoseconds per byte as a reduced fraction.
     ps_num: u64,
     ps_den: u32,
     /// Remainder of the last instant, in units of 1/`ps_den` ps.

@@ -9,7 +9,7 @@ use units::{BitRate, ClockOffset, Time};
 /// The random stream of a source.
 pub type Random = Xoshiro256PlusPlus;
 
-/// Pareto periods last at most this many times their mean, and transfers are as much larger: keys of a scenario say so.
+/// Pareto periods last at most this many times their mean, and transfers are limited likewise; the docs of the keys give this limit.
 pub(crate) const LONGEST: f64 = 100.0;
 
 /// The most streams of a source.
@@ -38,7 +38,7 @@ pub trait Configuration {
     }
     /// True if the flow's setting of which bits count applies to its rate.
     const RATE_COUNTS: bool = true;
-    /// The rate while it sends, and the key that says it.
+    /// The rate while it sends, and its key.
     fn rate(&self) -> (&'static str, BitRate);
     /// The process at this rate.
     #[must_use]
@@ -49,7 +49,7 @@ pub trait Configuration {
     }
     /// The long-run rate in bits of frames (DA to FCS) a second, if [`Configuration::rate`] is `rate`.
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64;
-    /// How many frames one after the other go to one destination.
+    /// Number of consecutive frames to one destination.
     fn to_one_destination(&self) -> u64 {
         1
     }
@@ -59,7 +59,7 @@ pub trait Configuration {
 
 /// An arrival process at work. A rate of zero is silence, for which the time is [`Time::NEVER`].
 pub trait Arrival {
-    /// When to wake a process that begins now. `next`: the length of the frame that comes first.
+    /// When to wake a process that begins now. `next`: the length of the first frame.
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time;
     /// Returns true if a frame is due; otherwise only the state changes, and [`Arrival::next_wake`] gives the time.
     fn arrives(&mut self, _now: Time, _rng: &mut Random) -> bool {
@@ -78,7 +78,7 @@ pub trait Arrival {
         frame::MIN_FRAME_BYTES
     }
     /// When to wake after a frame now. `frames`: the lengths of that frame and of the next. `late`: it was due earlier,
-    /// and was held back.
+    /// and was delayed.
     fn after(&mut self, link: Link, now: Time, late: bool, frames: [u16; 2], rng: &mut Random) -> Time;
     /// The rate; `None` if it has none.
     fn rate(&self) -> Option<BitRate>;
@@ -87,7 +87,7 @@ pub trait Arrival {
     /// The link has another rate; `link` is passed to calls from now on.
     fn on_link(&mut self, _link: Link) {}
     /// When to wake a process that would have been woken at `due` at the old rate and has the new one, neither of them
-    /// zero. What has passed of an interval counts at the old rate; exponential gaps scale like an interval. A frame that
+    /// zero. The elapsed part of an interval counts at the old rate; exponential gaps scale like an interval. A frame that
     /// is already due stays due.
     fn rescale(
         &mut self,
@@ -151,7 +151,7 @@ pub struct Link {
     pub overhead: u16,
     /// Which bits the source's rate counts.
     pub basis: RateBasis,
-    /// How far the clock of the source's station is off.
+    /// Offset of the station's clock.
     pub clock: ClockOffset,
 }
 
@@ -201,7 +201,7 @@ macro_rules! arrivals {
             &[$((stringify!($file), include_str!(concat!(stringify!($file), ".rs")), stringify!($params))),*];
 
         impl Arrivals {
-            /// The names of those that have keys.
+            /// Names of the processes that have keys.
             pub const NAMES: &[&str] = &[$(stringify!($file)),*];
 
             /// The one of this name, from its table.
@@ -298,7 +298,7 @@ macro_rules! arrivals {
                     $(Arrivals::$name(keys) => keys.to_one_destination(),)*
                 }
             }
-            /// The rate while it sends, and the key that says it; `None` if it takes what the link gives.
+            /// The rate while it sends, and its key; `None` if it uses the full rate of the link.
             pub fn rate(&self) -> Option<(&'static str, BitRate)> {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => None,
@@ -320,7 +320,7 @@ macro_rules! arrivals {
                     $(Arrivals::$name(keys) => keys.sources(),)*
                 }
             }
-            /// The long-run rate in bits of frames a second while it sends at `rate`; no number if it has none.
+            /// The long-run rate in bits of frames per second while it sends at `rate`; NaN if it has none.
             pub(crate) fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => f64::NAN,
@@ -329,7 +329,7 @@ macro_rules! arrivals {
             }
         }
 
-        /// How the times of frames follow each other.
+        /// The states of arrival processes.
         #[derive(Clone, Debug)]
         pub(crate) enum Kind {
             Greedy,

@@ -81,7 +81,7 @@ impl SourceSpec {
         let peak = rates.fold(configured, BitRate::max);
         let (_, longest) = self.sizes.bounds();
         let frame = f64::from(longest.max(frame::MIN_FRAME_BYTES)) * 8.0;
-        // What comes at once where it begins, or its rate changes.
+        // Frames due at once at its start, or when its rate changes.
         let at_once = match &self.arrivals {
             Arrivals::Bursts(BurstsParams { frames, .. }) => frame * *frames as f64,
             Arrivals::Threads(ThreadsParams { count, burst, .. }) => frame * (count * burst) as f64,
@@ -125,7 +125,7 @@ impl SourceSpec {
         self.arrivals.rate().map(|(_, rate)| rate)
     }
 
-    /// The long-run rate in bits of frames a second while the source is active at `rate`.
+    /// The long-run rate in bits of frames per second while the source is active at `rate`.
     fn mean_bps(&self, link: Link, rate: BitRate) -> f64 {
         self.arrivals.mean_bps(rate, &self.sizes, link)
     }

@@ -74,7 +74,7 @@ pub struct OnOff {
     /// A source that is never on would change its state for ever without time passing.
     is_ever_on: bool,
     is_on: bool,
-    /// `is_on` and `left` are those of this time.
+    /// Time for which `is_on` and `left` hold.
     mark: Time,
     period_end: Time,
     /// Time on until the next frame is due.
@@ -110,7 +110,7 @@ impl OnOff {
         self.mark.saturating_add(self.left)
     }
 
-    /// When the next frame is due or the period ends.
+    /// The next due frame or the end of the period, whichever is first.
     fn next_wake(&self) -> Time {
         match (&self.pace, self.is_on) {
             (None, _) => Time::NEVER,

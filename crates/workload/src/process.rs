@@ -65,10 +65,10 @@ impl Process {
     pub(crate) fn bytes(&mut self, rng: &mut Random) -> u16 {
         self.kind.bytes(rng)
     }
-    /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was held back.
+    /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was delayed.
     #[inline]
     pub(crate) fn after(&mut self, now: Time, late: bool, sent: u16, next: u16, rng: &mut Random) -> Time {
-        // Most frames come from it.
+        // The fast path: most frames come from a constant process.
         if let Kind::Constant(constant) = &mut self.kind {
             return constant.after(self.link, now, late, [sent, next], rng);
         }

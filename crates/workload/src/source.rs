@@ -51,11 +51,11 @@ pub struct Source {
     /// When the next change is due; [`Time::NEVER`] after the last.
     next_change: Time,
     active: bool,
-    /// Length of the frame that comes next.
+    /// Length of the next frame.
     next_bytes: u16,
     /// Destination of the next frame, if it was drawn before the frame is made.
     next_destination: Option<u32>,
-    /// Bytes that may still be sent. The last frame is no longer than what is left of them.
+    /// Bytes left to send. The last frame is no longer than that.
     remaining: u64,
     /// Bytes by which the last frame is longer than the remainder, because of the minimum frame length.
     padding: u16,
@@ -63,7 +63,7 @@ pub struct Source {
     process: Process,
     sizes: sizes::Sampler,
     destinations: destinations::Sampler,
-    /// Changes to come, the next one last.
+    /// Future changes, the next one last.
     changes: Vec<(Time, Change)>,
 }
 
@@ -127,7 +127,7 @@ impl Source {
         source
     }
 
-    /// The source with jitter up to `most`, drawn from a stream of its own: frames are due when they were before.
+    /// Adds jitter up to `most`, drawn from a stream of its own: due times of frames are unchanged.
     pub fn with_jitter(mut self, most: Time, rng: Xoshiro256PlusPlus) -> Source {
         self.jitter = (most > Time::ZERO).then(|| Box::new(Jitter { most, rng }));
         self
@@ -138,7 +138,7 @@ impl Source {
         self.process.on_link_rate(line);
     }
 
-    /// When to wake the source next, not before the last time it was woken; `None` if it has finished.
+    /// When to wake the source next, not before the time of its last wake-up; `None` if it has finished.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
         let at = self.wake_at.min(self.next_change);
@@ -158,7 +158,7 @@ impl Source {
             return Wake::Nothing;
         }
         let late = self.wake_at < now;
-        // Jitter is no delay that the process should know of; being held back is.
+        // Jitter does not delay the process; back-pressure does.
         let as_of = if late { now } else { self.due };
         if !self.process.arrives(as_of, &mut self.rng) {
             self.expect(self.process.next_wake(), now);

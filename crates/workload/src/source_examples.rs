@@ -40,7 +40,7 @@ fn a_new_rate_holds_from_its_time_on() {
     spec.script =
         vec![(Time::from_us(12), rate(4)), (Time::from_us(13), rate(0)), (Time::from_us(20), rate(8))];
     let times: Vec<u64> = run_spec(&spec, Time::from_us(23)).iter().map(|f| f.0.ps() / 1000).collect();
-    // At 13 us the frame due at that time meets the rate of zero; a rate above zero starts anew.
+    // At 13 us the frame due at that time coincides with the rate of zero; a rate above zero restarts the process.
     assert_eq!(times, [0, 8_000, 20_000, 21_000, 22_000]);
     spec.script.remove(1);
     spec.script.insert(1, (Time::from_us(14), Change::Start(None)));

@@ -58,7 +58,7 @@ pub struct Incast<'a> {
 /// A transfer between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pairing {
-    /// When it begins.
+    /// Start time.
     pub start: Time,
     /// Its sender.
     pub from: NodeId,

@@ -13,7 +13,7 @@ use units::Time;
 /// A line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed<'a> {
-    /// When the transfer begins; [`Time::NEVER`]: when those of `after` have ended.
+    /// Start time; [`Time::NEVER`]: when those of `after` have ended.
     pub start: Time,
     /// Its sender.
     pub from: &'a str,
@@ -294,7 +294,7 @@ impl Columns {
         })
     }
 
-    /// When a transfer begins; the one above begins at `last`.
+    /// Start time of a transfer; that of the line above is `last`.
     fn start(&self, (span, text): (Range<usize>, &str), after: &str, last: Time) -> Result<Time, Unread> {
         if !after.is_empty() {
             if text.is_empty() {

@@ -41,16 +41,16 @@ impl Framing {
     pub fn payload(self) -> u16 {
         self.frame - self.header
     }
-    /// Frames of a transfer of so many bytes.
+    /// Frames of a transfer of `bytes` bytes.
     pub fn frames(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.payload().into())
     }
-    /// The frame that carries so many bytes, at most [`Framing::payload`]: padded to the smallest Ethernet frame, unless
-    /// full frames are shorter.
+    /// The length of a frame with `bytes` bytes of a transfer, at most [`Framing::payload`]: padded to the smallest Ethernet frame,
+    /// unless full frames are shorter.
     pub fn frame_of(self, bytes: u16) -> u16 {
         (self.header + bytes).max(self.frame.min(frame::MIN_FRAME_BYTES))
     }
-    /// The last frame of a transfer of so many bytes.
+    /// The length of the last frame of a transfer of `bytes` bytes.
     pub fn last_frame(self, bytes: u64) -> u16 {
         let full = u64::from(self.payload());
         self.frame_of((bytes - (self.frames(bytes) - 1) * full) as u16)
@@ -64,20 +64,20 @@ impl Framing {
 /// A transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// When it begins; [`Time::NEVER`]: when it is released.
+    /// Start time; [`Time::NEVER`]: when it is released.
     pub start: Time,
     /// Index into [`crate::Destinations::nodes`].
     pub destination: u32,
     /// Its bytes, at least one.
     pub bytes: u64,
-    /// Its ports; those that are 0 are drawn.
+    /// Its ports; ports of 0 are drawn.
     pub ports: Ports,
 }
 
 /// A transfer whose destination is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// When it begins; [`Time::NEVER`]: when it is released.
+    /// Start time; [`Time::NEVER`]: when it is released.
     pub start: Time,
     /// Its bytes, at least one.
     pub bytes: u64,
@@ -87,7 +87,7 @@ pub struct Due {
     pub awaited: bool,
 }
 
-/// The transfers of one source in the order of their starts, as columns: 24 bytes each. Those that wait to be released are the
+/// The transfers of one source in the order of their starts, as columns: 24 bytes each. Those that wait to be released are
 /// last.
 #[derive(Clone, PartialEq)]
 pub struct TransferList {
@@ -223,7 +223,7 @@ pub(crate) struct Sender {
     list: Arc<TransferList>,
     /// Number of transfers that have begun: the first ones of the list.
     begun: usize,
-    /// Those that have begun and have bytes left, the next to send first.
+    /// Transfers that have begun and have bytes left, the next to send first.
     active: VecDeque<Active>,
     /// By destination, how many have begun.
     begun_to: Vec<u32>,
@@ -243,12 +243,12 @@ impl Sender {
         Sender { list, begun: 0, active: VecDeque::new(), begun_to: vec![0; destinations], padding: 0 }
     }
 
-    /// When the next one begins; [`Time::NEVER`] after the last.
+    /// Start of the next transfer; [`Time::NEVER`] after the last.
     pub(crate) fn next_start(&self) -> Time {
         self.list.starts.get(self.begun).copied().unwrap_or(Time::NEVER)
     }
 
-    /// Begins those whose time has come.
+    /// Begins the transfers that are due.
     pub(crate) fn begin(&mut self, now: Time) {
         let is_due = |next: &Transfer| next.start <= now && next.start < Time::NEVER;
         while let Some(transfer) = self.list.get(self.begun).filter(is_due) {
@@ -260,7 +260,7 @@ impl Sender {
         }
     }
 
-    /// Begins one that waits: its row in the list, and its number among those to the same destination.
+    /// Begins a waiting transfer: its row in the list, and its number among those to the same destination.
     pub(crate) fn release(&mut self, row: usize, nth: u32) {
         if let Some(Transfer { destination, bytes: left, .. }) = self.list.get(row) {
             self.active.push_back(Active { left, destination, nth });
@@ -271,7 +271,7 @@ impl Sender {
         !self.active.is_empty()
     }
 
-    /// Where the next frame goes.
+    /// Destination of the next frame.
     pub(crate) fn next_destination(&self) -> u32 {
         self.active.front().map_or(0, |next| next.destination)
     }

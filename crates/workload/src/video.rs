@@ -214,7 +214,7 @@ pub struct Video {
     /// The rate of the sequence of pictures, and that of now.
     mean: BitRate,
     rate: BitRate,
-    /// When streams send within an interval, in order.
+    /// Phases of the streams within an interval, in ascending order.
     phases: Box<[Time]>,
     /// Position of each stream in the sequence; empty until the first draw.
     places: Box<[usize]>,
@@ -223,7 +223,7 @@ pub struct Video {
     /// Start of the transmission, and the number of pictures begun since.
     begun: Time,
     pictures_begun: u64,
-    /// How many pictures have been drawn in all.
+    /// Total number of pictures drawn.
     drawn: u64,
     /// Bytes of the current picture after the next frame.
     left: u32,

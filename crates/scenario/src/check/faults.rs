@@ -187,7 +187,7 @@ impl Entry<'_> {
         Some(vec![FaultSpec::ControlFrame { link, towards, at, says }])
     }
 
-    /// A link that goes down, comes back, or changes its rate.
+    /// A link that goes down, comes up, or changes its rate.
     fn change(
         self,
         when: Option<Time>,

@@ -226,7 +226,7 @@ fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'st
     known.min_by_key(|&(bytes, _)| bytes)
 }
 
-/// How many bytes come to a queue of a switch until all of its ports have sent XOFF, if that is the same for all flows.
+/// Bytes that can arrive at a queue of a switch until all of its ports have sent XOFF, if that is the same for all flows.
 fn longest_paused(
     id: NodeId,
     switch: &SwitchSpec,
@@ -236,7 +236,7 @@ fn longest_paused(
     let paused = spec.flows.iter().all(|flow| lossless(switch) >> flow.priority.0 & 1 != 0);
     let own = needs.iter().filter(|need| need.node == id);
     let levels: Vec<u64> = own.map(|need| bytes_of(need.levels.xoff, spec)).collect();
-    // What comes in through all ports but the one that it leaves by; where queues are counted, one XOFF is all.
+    // Arrivals through all ports except the egress port; where queues are counted, a single XOFF stops all.
     let by_egress = switch.pauses().is_some_and(|own| !own.counts_at_ingress());
     let others = if by_egress { 1 } else { levels.len().saturating_sub(1) };
     let highest = levels.iter().max().filter(|_| paused)?;

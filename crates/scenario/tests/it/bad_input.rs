@@ -55,7 +55,7 @@ fn flow_and(changes: &str, more: &str) -> Text {
 fn source(source: &str) -> Text {
     flow(&format!("source = {source}"))
 }
-/// Another topology, with hosts to send from and to.
+/// Another topology, with hosts that send and receive.
 fn fabric(topology: &str, from: &str, to: &str) -> Text {
     let mut text = flow(&format!("from = \"{from}\"\nto = \"{to}\""));
     text.topology = topology.lines().map(str::to_string).collect();
@@ -1152,7 +1152,7 @@ fn congestion_points_that_no_queue_can_reach() {
             "target_share of rate_limiters",
         ),
     ]);
-    // What is at least as long, what has no set point, and a port of which two classes are in use.
+    // Limits that are long enough, a manager without a set point, and a port with two classes in use.
     let second = "[[flows]]\nname = \"g\"\nfrom = \"h2\"\nto = \"h0\"\npriority = 1\nsource = \"greedy\"";
     for (scheme, keys, settings) in [
         ("qcn", "", buffer("queue = \"26 kB\"")),
@@ -1497,7 +1497,7 @@ fn loops_that_swing() {
     }
 }
 
-/// DSCPs, and what switches make of them.
+/// DSCPs, and their maps at switches.
 #[test]
 fn maps_of_switches() {
     let maps = |maps: &str, keys: &str| flow_and(keys, &format!("[switch.maps]\n{maps}"));
@@ -2231,7 +2231,7 @@ fn warnings() {
             "no effect",
         ),
         (
-            // The only flow with two equal paths has a route of its own.
+            // The only flow with two equal paths has an explicit route.
             {
                 let mut text = fabric(
                     "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nrate = \"10 Gb/s\"\ndelay = \"1 us\"",

@@ -219,9 +219,9 @@ struct Derived {
     end: &'static str,
     /// The rate of the other links.
     others: &'static str,
-    /// Tables beside the topology.
+    /// Tables in addition to the topology.
     text: &'static str,
-    /// How far the bytes of a flow may be apart, as a part of them all.
+    /// Tolerance between the bytes of flows, as a part of the total.
     apart: f64,
 }
 

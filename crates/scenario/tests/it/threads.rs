@@ -1,5 +1,5 @@
-//! The beginning of every scenario that comes with the package, on one thread, and on two and three throughout: the same
-//! trajectory. What the package itself calls with a number of threads uses them only where they pay, which is not here.
+//! The beginning of every scenario in the package, on one thread, and on two and three throughout: the trajectory is
+//! identical. A run started with a number of threads by the package uses them only where they pay, which is not the case here.
 
 use fabric::Simulation;
 use scenario::load;
