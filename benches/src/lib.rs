@@ -20,7 +20,7 @@
 //! - *classes*, *classes-credits*: seven service classes over an n-tree, as plain Ethernet and with credits and crossbars
 //!   (`service_classes`).
 //! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
-//!   With *-limiters* or *-points*, one of both parts alone: the same frames at the same rates, without the control's loop.
+//!   With *-limiters* or *-points*, only one of both parts: identical frames and rates, without the control's loop.
 
 mod queue_pairs;
 mod service_classes;
@@ -137,7 +137,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let rate = BitRate::from_bps(5_000_000_000 * 16 / flows as u64);
         let rate = Arrivals::Constant(ConstantParams { rate, random_phase: true });
-        // Each host sends to all others in turn.
+        // Each host sends to all others in round-robin order.
         let flow = |i: usize| FlowSpec {
             // A name of its own; otherwise all flows of a host would draw the same phase.
             name: i.to_string(),

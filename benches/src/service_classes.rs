@@ -23,7 +23,7 @@ use workload::{
 
 /// The channel, and class, of each priority.
 const CHANNELS: [u32; 8] = [1, 0, 0, 2, 3, 4, 5, 6];
-/// The weights of channels; that of network control has none.
+/// The weights of channels; network control has none.
 const WEIGHTS: [u32; 7] = [1, 2, 5, 12, 12, 16, 0];
 /// Best-effort frames: their length is the mean of the paper's.
 const BEST_EFFORT_BYTES: f64 = 182.9;

@@ -1,4 +1,4 @@
-//! Random changes of texts and bytes, which often leave something valid.
+//! Random changes of texts and bytes, which often leave them valid.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -87,7 +87,7 @@ const WORDS: &[&[&str]] = &[
     &["\"1 ms\"", "\"0 s\"", "\"10 ms\"", "\"1 ps\"", "\"200 days\""],
 ];
 
-/// Changes a text here and there: a number becomes another, a line goes or moves, a byte flips, a value becomes one of its
+/// Changes a text in some places: a number is replaced, a line removed or moved, a byte flipped, a value replaced by another of its
 /// kind.
 pub fn change(text: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..random.random_range(1..5) {

@@ -61,7 +61,7 @@ fn is_small(spec: &Spec) -> bool {
     spec.nodes.len() <= 128 && spec.links.len() <= 300 && paths <= 2_000
 }
 
-/// Series of millions of bins cost memory, not insight.
+/// Series of millions of bins cost memory, without additional coverage.
 fn limit_bins(spec: &mut Spec) {
     let fine = |bin: Time| spec.duration.ps() / bin.ps().max(1) > 2_000;
     let chosen = spec.probes.chosen.iter().flatten().filter_map(|probe| probe.every);

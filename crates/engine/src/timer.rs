@@ -14,7 +14,7 @@ impl Timer {
     pub const IDLE: Timer = Timer { at: Time::NEVER };
 
     /// Arms for `at`. The caller schedules the event if this returns true; it is false if an event for
-    /// that very time is already on its way.
+    /// exactly that time is already pending.
     #[inline]
     #[must_use]
     pub fn arm(&mut self, at: Time) -> bool {
@@ -27,7 +27,7 @@ impl Timer {
     pub fn due(&self) -> Time {
         self.at
     }
-    /// Disarms: the event on its way will be ignored.
+    /// Disarms: the pending event will be ignored.
     #[inline]
     pub fn cancel(&mut self) {
         self.at = Time::NEVER;

@@ -47,7 +47,7 @@ pub struct Windows<E> {
     crowd: (u64, u32),
     /// First slot of each bucket.
     ring: Box<[u32; RING]>,
-    /// One bit a bucket that holds anything.
+    /// One bit per bucket, set if it is occupied.
     occupied: [u64; WORDS],
     pub(crate) slots: Slots<E>,
     /// Events beyond the ring: time in picoseconds, slot. The order at equal times does not matter here: the window sorts.
@@ -127,7 +127,7 @@ impl<E: Copy + Default> Slots<E> {
         std::mem::replace(&mut self.slots[slot as usize].next, to)
     }
 
-    /// Frees the slot. Its event stays there until the next one is made.
+    /// Frees the slot. Its event remains there until the next one is written.
     #[inline(always)]
     pub(crate) fn free(&mut self, at: u32) {
         self.slots[at as usize].next = self.free;
@@ -191,7 +191,7 @@ impl<E: Event> Windows<E> {
         self.events
     }
 
-    /// The window that a time lies in.
+    /// The window of a time.
     #[inline]
     pub(crate) fn window_of(&self, time: Time) -> u64 {
         time.ps() >> self.shift
@@ -207,7 +207,7 @@ impl<E: Event> Windows<E> {
         Time::from_ps(window.saturating_mul(1 << self.shift))
     }
 
-    /// The window in which the last picosecond before `limit` lies; nothing if there is none.
+    /// The window of the last picosecond before `limit`; nothing if there is none.
     pub(crate) fn last_before(&self, limit: Time) -> Option<u64> {
         limit.ps().checked_sub(1).map(|ps| self.window_of(Time::from_ps(ps)))
     }

@@ -19,7 +19,7 @@ impl Passage {
         self.end.saturating_sub(self.took)
     }
 
-    /// Bits that have passed as a whole by `time`.
+    /// Whole bits that have passed by `time`.
     pub fn passed(&self, time: Time) -> u64 {
         let left = self.end.saturating_sub(time);
         if left == Time::ZERO {

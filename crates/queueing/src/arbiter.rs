@@ -34,7 +34,7 @@ impl Iterator for PortsOf {
             nth * u64::BITS as usize + port as usize
         })
     }
-    /// For `for_each`: most crossbars have few ports, and nothing in the second word.
+    /// Used by `for_each`: most crossbars have few ports, and an empty second word.
     #[inline(always)]
     fn fold<B, F: FnMut(B, usize) -> B>(self, init: B, mut f: F) -> B {
         let (mut folded, [mut word, mut next], mut first) = (init, self.words, 0);
@@ -51,7 +51,7 @@ impl Iterator for PortsOf {
     }
 }
 
-/// The first of a set that is not empty, from a port on and round.
+/// The first member of a non-empty set at or after a port, wrapping around.
 #[inline]
 fn next(of: Ports, from: usize) -> usize {
     let later = of & Ports::MAX << from;
@@ -130,7 +130,7 @@ pub struct Arbiter {
     /// Per output, the input at which its search begins; per input, the output.
     grants: Vec<usize>,
     accepts: Vec<usize>,
-    /// By output and input, the class that goes first.
+    /// Per output and input, the class that has priority.
     turns: Vec<u8>,
     /// The output that chooses first.
     first: usize,
@@ -219,7 +219,7 @@ impl Arbiter {
         }
     }
 
-    /// One iteration of iSLIP; false: nothing was added.
+    /// One iteration of iSLIP; returns false if no match was added.
     fn iterate(&mut self, first: bool, requests: &Requests, matches: &mut Vec<Crossing>) -> bool {
         let mut offered: Ports = 0;
         for output in ports_of(requests.outputs & !self.filled) {

@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(tell(&mut reaction, HERE, -44), 6_562_500_000);
         assert_eq!(tell(&mut reaction, HERE, -100), 3_281_250_000);
         assert_eq!(reaction.tag(Time::ZERO), Some((Tag::Limited(HERE), 12)));
-        // 4 * 8 Mb/s a frame, from the same congestion point alone.
+        // 4 * 8 Mb/s per frame, from that congestion point only.
         assert_eq!(tell(&mut reaction, PointId(8), 10), 3_281_250_000);
         assert_eq!(tell(&mut reaction, HERE, 10), 3_601_250_000);
         // Another one slows down: it is followed from then on.

@@ -80,7 +80,7 @@ impl CrossbarKeys {
         let message = format!("{} iterations", self.iterations);
         Err(Remark::about("iterations", message, "expected a count, 1 to 16"))
     }
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &CrossbarKeys::default())
             .unless(self.arbitration == Arbitration::Islip, "arbitration = \"islip\"", &["iterations"])

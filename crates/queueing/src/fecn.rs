@@ -374,7 +374,7 @@ impl RatePoint {
             self.began = ends;
             ends += self.params.long_interval.value().filter(|_| near).unwrap_or(short);
             if idle && self.params.idle == Idle::Hold && ends <= now {
-                // Nothing more happens until something arrives.
+                // No further change until the next arrival.
                 self.began = ends + Time::from_ps((now - ends).ps() / short.ps() * short.ps());
                 ends = self.began + short;
             }

@@ -42,8 +42,8 @@ fn queue_control_of_the_golden_vector() {
     assert_eq!(off.queue_control(1600 * FRAME), 1.0);
 }
 
-/// Four sources that send at the advertised rate: first the golden vector, then a queue above the set point, one above the
-/// severe threshold, and a link that falls to a tenth.
+/// Four sources at the advertised rate: first the golden vector, then a queue above the set point, one above the
+/// severe threshold, and a link that drops to a tenth.
 #[test]
 fn steps_by_hand_with_every_enhancement() {
     let mut point = RatePointParams::default().start(&LINK);
@@ -65,7 +65,7 @@ fn steps_by_hand_with_every_enhancement() {
     // The link drops to a tenth: r = 186.125, the previous rate 207.3833. 7445 Mb/s arrived: load 7445 / (0.55 * 1000).
     point.on_link_rate(BitRate::from_gbps(1));
     close(step(&mut point, 160), (186.125 * 550.0 / 7_445.0 + 207.383_3) / 2.0);
-    // As before, from there; and a faster link alone changes nothing.
+    // Continues from there; a faster link by itself has no effect.
     point.on_link_rate(LINE);
     let (last, before) = (point.rate / 1e6, point.rate_before / 1e6);
     close(step(&mut point, 16), f64::min((2_500.0 + before) / 2.0, last + point.increase / 1e6));

@@ -46,7 +46,7 @@ fn units_of_64(one: u64, other: u64) -> i16 {
 }
 
 impl Verdict {
-    /// A message with nothing but this feedback.
+    /// A message with this feedback only.
     pub fn notify(feedback: u32) -> Verdict {
         Verdict::Notify(Report { feedback, ..Report::default() })
     }
@@ -214,7 +214,7 @@ pub trait Configuration {
     /// Returns the first invalid parameter.
     fn check(&self) -> Result<(), Remark>;
 
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
@@ -227,7 +227,7 @@ pub trait Configuration {
         None
     }
 
-    /// Colors of which frames have something of their own.
+    /// Colors whose frames have keys of their own.
     fn colors(&self) -> Vec<Color> {
         Vec::new()
     }

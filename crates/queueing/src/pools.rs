@@ -268,7 +268,7 @@ impl MemoryKeys {
         }
         if wrong.is_empty() { Ok(PoolsSpec { pools, profiles, attachments, groups }) } else { Err(wrong) }
     }
-    /// Pools and profiles that nothing uses.
+    /// Returns warnings about unused pools and profiles.
     pub fn idle(&self) -> Vec<Remark> {
         let help = "it has no effect";
         let profiles =

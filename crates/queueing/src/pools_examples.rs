@@ -72,7 +72,7 @@ fn trident_of_the_dcqcn_paper() {
     (own.alpha, own.threshold) = (None, Some(Bytes::new(xoff)));
     let fixed = spec(&keys(shared, None, own));
     assert_eq!(fixed.levels(0, 1), (24_475, 24_475));
-    // All groups at XOFF with their headroom: the memory is full to less than a byte a group, and nothing was refused.
+    // All groups at XOFF with their headroom: the memory is full to less than a byte per group, and no frame was refused.
     let mut at_work = self::memory(&fixed, ports as usize);
     let mut groups = vec![Holding::default(); (ports * classes) as usize];
     for group in &mut groups {
@@ -118,7 +118,7 @@ fn the_memory_of_the_hpcc_simulator() {
 #[test]
 fn shipped_profiles() {
     // Tomahawk (7060CX-32S T0, 100G, 40 m), Tomahawk 5 (7060X6-64PE), Spectrum-4 (SN5600, 400G, 40 m): pool, shared headroom,
-    // exponent, size, xoff, xon and its offset; XOFF and XON of a group alone.
+    // exponent, size, xoff, xon and its offset; XOFF and XON of a single busy group.
     for (size, shared, n, reserved, xoff, xon, offset, levels) in [
         (10_875_072, Some(4_194_112), -3, 1_248, 177_632, Some(2_288), Some(2_288), (1_209_589, 1_207_301)),
         (166_115_492, Some(29_423_360), 0, 18_796, 612_140, Some(0), Some(3_556), (83_076_542, 83_072_986)),
@@ -128,7 +128,7 @@ fn shipped_profiles() {
         assert_eq!(own.levels(0, 1), levels);
         let (found_xoff, found_xon) = xoff_and_xon(&mut memory(&own, 1));
         assert!(found_xoff.abs_diff(levels.0) <= 1, "{found_xoff} for {}", levels.0);
-        // With an offset the threshold rises while the group falls: XON is where own = reserved + α free - offset.
+        // With an offset the threshold rises while the group drains: XON is where own = reserved + α free - offset.
         match offset {
             None => assert_eq!(found_xon, levels.1),
             Some(offset) => {

@@ -57,7 +57,7 @@ fn steps_of_the_scaled_law_by_hand() {
     // No congestion: a quarter per loop time, 40 us of 50.
     close(answered(&mut reaction, us(10), us(0), 0), 750.0);
     close(heard(&mut reaction, us(50), 0), 900.0);
-    // Half of the buffer: 0.524288 h after nothing, the target is 0.16777216 h.
+    // Half of the buffer: 0.524288 h after an empty queue, the target is 0.16777216 h.
     let pressure = 0.4 * 0.524288 + 0.226 * 0.8 * (0.524288 - 0.16777216);
     let grown = |rate: f64| 0.01 * 0.8 * (10_000.0 / rate).ln();
     let expected = 900.0 * (1.0 + grown(900.0) - pressure);
@@ -81,7 +81,7 @@ fn steps_of_the_fixed_law_by_hand() {
     close(heard(&mut reaction, us(50), 200), 781.25 * (1.0 - 0.003 * 44.0));
     // F = 16 - 16 + 2 * (16 - 20): room, by a thousandth of the path.
     close(heard(&mut reaction, us(90), 160), 781.25 * 0.868 + 10.0);
-    // F = 300 - 16 + 568: at most half. Then nothing is left: five thousandths.
+    // F = 300 - 16 + 568: at most half. Then the queue is empty: five thousandths.
     close(heard(&mut reaction, us(130), 3_000), (781.25 * 0.868 + 10.0) / 2.0);
     close(heard(&mut reaction, us(170), 0), (781.25 * 0.868 + 10.0) / 2.0 + 50.0);
 }

@@ -207,7 +207,7 @@ fn most_length_gain(growth_gain: f64) -> f64 {
             high = middle;
         }
     }
-    // To a precision that leaves nothing of a cosine that is 0.
+    // To a precision that rounds a cosine of 0 to 0.
     (low * low * libm::cos(low) * 1e6).round() / 1e6
 }
 
@@ -229,7 +229,7 @@ pub struct PathReaction {
     /// Rate of the port that the last level is of.
     port: f64,
     rate: f64,
-    /// No congestion has been seen yet, or none for long.
+    /// No congestion has been observed yet, or none recently.
     searching: bool,
     /// The last level, the time of its arrival, and the time since which levels are 0.
     level: u32,
@@ -343,7 +343,7 @@ impl PathReaction {
             self.rate = self.bounded(self.rate.min(fits));
         }
         match self.params.method {
-            // From here on silence is good news.
+            // From here on the absence of messages indicates that there is no congestion.
             Method::Messages => self.told_at = self.told_at.or(Some(now)),
             Method::RoundTrip if first => {}
             Method::RoundTrip => {

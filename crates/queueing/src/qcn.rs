@@ -216,7 +216,7 @@ impl QueueManager for CongestionPoint {
         if self.params.scope == Scope::Port {
             return Quiet::OF_DEPARTURES;
         }
-        // The bytes until the next sample, which is the frame that goes beyond them; a probability belongs to each frame.
+        // The bytes until the next sample, which is the frame that exceeds them; with a probability each frame may be sampled.
         let until_sample = self.until_sample.and_then(|left| u64::try_from(left).ok());
         until_sample.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
@@ -435,7 +435,7 @@ impl RateControl for ReactionPoint {
             }
             self.increase();
         }
-        // Nothing waits and the rate is that of the link: there is no reaction point any more.
+        // The limiter is empty and the rate is that of the link: the reaction point is deleted.
         if last && self.active.is_some_and(|rates| rates.current >= self.most) {
             self.active = None;
             self.stages = Stages { bytes: 0, timer: 0 };
@@ -477,7 +477,7 @@ impl RateControl for ReactionPoint {
             None => Quiet::ALWAYS,
             // It may end with the next frame.
             Some(rates) if rates.current >= self.most => Quiet::NEVER,
-            // The bytes of the cycle, which the frame ends that goes beyond them.
+            // The bytes of the cycle, which ends with the frame that exceeds them.
             Some(rates) => u64::try_from(rates.bytes_left).map_or(Quiet::NEVER, Quiet::for_bytes),
         }
     }
@@ -604,7 +604,7 @@ mod tests {
     fn samples_come_sooner_the_more_congestion_there_is() {
         let distances: Vec<i64> = (0..8).map(|n| point(0).distance(8 * n, &mut || 0)).collect();
         assert_eq!(distances, [150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500]);
-        // A queue that stays at 90 kB: the first sample finds it grown, the others do not.
+        // A queue that remains at 90 kB: the first sample finds growth, the others do not.
         let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
         let mut point = point(0);
         let verdicts: Vec<_> =

@@ -34,7 +34,7 @@ pub struct Probe {
 pub struct RateLimit {
     /// [`RateControl::rate`].
     pub rate: Option<BitRate>,
-    /// [`RateControl::poll_timeout`]; [`Time::NEVER`]: not before something else happens.
+    /// [`RateControl::poll_timeout`]; [`Time::NEVER`]: no timeout until another call.
     pub call_at: Time,
     /// [`RateControl::stopped_until`]; [`Time::ZERO`]: it is not.
     pub stopped_until: Time,
@@ -58,7 +58,7 @@ pub struct PathFacts {
 /// The host part of a congestion control: sets the rate of a limiter.
 ///
 /// After each call the host rereads [`RateControl::rate_limit`]. `random` gives 64 random
-/// bits a call, from a stream of the limiter's own.
+/// bits per call, from a stream of the limiter's own.
 pub trait RateControl {
     /// A congestion message or a returned tag has arrived.
     fn on_feedback(&mut self, now: Time, feedback: Feedback, random: &mut impl FnMut() -> u64);
@@ -132,7 +132,7 @@ pub trait RateConfiguration {
     /// Returns the first invalid parameter.
     fn check(&self) -> Result<(), Remark>;
 
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
@@ -148,7 +148,7 @@ pub trait RateConfiguration {
         None
     }
 
-    /// Keys that change nothing together with such a congestion point.
+    /// Returns the keys without effect in combination with such a congestion point.
     fn unused_with(&self, _point: &ManagerSpec) -> Vec<Remark> {
         Vec::new()
     }
@@ -398,12 +398,12 @@ impl RateLimiters {
         Ok(())
     }
 
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     pub fn unused(&self) -> Vec<Remark> {
         self.controls().iter().flat_map(RateConfiguration::unused).collect()
     }
 
-    /// Its one control, whose parameters are right, and the priorities as a bit set: bit n for priority n.
+    /// Its only control, with valid parameters, and the priorities as a bit set: bit n for priority n.
     pub fn spec(&self) -> Result<(RateControlSpec, u8), Remark> {
         let one_of = || format!("expected exactly one of {}", RateControlSpec::NAMES.join(", "));
         let control = match self.controls()[..] {

@@ -324,7 +324,7 @@ impl Red {
     fn decay(&mut self, now: Time) {
         let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
         self.idle_since += self.mean_time * idle;
-        // Zero stays zero.
+        // Zero remains zero.
         if self.average > 0.0 {
             self.average *= power(1.0 - self.params.weight, idle);
         }
@@ -438,7 +438,7 @@ impl QueueManager for Red {
     }
 }
 
-/// base^exponent by squares: multiplications alone, so that every machine gets the same bits.
+/// base^exponent by repeated squaring: only multiplications, so that every machine gets identical bits.
 fn power(base: f64, exponent: u64) -> f64 {
     let (mut result, mut square, mut left) = (1.0, base, exponent);
     while left > 0 && result > 0.0 {
@@ -642,7 +642,7 @@ mod tests {
             };
             (0..400_000).filter(picked).count() as f64 / 400_000.0
         };
-        // p = 1/32 a mean frame. Uniform: one pick in 16 mean frames, as far as whole frames allow.
+        // p = 1/32 per mean frame. Uniform: one pick in 16 mean frames, up to whole frames.
         for (bytes, p) in [(250, 1.0 / 64.0), (500, 1.0 / 32.0), (1_000, 1.0 / 16.0)] {
             let found = rate(Spacing::Geometric, bytes);
             assert!((found / p - 1.0).abs() < 0.05, "{bytes} B: {found} for {p}");
@@ -706,7 +706,7 @@ mod tests {
 
     #[test]
     fn each_color_has_its_own_line() {
-        // At 12 frames green is 2/10 of its way, yellow 4/8, red beyond: 0.0125, 0.25 and all.
+        // At 12 frames green is at 2/10 of its range, yellow at 4/8, red beyond: 0.0125, 0.25 and all.
         let keys = RedParams {
             min: Amount::Frames(10),
             max: Amount::Frames(20),

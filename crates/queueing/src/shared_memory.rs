@@ -43,7 +43,7 @@ pub enum Refused {
     SharedHeadroom,
 }
 
-/// The most that a queue may hold of the shared part of a pool.
+/// The limit of a queue in the shared part of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A multiple of the free memory.
@@ -201,8 +201,8 @@ impl SharedMemory {
             }
         }
     }
-    /// A frame leaves: out of the headroom as far as there is any. `false` if the queue held less than the frame, which
-    /// is a broken invariant; then nothing changes.
+    /// A frame leaves: released from the headroom first. Returns `false`, without changes, if the queue held less than the frame, which
+    /// is a broken invariant.
     #[inline]
     #[must_use]
     pub fn remove(&mut self, rules: u16, queue: &mut Holding, bytes: u16) -> bool {
@@ -255,7 +255,7 @@ mod tests {
         let alpha = Alpha::new(alpha).unwrap();
         SharedMemorySpec { total, alpha, minimum: 0, headroom: 0, resume_offset: 0 }
     }
-    /// Queues that get a frame in turn until none takes one more.
+    /// Adds frames to the queues in turn until none accepts another.
     fn fill(memory: &mut SharedMemory, queues: &mut [Holding], rules: u16) {
         let mut refused = 0;
         for at in (0..queues.len()).cycle() {
@@ -282,8 +282,8 @@ mod tests {
                 let mut queues = vec![Holding::default(); n as usize];
                 fill(&mut memory, &mut queues, LOSSY);
                 let each = alpha * total as f64 / (1.0 + n as f64 * alpha);
-                // A frame that would cross T is refused: each queue is short of T by less than a frame, which leaves
-                // the others more.
+                // A frame that would cross T is refused: each queue is below T by less than a frame, which leaves
+                // more for the others.
                 let slack = f64::from(FRAME) * (1.0 + n as f64 * alpha);
                 for queue in &queues {
                     assert!(
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(queues[0].own, 500_000);
         fill(&mut memory, &mut queues[1..], LOSSY);
         assert_eq!(queues[1].own, 250_000);
-        // The first is above T now: it gets nothing until it has fallen below.
+        // The first is above T now: it gets no memory until it has fallen below.
         assert_eq!(
             (memory.threshold(LOSSY), memory.admit(LOSSY, &queues[0], FRAME)),
             (250_000, Err(Refused::Limit))

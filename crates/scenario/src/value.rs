@@ -26,7 +26,7 @@ use toml::de::{DeString, DeTable, DeValue};
 pub struct ValueError {
     /// Message of serde.
     pub message: String,
-    /// Bytes of the innermost value or key that is wrong.
+    /// Bytes of the innermost invalid value or key.
     pub span: Option<Range<usize>>,
 }
 
@@ -66,7 +66,7 @@ impl<'i> From<Spanned<DeValue<'i>>> for Value<'i> {
 }
 
 impl<'i> Value<'i> {
-    /// The table of a choice that is named alone.
+    /// The table of a choice that is given by name only.
     fn no_keys() -> Value<'i> {
         Value { value: DeValue::Table(DeTable::new()), span: 0..0 }
     }
@@ -237,7 +237,7 @@ impl<'i> SeqAccess<'i> for List<'i> {
     }
 }
 
-/// The keys of a table, in the order in which they are written.
+/// The keys of a table, in the order of the text.
 struct Map<'i> {
     entries: IntoIter<(Spanned<DeString<'i>>, Spanned<DeValue<'i>>)>,
     /// The value of the key that was read last.
@@ -337,7 +337,7 @@ impl<'i> EnumAccess<'i> for WithKeys<'i> {
     }
 }
 
-/// The keys of a choice that has none.
+/// The keys of a choice without any.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoKeys {}

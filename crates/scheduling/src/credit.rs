@@ -40,7 +40,7 @@ impl Credit {
         self.settle(now);
         self.credit >= 0
     }
-    /// A frame takes the link for `span`: credit falls with the link's rate less the slope.
+    /// A frame occupies the link for `span`: credit decreases at the link's rate less the slope.
     #[inline]
     pub fn sends(&mut self, span: Time, waiting: bool, now: Time) {
         self.settle(now);

@@ -23,8 +23,8 @@ struct Traffic {
     arrivals: Vec<(Time, u32, u32)>,
 }
 
-/// Each queue has frames of two lengths. Gaps from nothing to several frames, so that queues wake in the middle of
-/// others' frames and the port falls idle now and then.
+/// Each queue has frames of two lengths. Gaps are from zero to several frames, so that queues become active in the middle of
+/// others' frames and the port sometimes becomes idle.
 fn traffic() -> impl Strategy<Value = Traffic> {
     let weights = prop::array::uniform5(prop_oneof![1u32..5, 1u32..60]);
     let lengths = prop::array::uniform5((64u32..=1522, 64u32..=1522));
@@ -40,7 +40,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     })
 }
 
-/// The largest of (end - end in the queue's own fluid) over the frames, in bytes on the wire.
+/// The maximum of (end - end in the queue's own fluid server) over the frames, in bytes on the wire.
 fn latest(traffic: &Traffic, finished: &[Time]) -> f64 {
     let sum: u64 = traffic.weights.iter().map(|&weight| u64::from(weight)).sum();
     // Ends of the fluid in picoseconds times the weight, which is exact.

@@ -84,18 +84,18 @@ pub trait Configuration {
     /// The state machine that these parameters configure.
     type Machine: Discipline;
 
-    /// Writes the defaults that follow from other keys. Most schedulers have none.
+    /// Writes the defaults that depend on other keys. Most schedulers have none.
     fn complete(&mut self) {}
 
     /// Returns the first invalid parameter for this port, or else warnings.
     fn check(&self, port: &PortFacts) -> Remarks;
 
-    /// Keys that change nothing where only these classes have frames: bit n for class n.
+    /// Returns the keys without effect if only these classes have frames: bit n for class n.
     fn unused(&self, _used: u32) -> Vec<Remark> {
         Vec::new()
     }
 
-    /// A scheduler with nothing served yet. The parameters have passed [`check`](Configuration::check).
+    /// A scheduler before any service. The parameters have passed [`check`](Configuration::check).
     fn start(&self, port: &PortFacts) -> Self::Machine;
 
     /// Service guaranteed to `queue`, whatever the others do; `None` if there is no such bound.

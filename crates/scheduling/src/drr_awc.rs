@@ -569,7 +569,7 @@ mod tests {
     fn jain(params: &DrrAwcParams, sizes: &[u32; 2], port: &PortFacts) -> f64 {
         let mut awc = params.start(port);
         saturate(&mut awc, port, sizes, Time::from_ms(5));
-        // The clock of `saturate` begins at zero again: weights stay as they are.
+        // The clock of `saturate` restarts at zero: weights are frozen.
         awc.due = Time::NEVER;
         let sent = saturate(&mut awc, port, sizes, Time::from_ms(20));
         let [a, b] = [0, 1].map(|queue| (sent[queue] * u64::from(sizes[queue] - 18)) as f64);
@@ -609,7 +609,7 @@ mod tests {
         awc.arrive(1, 1522, Time::from_us(1000));
         assert!((awc.quantum(0) - 1.732 * 1522.0).abs() < 0.01);
         assert_eq!(awc.quantum(1), 1522.0);
-        // An interval without frames changes nothing.
+        // An interval without frames has no effect.
         awc.arrive(1, 1522, Time::from_ms(7));
         assert!((awc.quantum(0) - 1.732 * 1522.0).abs() < 0.01);
         assert!((awc.quantum(1) - 1522.0 * published(1522)).abs() < 0.01);

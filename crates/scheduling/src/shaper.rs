@@ -245,7 +245,7 @@ impl Configuration for ShapedParams {
             held: TagHeap::new(port.queues),
         }
     }
-    /// That of the scheduler, where no shaper is in the way.
+    /// The bound of the scheduler, for queues without a shaper.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let free = self.port.is_none() && self.shaper(queue).is_none();
         if free { self.scheduler.latency_rate_bound(queue, port) } else { None }
@@ -266,7 +266,7 @@ pub struct Shaped {
 }
 
 impl Shaped {
-    /// Tells whether the shaper of `queue` lets `head` go; holds the queue if not.
+    /// Returns true if the shaper of `queue` allows `head` to be sent; otherwise holds the queue.
     #[inline]
     fn admit(&mut self, queue: u32, head: u32, now: Time) -> bool {
         self.heads[queue as usize] = head;

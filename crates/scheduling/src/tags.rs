@@ -49,8 +49,8 @@ impl Weight {
     #[inline]
     fn divide(self, exact: u64) -> (u64, u32) {
         let divisor = u64::from(self.weight);
-        // By the reciprocal, which is several times quicker. It is too small by less than 1, so that the quotient is
-        // right or one too small.
+        // Multiplies by the reciprocal, which is several times faster. It is too small by less than 1, so that the quotient is
+        // exact or one too small.
         let quotient = ((u128::from(exact) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = exact - quotient * divisor;
         if rest < divisor { (quotient, rest as u32) } else { (quotient + 1, (rest - divisor) as u32) }

@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(wf2q.pick(Time::from_ns(96 * n)), Some(0));
             wf2q.serve(0, 100, Some(100), Time::from_ns(96 * n));
         }
-        // S = 350, the next of queue 0 starts at 400: nothing of the four missed turns is made up for.
+        // S = 350, the next of queue 0 starts at 400: the four missed turns are not compensated.
         wf2q.activate(1, 100, Time::from_ns(400));
         let mut order = Vec::new();
         for n in 0..6 {

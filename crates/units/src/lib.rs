@@ -40,7 +40,7 @@ pub struct Time(u64);
 impl Time {
     /// The start of every simulation, and the empty span.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// A span of `ps` picoseconds.

@@ -34,7 +34,7 @@ impl WireClock {
     /// offset of zero, as [`WireClock::new`]; see [`ClockOffset::ps_per_byte`] for others.
     ///
     /// # Panics
-    /// As [`WireClock::new`], if the offset is zero.
+    /// If [`WireClock::new`] does, and the offset is zero.
     pub fn with_offset(rate: BitRate, offset: ClockOffset) -> WireClock {
         if offset == ClockOffset::NOMINAL {
             return WireClock::new(rate);
@@ -92,7 +92,7 @@ impl WireClock {
         bits.div_ceil(u128::from(self.ps_num)).min(u64::MAX.into()) as u64
     }
 
-    /// Forgets the remainder: the next frame starts on a whole picosecond, after a gap.
+    /// Clears the remainder: the next frame starts on a whole picosecond, after a gap.
     #[inline]
     pub fn restart(&mut self) {
         self.remainder = 0;

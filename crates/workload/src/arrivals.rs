@@ -32,7 +32,7 @@ pub trait Configuration {
 
     /// Returns one remark per invalid value.
     fn check(&self) -> Vec<Remark>;
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
@@ -57,7 +57,7 @@ pub trait Configuration {
     fn start(&self, link: Link, sizes: &FrameSizes) -> Self::Machine;
 }
 
-/// An arrival process at work. A rate of zero is silence, for which the time is [`Time::NEVER`].
+/// An arrival process at work. At a rate of zero it is silent, and its wake-up time is [`Time::NEVER`].
 pub trait Arrival {
     /// When to wake a process that begins now. `next`: the length of the first frame.
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time;
@@ -231,7 +231,7 @@ macro_rules! arrivals {
                     })*
                 }
             }
-            /// Keys that change nothing, seen from the source.
+            /// Returns the keys without effect, with places relative to the source.
             pub fn unused(&self) -> Vec<Remark> {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => Vec::new(),

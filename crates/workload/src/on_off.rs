@@ -31,7 +31,7 @@ pub struct OnOffParams {
 }
 
 impl Configuration for OnOffParams {
-    /// Apart: it is twice as large as the others.
+    /// Boxed: it is twice as large as the other processes.
     type Machine = Box<OnOff>;
 
     fn check(&self) -> Vec<Remark> {
@@ -71,7 +71,7 @@ pub struct OnOff {
     on: Lengths,
     off: Lengths,
     starts_on: Coin,
-    /// A source that is never on would change its state for ever without time passing.
+    /// False for a source that is never on, which would change its state forever without time passing.
     is_ever_on: bool,
     is_on: bool,
     /// Time for which `is_on` and `left` hold.
@@ -119,7 +119,7 @@ impl OnOff {
         }
     }
 
-    /// Lets time pass until `now`.
+    /// Advances to `now`.
     fn roll(&mut self, now: Time, rng: &mut Random) {
         while self.period_end <= now {
             self.pass(self.period_end);

@@ -64,7 +64,7 @@ impl Pace {
         u64::try_from(exact / u128::from(self.den)).map_or(Time::NEVER, Time::from_ps)
     }
 
-    /// Forgets the remainder: the next interval begins on a whole picosecond.
+    /// Clears the remainder: the next interval begins on a whole picosecond.
     pub fn restart(&mut self) {
         self.rest = 0;
     }

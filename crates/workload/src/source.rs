@@ -32,7 +32,7 @@ pub struct Made {
 /// Result of waking a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Nothing now.
+    /// No action now.
     Nothing,
     /// Sends this frame.
     Emit(Made),
@@ -145,7 +145,7 @@ impl Source {
         (at != Time::NEVER).then_some(at)
     }
 
-    /// Lets the source act at [`Source::next_wake`] or later. Harmless at any other time.
+    /// Processes the source at [`Source::next_wake`] or later. Harmless at any other time.
     #[inline]
     pub fn wake(&mut self, now: Time) -> Wake {
         if self.next_change <= now {

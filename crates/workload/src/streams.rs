@@ -67,7 +67,7 @@ impl Configuration for StreamsParams {
 /// The process at work.
 #[derive(Clone, Debug)]
 pub struct Streams {
-    /// `None`: a rate of zero.
+    /// `None` at a rate of zero.
     pace: Option<Pace>,
     /// The stream that is due next is on top.
     streams: BinaryHeap<Reverse<Stream>>,
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn one_stream_is_a_constant_source_and_carries_remainders() {
-        // 1521 B at 3,333,333,333 b/s are no whole number of picoseconds.
+        // 1521 B at 3,333,333,333 b/s are not a whole number of picoseconds.
         let rate = BitRate::from_bps(3_333_333_333);
         let (mut one, mut alone) = (source(&streams(rate, 1, 1521), 3), source(&constant(rate, 1521), 3));
         // It begins, and waits for its phase.

@@ -337,8 +337,8 @@ fn bytes(text: &str) -> Result<u64, (String, String)> {
     }
 }
 
-/// A decimal number, also with an exponent, times a power of ten, rounded to whole ones. Exact, where a double would
-/// not be. `None` if it is not one, is below 0, or above 2⁶³.
+/// Parses a decimal number, also with an exponent, times a power of ten, rounded to an integer. Exact, unlike a double.
+/// `None` if it is not a number, is below 0, or above 2⁶³.
 fn decimal(text: &str, power: i32) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -350,7 +350,7 @@ fn decimal(text: &str, power: i32) -> Option<u64> {
     if digits().next().is_none() || !digits().all(|c| c.is_ascii_digit()) {
         return None;
     }
-    // How many digits lie before the point of the answer; the one behind rounds.
+    // Number of digits before the decimal point of the result; the next digit rounds.
     let places = i64::from(exponent) + i64::from(power) + whole.len() as i64;
     let (mut value, mut seen) = (0u64, 0i64);
     for digit in digits().map(|c| u64::from(c - b'0')) {

@@ -108,7 +108,7 @@ impl TransferSizes {
     }
 }
 
-/// Reads the columns `bytes,cdf` of a distribution function, up to 1 or to 100; reports the first thing that is wrong.
+/// Reads the columns `bytes,cdf` of a distribution function, up to 1 or to 100; reports the first error.
 pub fn read_size_points(text: &str, report: Report<'_>) -> Option<SizePoints> {
     let mut points: Vec<(u64, f64)> = Vec::new();
     let wrong = [
@@ -146,7 +146,7 @@ mod tests {
         (0..count).map(|_| sizes.draw(&mut rng)).collect()
     }
 
-    /// By hand from the points. Of the whole of Google's and ABM's data, of which the points are rounded to hundredths of
+    /// Computed by hand from the points. For the complete data of Google and ABM, whose points are rounded to hundredths of
     /// a percent, they are 3,318 B and 3,423,728 B.
     #[test]
     fn published_means() {

@@ -117,7 +117,7 @@ fn kind(letter: u8) -> Option<(f64, f64)> {
     }
 }
 
-/// Reads the columns `kind,bytes` of a file of pictures; reports the first thing that is wrong.
+/// Reads the columns `kind,bytes` of a file of pictures; reports the first error.
 pub fn read_pictures(text: &str, report: Report<'_>) -> Option<Arc<[u32]>> {
     let mut sizes = Vec::new();
     let wrong = ["not a kind and a size", "expected a kind and 1 to 100000000 bytes, like I,11842"];
@@ -436,7 +436,7 @@ mod tests {
         }
         let shorter = VideoParams { interval: Time::from_ns(5_119), ..least.clone() };
         assert_eq!(shorter.check().len(), 1);
-        // A rate of another step is one that its pictures can keep, too.
+        // The rate of a step of the script must also suffice for its pictures.
         let slower = Arrivals::Video(least).at_rate(BitRate::from_bps(99_000_000)).check();
         assert_eq!(slower.len(), 1, "{slower:?}");
     }

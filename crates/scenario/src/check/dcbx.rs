@@ -368,7 +368,7 @@ fn list(applications: &[Application]) -> String {
     all.join("; ")
 }
 
-/// Nodes pause the priorities that any of their ports has agreed on; `None`: as they are.
+/// Sets the priorities of nodes with PFC to those that any of their ports has agreed on; `None`: unchanged.
 fn with_pfc(nodes: &mut [NodeSpec], paused: &[Option<u8>]) {
     let mut hosts: BTreeMap<(*const HostSpec, u8), Arc<HostSpec>> = BTreeMap::new();
     let mut switches: BTreeMap<(*const SwitchSpec, u8), Arc<SwitchSpec>> = BTreeMap::new();
@@ -402,7 +402,7 @@ fn set_pfc(control: &mut Option<Control>, paused: u8) {
     {
         *set = paused;
     }
-    // Without a priority there is nothing to pause.
+    // Without a priority there are no pauses.
     if paused == 0
         && control.as_ref().and_then(Control::pauses).is_some_and(|own| own.kind != PauseKind::Link)
     {

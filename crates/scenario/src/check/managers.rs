@@ -247,7 +247,7 @@ fn understands_marks(flow: &FlowSpec) -> bool {
     flow.transport.as_ref().is_some_and(|connection| connection.application.understands_marks())
 }
 
-/// Priorities that flow control of a switch keeps from loss.
+/// Priorities that flow control of a switch protects from loss.
 fn lossless(switch: &SwitchSpec) -> u8 {
     switch.pauses().map_or(0, |control| control.kind.priorities())
 }

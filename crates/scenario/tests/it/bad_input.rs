@@ -117,7 +117,7 @@ fn check(case: &Text, severity: Severity, message: &str, help: &str) {
     assert_eq!(found.file, "bad.toml");
     let rendered = found.render(false);
     assert!(rendered.contains(&format!("bad.toml:{line}:{column}")), "{rendered}");
-    // Every way of putting it has to work.
+    // Every output format has to work.
     assert!(found.render(true).contains("\u{1b}["));
 }
 
@@ -2130,7 +2130,7 @@ fn warnings() {
             "a min_rate below that of the link",
         ),
         (
-            // 5 % are kept free, and one adds 10 %.
+            // 5 % are reserved, and one queue pair adds 10 %.
             flow_and("source = { rdma = { control = { hpcc = { ai_rate = ‸\"1 Gb/s\" } } } }", ""),
             "1 queue pair with telemetry, \"f\" among them, comes to rest with a queue of 0.05 base round trips at \"h0\"",
             "an ai_rate of at most \"500 Mb/s\"",

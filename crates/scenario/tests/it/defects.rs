@@ -109,7 +109,7 @@ source = {{ constant = {{ rate = "10 Gb/s" }} }}
     }
 }
 
-/// A NIC holds back the class that is full or paused, and no other.
+/// A NIC holds back only the class that is full or paused.
 #[test]
 fn a_paused_priority_leaves_the_others_of_its_nic_alone() {
     let scenario = |limit: &str, scheduler: &str| {
@@ -245,7 +245,7 @@ source = "greedy"
     }
 }
 
-/// A host with two links obeys its limit on both, also with several destinations in one flow, and loses nothing.
+/// A host with two links obeys its limit on both, also with several destinations in one flow, without losses.
 #[test]
 fn a_host_with_two_links_obeys_its_limit_on_both() {
     for to in ["[\"x\", \"y\"]", "\"y\"", "\"x\""] {

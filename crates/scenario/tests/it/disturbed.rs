@@ -141,8 +141,8 @@ priority = 1
     )
 }
 
-/// Schedulers that give two classes shares of accounted bytes by these weights; and how many bytes a share may be off, as
-/// one round or one frame of each class has begun and not ended.
+/// Schedulers that give two classes shares of accounted bytes by these weights; and the tolerance of a share in bytes, because
+/// one round or one frame of each class may be incomplete.
 fn schedulers(weights: [u32; 2], lengths: [u32; 2]) -> Vec<(String, f64)> {
     let [a, b] = weights;
     let longest = f64::from(lengths[0].max(lengths[1]) + 20);
@@ -213,7 +213,7 @@ proptest! {
     }
 }
 
-/// A fabric in which something is derived from the rate of the link between `end` and the switch.
+/// A fabric with a value derived from the rate of the link between `end` and the switch.
 struct Derived {
     name: &'static str,
     end: &'static str,
@@ -229,7 +229,7 @@ const GREEDY: &str = "[[flows]]\nname = \"x\"\nfrom = \"a\"\nto = \"d\"\nsource 
                       [[flows]]\nname = \"y\"\nfrom = \"b\"\nto = \"d\"\nsource = \"greedy\"\npriority = 1";
 const BUFFERED: &str = "buffer = { queue = \"1 MB\" }\n";
 
-/// Every mechanism with something that is derived from a rate.
+/// Every mechanism with a value derived from a rate.
 const DERIVED: &[Derived] = &[
     Derived {
         name: "min_bw",
@@ -285,7 +285,7 @@ const DERIVED: &[Derived] = &[
     },
     Derived {
         name: "bcn",
-        // Alone: of two sources BCN starves one.
+        // A single source: of two sources BCN starves one.
         others: "5 Gb/s",
         end: "a",
         text: "queue_managers = [{ bcn = {} }]\n[host]\nrate_limiters = { bcn = {} }\n\

@@ -143,7 +143,7 @@ fn a_fixed_cost_per_message_is_a_rate_whatever_the_network() {
         let job = "workload = { collective = \"send_receive\", bytes = \"32 MiB\", chunks = 256 }\noverhead = \"10 us\"";
         let text = text(2, job, "").replace("100 Gb/s", rate);
         let tables = simulation(&text, 1).tables();
-        // 128 KiB in 10 us, and once the cost of the receiver and the way of the last message.
+        // 128 KiB in 10 us, and once the cost of the receiver and the path of the last message.
         let seconds = real(&tables, "collectives", "time_ns")[0] * 1e-9;
         let expected = 256.0 * 10e-6 + 10e-6 + (128 << 10) as f64 * 8.0 / 200e9;
         assert!((seconds / expected - 1.0).abs() < 0.01, "{rate}: {seconds:e} s, not {expected:e} s");

@@ -178,7 +178,7 @@ fn of_several_changes_of_dscp_the_first_that_names_a_neighbour_counts() {
     let said = |scenario: &Scenario, what: &str| {
         scenario.warnings.iter().filter(|warning| warning.message.contains(what)).count()
     };
-    // An entry that changes nothing keeps the next one from its neighbour.
+    // An entry without effect overrides the next one for its neighbour.
     let spared = with("{ to = [\"spine0\"], dscp = { 3 = 3 } }, { to = [\"spine*\"], dscp = { 3 = 2 } }");
     assert_eq!(["spine0", "spine1"].map(|name| becomes(&spared, name)), [3, 2]);
     assert_eq!((said(&spared, "no frames of another"), said(&spared, "entries before it")), (0, 0));

@@ -17,7 +17,7 @@ fn threads_change_no_trajectory() {
     let (mut compared, mut hops) = (0, 0);
     for file in files {
         let text = fs::read_to_string(&file).expect("a file that was just found");
-        // Studies keep tables beside their scenarios.
+        // Studies have tables beside their scenarios.
         let Ok(scenario) = load(&text, &file.to_string_lossy(), file.parent()) else { continue };
         let mut spec = scenario.spec;
         spec.duration = spec.duration.min(Time::from_us(200));

@@ -282,7 +282,7 @@ fn everything_becomes_a_spec() {
         (t.latency, t.buffer.queue, t.buffer.port),
         (Time::from_ns(250), Some(Amount::Frames(400)), Some(Amount::Bytes(1_000_000)))
     );
-    // Its own quanta, everything else as for all.
+    // Its own quanta; all other keys come from the common table.
     let pause = t.pauses().unwrap();
     assert_eq!((pause.quanta, pause.resume, pause.response_time), (100.into(), false, Some(Time::ZERO)));
     assert_eq!(pause.target.unwrap().watermark.value(), Some(Amount::Frames(55)));
@@ -530,7 +530,7 @@ fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
     assert_eq!((whole.data_field, whole.burst, whole.exchanges), (2_112, 1 << 20, Some(10)));
     assert_eq!((whole.ulp_tov, whole.requires_lossless), (units::Time::from_ms(30_000), true));
     assert_eq!(warned, Vec::<String>::new());
-    // No frame is longer; a data field has whole words.
+    // No frame is longer; a data field is a whole number of words.
     assert_eq!(spec("9000 B", "outstanding = 16").0.data_field, 2_112);
     let (short, warned) = spec("1522 B", "max_burst = \"64 KiB\", requires_lossless = false");
     assert_eq!((short.data_field, short.burst, short.requires_lossless), (1_452, 64 << 10, false));
@@ -940,7 +940,7 @@ fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
 #[test]
 fn paths_follow_their_own_seed() {
     let plain = paths_of(None, "");
-    // Eight flows over four spines: not all the same way.
+    // Eight flows over four spines: on more than one path.
     assert!(plain.iter().any(|ports| ports.split(' ').nth(1) != plain[0].split(' ').nth(1)));
     assert_eq!(paths_of(Some(2), ""), plain);
     assert_eq!(paths_of(Some(77), "path_seed = 1"), plain);
