@@ -66,7 +66,7 @@ fn steps_of_the_scaled_law_by_hand() {
     let shrunk = 0.4 * (0.16777216 - 0.524288);
     let expected = expected * (1.0 + f64::min(0.25, grown(expected) - shrunk));
     close(heard(&mut reaction, us(130), 160), expected);
-    // At a constant level only the term that equalizes rates is left.
+    // At a constant level only the term that equalises rates is left.
     close(heard(&mut reaction, us(170), 160), expected * (1.0 + grown(expected)));
     // A late message counts for longer, up to four intervals.
     let (before, late) = (rate(&reaction), 0.01 * 3.2 * (10_000.0 / rate(&reaction)).ln());

@@ -91,12 +91,12 @@ pub enum WeightRule {
     },
     /// (accounted / counted) of a frame over that of the largest, both from L: accounted is L + the overhead of the link.
     Analytic {
-        /// The quantity to equalize.
+        /// The quantity to equalise.
         metric: Metric,
     },
     /// From measurements.
     Learned {
-        /// The quantity to equalize.
+        /// The quantity to equalise.
         metric: Metric,
     },
 }

@@ -15,7 +15,7 @@ pub struct Counters {
     pub always_active: bool,
 }
 
-/// Learns the accounted length of frames, and the weights that equalize throughput.
+/// Learns the accounted length of frames, and the weights that equalise throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Learner {
     /// Mean bytes accounted in addition to the frame's own; `None` before it could be estimated.
