@@ -61,7 +61,8 @@ pub struct Options {
 }
 
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
+/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its
+/// memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
         let mut spec = workload(name, Options { control: None, ..options })?;
