@@ -124,7 +124,7 @@ pub fn load(text: &str, file: &str, base_dir: Option<&Path>) -> Result<Scenario,
     load_seeded(text.as_bytes(), file, base_dir, None)
 }
 
-/// Reads and checks a scenario from bytes, which need not be UTF-8; otherwise like [`load`].
+/// Reads and checks a scenario from arbitrary bytes; invalid UTF-8 is reported as an error. Otherwise like [`load`].
 pub fn load_bytes(bytes: &[u8], file: &str, base_dir: Option<&Path>) -> Result<Scenario, Diagnostics> {
     load_seeded(bytes, file, base_dir, None)
 }

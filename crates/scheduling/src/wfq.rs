@@ -350,7 +350,7 @@ mod tests {
         }
         wfq.activate(0, 80, Time::ZERO);
         (0..5u64).for_each(|n| wfq.serve(0, 80, Some(80), Time::from_ns(100 * n)));
-        // Alone, queue 0 is served by the fluid server at full speed: V = 500. The queue rejoins there, not at 0.
+        // Alone, queue 0 is served by the fluid server at full speed: V = 500. Queue 1 rejoins there, not at 0.
         wfq.activate(1, 80, Time::from_ns(500));
         assert_eq!(wfq.active.peek().unwrap(), (600 << 40, 0));
         assert_eq!(wfq.active.key(1), Some(600 << 40));
