@@ -3280,7 +3280,7 @@ class MrcKeys(TypedDict, total=False):
     """
     paths: PathSelection | None
     """How packets are distributed over paths: "mrc", or another selection by name or table, for
-    comparisons. Default: "mrc".
+    comparisons. Default: mrc.
     """
     payload: str | None
     """Bytes of payload in a full packet. Default: "computed"."""

@@ -51,7 +51,7 @@ const ENDLESS: u64 = 25;
 pub struct MrcKeys {
     /// Congestion control of each connection: "none" or "nscc", also as a table with its keys. Default: nscc.
     pub control: UetControlKeys,
-    /// How packets are distributed over paths: "mrc", or another selection by name or table, for comparisons. Default: "mrc".
+    /// How packets are distributed over paths: "mrc", or another selection by name or table, for comparisons. Default: mrc.
     pub paths: PathSelectionKeys,
     /// Bytes of payload in a full packet. A size with unit, 1 B to 4096 B, up to what `frame` holds beside `headers`; or "computed": the largest power of two from 256 to 4096 B that fits. Default: "computed".
     pub payload: Or<Bytes, Computed>,
