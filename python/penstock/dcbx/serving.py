@@ -211,8 +211,7 @@ class _Station:
         self._refuse_circles(self._uplinks)
 
     def _ask(self, selector: selectors.BaseSelector) -> None:
-        """Queries the agent at the uplink at intervals, without blocking. Without an answer the settings
-        hold."""
+        """Queries the agent at the uplink periodically, without blocking. By default the settings apply."""
         if self._question is None and time.monotonic() >= self._ask_at and self._settings.uplink is not None:
             self._ask_at = time.monotonic() + INHERIT_S
             try:
