@@ -42,14 +42,14 @@ class CodePoints:
         )
 
     def at(self, flow: str, priority: int) -> list[int]:
-        """The DSCPs that a frame of a flow may have at a priority, its first one first.
+        """The DSCPs that a frame of a flow may have at a priority, the original one first.
 
         Parameters
         ----------
         flow : str
-            As the table ``frames`` has it: with a host in brackets, if the flow has several.
+            Name as in the table ``frames``: with a host in brackets if the flow has several.
         priority : int
-            That of the frame.
+            Priority of the frame.
         """
         name = flow if flow in self.own else flow.partition("[")[0]
         found = [self.own[name]] if name in self.own else []

@@ -60,7 +60,7 @@ class Member:
 
     @property
     def ports(self) -> Mapping[str, Any]:
-        """Its table of ports."""
+        """The table of the switch's ports."""
         found = self.plain.get("PORT", {})
         return found if isinstance(found, Mapping) else {}
 
