@@ -15,7 +15,7 @@ import pytest
 from penstock.scenario import Scenario
 from penstock.studies import reproduce
 
-ROWS = {"irn-2018/evaluation": 6, "timely-ecn-or-delay/analysis": 6 + 4 + 3 + 2 + 4}
+ROWS = {"irn-2018/evaluation": 6, "timely-ecn-or-delay/analysis": 6 + 4 + 3 + 2 + 4, "uec/matrices": 12 * 3}
 PAGES = [*ROWS, "hpcc-2019/evaluation"]
 """Those that have no short form which tells anything are held against their pages."""
 OUTCOMES = Path(__file__).parents[1] / "docs" / "studies" / "outcomes.json"
@@ -29,7 +29,8 @@ def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_a_short_form_passes(quick: reproduce.StudyResult) -> None:
     known = {one.id for one in quick.study.experiments if one.not_met}
-    assert {outcome.id for outcome in quick.outcomes if not outcome.passed} <= known
+    failed = {outcome.id for outcome in quick.outcomes if outcome.decided and not outcome.passed}
+    assert failed <= known
     assert all(outcome.measured != "not measured" for outcome in quick.outcomes)
 
 

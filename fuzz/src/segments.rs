@@ -22,6 +22,7 @@ pub(crate) const FACTS: PathFacts = PathFacts {
     hops: 0,
     overhead: 20,
     planes: 1,
+    trims: false,
 };
 /// Bytes of a step.
 const STEP: usize = 16;

@@ -326,6 +326,8 @@ pub struct SwitchSpec {
     pub pools: Option<Arc<queueing::PoolsSpec>>,
     /// The queue manager of each traffic class, made once for each queue; empty: no class has one.
     pub managers: Vec<Option<queueing::ManagerSpec>>,
+    /// Traffic classes whose managers ports to hosts do not have, bit n for class n.
+    pub unmanaged_to_hosts: u8,
     /// Link-level flow control of its links.
     pub flow_control: Option<Control>,
     /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.

@@ -22,6 +22,16 @@ impl ManagerEntry {
     }
 }
 
+/// Traffic classes whose managers ports to hosts do not have, bit n for class n, of managers that were assigned without errors.
+pub fn unmanaged_to_hosts(entries: &[ManagerEntry], classes: usize) -> u8 {
+    let within = |entry: &&ManagerEntry| entry.to_hosts == Some(false);
+    let is_within = |class: u32| match entries.iter().find(|entry| entry.names(class)) {
+        Some(named) => within(&named),
+        None => entries.iter().filter(|entry| entry.classes.is_none()).any(|rest| within(&rest)),
+    };
+    (0..classes as u32).filter(|&class| is_within(class)).fold(0, |set, class| set | 1 << class)
+}
+
 /// The manager of each of so many traffic classes, empty if no class has one; and what is wrong with the entries.
 pub fn assign(entries: &[ManagerEntry], classes: usize) -> (Vec<Option<ManagerSpec>>, Vec<Remark>) {
     let (mut managers, mut rest, mut wrong) = (vec![None; classes], None, Vec::new());

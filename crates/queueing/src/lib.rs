@@ -49,7 +49,7 @@ pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
 pub use congestion_domain::{CN_TAG_BYTES, Choice, CnTlv, Defence, DomainKeys, PortDefence};
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
-pub use entry::assign;
+pub use entry::{assign, unmanaged_to_hosts};
 pub use fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{
@@ -114,6 +114,9 @@ macro_rules! queue_managers {
             /// Traffic classes, 0 to 7 each; every queue of one of them has a manager of its own. Default: all that no other entry names.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub classes: Option<Vec<u32>>,
+            /// Whether queues of ports to hosts have it as well. With false a mark shows congestion within the fabric, which another path may avoid. Default: true.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub to_hosts: Option<bool>,
             $(
                 $(#[$doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]

@@ -37,6 +37,7 @@ mod topology;
 mod transfer_files;
 mod transfers;
 mod transports;
+mod trimming;
 mod unused;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};

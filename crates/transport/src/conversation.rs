@@ -359,6 +359,7 @@ mod tests {
         hops: 0,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
 
     fn tcp_of(end: &Conversation) -> &crate::TcpSender {

@@ -246,6 +246,7 @@ mod tests {
         hops: 0,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
 
     fn tcp_of(end: &Alone) -> &crate::TcpSender {

@@ -155,6 +155,7 @@ fn what_cannot_be_meant_is_refused() {
         hops: 0,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
     assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }

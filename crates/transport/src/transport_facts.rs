@@ -128,12 +128,14 @@ impl Endpoint {
             _ => None,
         }
     }
-    /// Shares the pacer of grants of its host, if its receiver grants credit.
+    /// Shares the pull queue of its host, if credit is granted over its contexts.
     pub fn attach_pacer(&mut self, pacer: impl FnOnce() -> PullPacer) {
-        if !self.receiving_context().is_some_and(UetReceiver::grants) {
+        let is_granted = self.sending_context().is_some_and(UetSender::is_granted);
+        if !is_granted && !self.receiving_context().is_some_and(UetReceiver::grants) {
             return;
         }
         match self {
+            Endpoint::UetSender(sender) => sender.attach(&pacer()),
             Endpoint::UetReceiver(receiver) => receiver.attach(&pacer()),
             Endpoint::Conversation(own) => Conversation::duplex_mut(own).attach_pacer(&pacer()),
             Endpoint::MpiExchange(own) => MpiExchange::duplex_mut(own).attach_pacer(&pacer()),

@@ -5,13 +5,17 @@
 
 mod context;
 mod control;
+mod credits;
 mod duplex;
+mod eqds;
 mod keys;
 mod mrc_transport;
+mod ndp;
 mod nscc;
 mod overtaking;
 pub(crate) mod probing;
 mod psn_set;
+mod pull_queue;
 mod rccc;
 mod spec;
 mod uet_no_control;
@@ -21,13 +25,18 @@ pub(crate) use context::{
 };
 pub use context::{ContextCounts, DeliveryContext, Done};
 pub use control::{UetAck, UetControl, UetFacts, UetLoss};
+pub use credits::CreditRules;
+pub(crate) use credits::Credits;
 pub use duplex::UetDuplex;
+pub use eqds::EqdsKeys;
 pub use keys::{UetKeys, UetPreset};
 pub use mrc_transport::MrcKeys;
+pub use ndp::NdpKeys;
 pub use nscc::{Nscc, NsccKeys};
 pub(crate) use psn_set::PsnSet;
-pub(crate) use rccc::{Credits, Grants};
-pub use rccc::{PullPacer, Rccc, RcccKeys};
+pub use pull_queue::PullPacer;
+pub(crate) use pull_queue::{Arrival, Grants};
+pub use rccc::{Rccc, RcccKeys};
 pub use spec::{MrcRules, UetMode, UetSes, UetSpec};
 pub use uet_no_control::{UetNoControl, UetNoControlKeys};
 
@@ -149,6 +158,10 @@ uet_controls! {
     "nscc": Nscc(NsccKeys => Nscc), "nscc";
     /// Credits of the receiver, with or without a window at the sender.
     "rccc": Rccc(RcccKeys => Rccc), "rccc";
+    /// Credits of the receiver, packet by packet, without marks.
+    "eqds": Eqds(EqdsKeys => UetNoControl), "eqds";
+    /// A pull of the receiver for each packet that arrives, whole or trimmed.
+    "ndp": Ndp(NdpKeys => UetNoControl), "ndp";
 }
 
 impl Default for UetControlKeys {
@@ -158,17 +171,23 @@ impl Default for UetControlKeys {
 }
 
 impl UetControlKeys {
-    /// Keys of credits; `None`: the receiver grants none.
-    pub fn credits(&self) -> Option<&RcccKeys> {
+    /// How receivers grant credit; `None`: they grant none.
+    pub fn credits(&self) -> Option<CreditRules> {
         match self {
-            UetControlKeys::Rccc(keys) => Some(keys),
-            _ => None,
+            UetControlKeys::Rccc(keys) => Some(keys.rules()),
+            UetControlKeys::Eqds(keys) => Some(keys.rules()),
+            UetControlKeys::Ndp(keys) => Some(keys.rules()),
+            UetControlKeys::None(_) | UetControlKeys::Nscc(_) => None,
         }
+    }
+    /// Returns true if it reacts to ECN marks.
+    pub fn reacts_to_marks(&self) -> bool {
+        matches!(self, UetControlKeys::Nscc(_) | UetControlKeys::Rccc(_))
     }
     /// Keys without effect.
     pub fn unused(&self) -> Vec<Remark> {
         let unused = match self {
-            UetControlKeys::None(_) => Vec::new(),
+            UetControlKeys::None(_) | UetControlKeys::Eqds(_) | UetControlKeys::Ndp(_) => Vec::new(),
             UetControlKeys::Nscc(keys) => keys.unused(),
             UetControlKeys::Rccc(keys) => keys.unused(),
         };

@@ -44,7 +44,7 @@ fn due(rows: &[(u64, u64)]) -> Arc<[Due]> {
 }
 fn transfers(keys: &UetKeys, rows: &[(u64, u64)]) -> Wire {
     let spec = spec(keys);
-    let facts = spec.facts(RATE, DELAY + DELAY);
+    let facts = spec.facts(RATE, DELAY + DELAY, false);
     let receiver = UetReceiver::new(&spec, rows.len(), &facts);
     Pipe::new(UetSender::new(&spec, due(rows), facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
@@ -239,7 +239,7 @@ fn nack(psn: u32, code: u8) -> Received {
 #[test]
 fn a_trimmed_packet_is_sent_again_at_once() {
     let spec = spec(&UetKeys { control: UetControlKeys::default(), ..keys() });
-    let facts = spec.facts(RATE, DELAY + DELAY);
+    let facts = spec.facts(RATE, DELAY + DELAY, false);
     let mut sender = UetSender::new(&spec, due(&[(0, 3_000)]), facts, Time::ZERO, None);
     sender.handle_timeout(us(0));
     while sender.poll_transmit(us(0)).is_some() {}
@@ -262,7 +262,7 @@ fn packets_have_entropy_values_that_answers_echo() {
     let mixed = crate::PathSelectionKeys::all().into_iter().find(|keys| keys.name() == "reps").unwrap();
     let own = UetKeys { paths: mixed, ack_every: Or::Value(Bytes::new(1)), ..keys() };
     let spec = spec(&own);
-    let facts = spec.facts(RATE, DELAY + DELAY);
+    let facts = spec.facts(RATE, DELAY + DELAY, false);
     let sender = UetSender::new(&spec, due(&[(0, 40_000)]), facts, Time::ZERO, None).seeded(7);
     let mut pipe = Pipe::new(sender, UetReceiver::new(&spec, 1, &facts), RATE, DELAY);
     // One value is marked: it is not recycled.
@@ -286,7 +286,7 @@ fn packets_have_entropy_values_that_answers_echo() {
 #[test]
 fn a_packet_that_arrives_trimmed_is_answered_with_a_nack() {
     let spec = spec(&keys());
-    let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY));
+    let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY, false));
     let word = |psn| RdmaWord { number: psn, flags: [false, false, psn == 1], pair: 0 }.bits();
     let arrives = |receiver: &mut UetReceiver, psn, trim| {
         let frame =
@@ -308,7 +308,7 @@ fn a_packet_that_arrives_trimmed_is_answered_with_a_nack() {
 #[test]
 fn a_packet_out_of_the_window_is_answered_with_a_nack() {
     let spec = spec(&UetKeys { psn_range: 8, ..keys() });
-    let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY));
+    let mut receiver = UetReceiver::new(&spec, 1, &spec.facts(RATE, DELAY + DELAY, false));
     for (psn, nacks) in [(9, 1), (8, 1), (1, 1), (9, 1)] {
         let word = RdmaWord { number: psn, flags: [false, false, psn == 1], pair: 0 }.bits();
         let frame = Received { kind: FrameKind::Data, word, header: None, bytes: 1_102, ..nack(0, 0) };

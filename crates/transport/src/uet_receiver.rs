@@ -17,8 +17,8 @@ use crate::rdma::RdmaWord;
 use crate::rdma::psn::{nearest, on_wire};
 use crate::room::Append;
 use crate::uet::{
-    CREDIT, CREDIT_REQUEST, FIRST_PSN, Grants, NACK_OUT_OF_ORDER, NACK_TRIMMED, NACK_TRIMMED_LAST_HOP, PROBE,
-    PsnSet, PullPacer, UetFacts, UetMode, UetSpec,
+    Arrival, CREDIT, CREDIT_REQUEST, FIRST_PSN, Grants, NACK_OUT_OF_ORDER, NACK_TRIMMED,
+    NACK_TRIMMED_LAST_HOP, PROBE, PsnSet, PullPacer, UetFacts, UetMode, UetSpec,
 };
 use crate::uet_sender::header_of;
 use frame::{FrameKind, Header, Trim, UetHeader, UetPacket};
@@ -132,7 +132,7 @@ impl UetReceiver {
     /// A receiver of so many transfers, or of a flow. `facts`: those of the path, with the rate of its own link.
     pub fn new(spec: &Arc<UetSpec>, transfers: usize, facts: &UetFacts) -> UetReceiver {
         UetReceiver {
-            grants: spec.credits().map(|keys| Box::new(Grants::new(keys, facts.rate))),
+            grants: spec.credits().map(|rules| Box::new(Grants::new(&rules, facts))),
             ack_every: spec.ack_every_of(facts),
             spec: spec.clone(),
             keeps_times: transfers > 0,
@@ -188,13 +188,31 @@ impl UetReceiver {
 
     fn take(&mut self, now: Time, received: &Received) {
         let header = header_of(received);
+        let marked = received.congestion_experienced;
+        self.counts.marked += u64::from(marked);
+        self.place_or_refuse(received, &header, now);
+        self.request_credit(received, header.credit, now);
+    }
+
+    /// Counts a packet for grants of credit.
+    fn request_credit(&mut self, received: &Received, credit: u32, now: Time) {
+        let Some(grants) = &mut self.grants else {
+            return;
+        };
+        let arrival = Arrival {
+            marked: received.congestion_experienced,
+            trimmed: received.trim != Trim::Whole,
+            within: received.trim == Trim::Trimmed,
+        };
+        let is_complete = self.arrived.held() == 0 && self.parts.iter().all(|part| part.arrived == 0);
+        grants.on_packet(credit, now, arrival, is_complete && credit == 0);
+    }
+
+    /// Places a packet, and answers it if an answer is due.
+    fn place_or_refuse(&mut self, received: &Received, header: &UetHeader, now: Time) {
         let RdmaWord { number, flags: [last, asks, first], .. } = RdmaWord::of(header.word);
         let psn = nearest(number, self.arrived.expected());
         let marked = received.congestion_experienced;
-        if let Some(grants) = &mut self.grants {
-            grants.on_target(header.credit, now);
-        }
-        self.counts.marked += u64::from(marked);
         let reply = Reply {
             psn,
             at: now,
@@ -362,7 +380,7 @@ impl Protocol for UetReceiver {
             && let Some(grants) = &mut self.grants
         {
             let again = grants.on_request(header.credit, now);
-            self.granted = self.granted.or(again);
+            self.granted = self.granted.or(Some(again));
             return;
         }
         if is_own && received.kind == FrameKind::Ack && header.packet == UetPacket::Control(PROBE) {

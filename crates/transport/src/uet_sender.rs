@@ -3,7 +3,7 @@
 //! Messages are the scheduled transfers from one host to the other, or those of a flow: one of everything, or one after the
 //! other of the size `message`. They are posted to one packet delivery context (PDC), which numbers their packets in order. A packet
 //! leaves as soon as the window has room for it, lost ones first; packets are acknowledged in any order. It requests an
-//! acknowledgement if no other packet can follow.
+//! acknowledgement if it is sent again, or if no other packet can follow.
 //!
 //! The retransmission timer runs for the oldest packet in flight. A packet that expires, or that a NACK names as trimmed, is
 //! lost and sent again. After `retries` timeouts in a row without progress the context has failed and sends nothing any more.
@@ -22,7 +22,7 @@ use crate::endpoint::{
 use crate::rdma::RdmaWord;
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
-use crate::uet::{DeliveryContext, Done, UetFacts, UetMode, UetSpec};
+use crate::uet::{DeliveryContext, Done, PullPacer, UetFacts, UetMode, UetSpec};
 use frame::{FrameKind, Header, UetHeader};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -99,6 +99,14 @@ impl UetSender {
         self
     }
 
+    /// Shares state with the other contexts of its host, if its receiver grants credit.
+    pub fn attach(&mut self, nic: &PullPacer) {
+        self.context.attach(nic);
+    }
+    /// Returns true if its receiver grants credit.
+    pub fn is_granted(&self) -> bool {
+        self.spec.credits().is_some()
+    }
     /// Posts a message of an application that decides when.
     pub(crate) fn send(&mut self, bytes: u64, now: Time) {
         self.context.post(NO_TRANSFER, now, bytes, false);

@@ -2882,6 +2882,10 @@ class UetControlTable(TypedDict, total=False):
     """A window at the sender that follows delay and ECN marks."""
     rccc: RcccKeys
     """Credits of the receiver, with or without a window at the sender."""
+    eqds: EqdsKeys
+    """Credits of the receiver, packet by packet, without marks."""
+    ndp: NdpKeys
+    """A pull of the receiver for each packet that arrives, whole or trimmed."""
 
 
 class UetKeys(TypedDict, total=False):
@@ -2898,8 +2902,8 @@ class UetKeys(TypedDict, total=False):
     ses: UetSes | None
     """SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B). Default: "standard"."""
     control: UetControl | None
-    """Congestion control of each packet delivery context: "none", "nscc", "rccc", or a table of that
-    name with its keys. Default: nscc.
+    """Congestion control of each packet delivery context: "none", "nscc", "rccc", "eqds", "ndp", or a
+    table of that name with its keys. Default: nscc.
     """
     payload: str | None
     """Bytes of payload in a full packet. Default: "computed"."""
@@ -2922,13 +2926,12 @@ class UetKeys(TypedDict, total=False):
     Default: 16384.
     """
     trimming: bool | None
-    """Whether switches trim packets instead of dropping them: sets the target of `nscc` and the timeout.
-    Default: false.
+    """Whether switches trim packets instead of dropping them: sets the target of `nscc`, the timeout and
+    `loss_inference`. Default: whether every switch on the way trims the traffic class of the data.
     """
     loss_inference: bool | None
     """Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than
-    1.5 windows, if a control limits the window, and from probes. Default: true without `trimming`,
-    false with it.
+    1.5 windows, if a control limits the window, and from probes. Default: true unless switches trim.
     """
     base_rtt: str | None
     """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
@@ -2942,17 +2945,13 @@ class UetKeys(TypedDict, total=False):
     """Priority of acknowledgements. Default: that of the data."""
 
 
-class RcccKeys(TypedDict, total=False):
-    """Keys of rccc."""
+class NdpKeys(TypedDict, total=False):
+    """Keys of ndp."""
 
-    credit: str | None
-    """Credit that a context begins with, which is also the most that it can have. Default: "computed"."""
-    pull: str | None
-    """Bytes of a grant. Default: "16 KiB"."""
+    window: int | None
+    """First window in packets. Default: 30."""
     share: float | None
-    """Share of the rate of its link at which a NIC grants. Default: 0.99."""
-    nscc: NsccKeys | None
-    """NSCC beside it, both of which have to allow a packet: a table with its keys. Default: none."""
+    """Share of the rate of its link at which a NIC pulls. Default: 1."""
 
 
 class NsccKeys(TypedDict, total=False):
@@ -2990,6 +2989,42 @@ class NsccKeys(TypedDict, total=False):
     """First window. Default: "computed"."""
     max_window: str | None
     """Largest window. Default: "computed"."""
+
+
+class RcccKeys(TypedDict, total=False):
+    """Keys of rccc."""
+
+    credit: str | None
+    """Credit that a context begins with, which is also the most that it can have. Default: "computed"."""
+    pull: str | None
+    """Bytes of a grant. Default: "16 KiB"."""
+    share: float | None
+    """Share of the rate of its link at which a NIC grants. Default: 0.99."""
+    slow_pulls: bool | None
+    """Whether contexts that have asked for nothing more are granted up to `credit` in advance while no
+    other waits. Default: true.
+    """
+    oversubscription: float | None
+    """Capacity of the links of hosts for each unit of the core. Default: 1."""
+    nscc: NsccKeys | None
+    """NSCC beside it, both of which have to allow a packet: a table with its keys. Default: none."""
+
+
+class EqdsKeys(TypedDict, total=False):
+    """Keys of eqds."""
+
+    credit: str | None
+    """Speculative credit that a context begins with, which is also the most that it can have. Default:
+    "computed".
+    """
+    pull: str | None
+    """Bytes of a grant. Default: "4 KiB"."""
+    share: float | None
+    """Share of the rate of its link at which a NIC grants. Default: 0.99."""
+    slow_pulls: bool | None
+    """Whether contexts that have asked for nothing more are granted up to `credit` in advance while no
+    other waits. Default: true.
+    """
 
 
 class MessagesTable(TypedDict, total=False):
@@ -3765,7 +3800,7 @@ UetMode = Literal["rud", "rod", "rudi", "uud"]
 """Delivery mode of a packet delivery context."""
 UetSes = Literal["standard", "medium", "small"]
 """Header of the semantic sublayer (SES) of requests."""
-UetControl = Literal["none", "nscc", "rccc"] | UetControlTable
+UetControl = Literal["none", "nscc", "rccc", "eqds", "ndp"] | UetControlTable
 """Congestion control of packet delivery contexts: a name, or a table of that name with its keys."""
 Messages = (
     Literal[

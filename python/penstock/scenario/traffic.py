@@ -23,6 +23,7 @@ __all__: list[str] = [
     "dcqcn",
     "dctcp",
     "empirical",
+    "eqds",
     "exponential",
     "fcoe",
     "file",
@@ -40,6 +41,7 @@ __all__: list[str] = [
     "mpi_exchange",
     "mrc",
     "multicast",
+    "ndp",
     "nscc",
     "oblivious",
     "on_off",
@@ -207,6 +209,20 @@ def dctcp(
 def empirical(value: str, /) -> k.FrameTable:
     """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
     made: k.FrameTable = table("empirical", value)
+    return made
+
+
+def eqds(
+    credit: str | None = None,
+    *,
+    pull: str | None = None,
+    share: float | None = None,
+    slow_pulls: bool | None = None,
+) -> k.UetControlTable:
+    """Credits of the receiver, packet by packet, without marks."""
+    made: k.UetControlTable = table(
+        "eqds", None, credit=credit, pull=pull, share=share, slow_pulls=slow_pulls
+    )
     return made
 
 
@@ -463,6 +479,12 @@ def multicast(value: str | Sequence[str], /) -> k.ReceiversTable:
     return made
 
 
+def ndp(window: int | None = None, *, share: float | None = None) -> k.UetControlTable:
+    """A pull of the receiver for each packet that arrives, whole or trimmed."""
+    made: k.UetControlTable = table("ndp", None, window=window, share=share)
+    return made
+
+
 def nscc(
     target: str | None = None,
     *,
@@ -578,10 +600,21 @@ def rccc(
     *,
     pull: str | None = None,
     share: float | None = None,
+    slow_pulls: bool | None = None,
+    oversubscription: float | None = None,
     nscc: k.NsccKeys | None = None,
 ) -> k.UetControlTable:
     """Credits of the receiver, with or without a window at the sender."""
-    made: k.UetControlTable = table("rccc", None, credit=credit, pull=pull, share=share, nscc=nscc)
+    made: k.UetControlTable = table(
+        "rccc",
+        None,
+        credit=credit,
+        pull=pull,
+        share=share,
+        slow_pulls=slow_pulls,
+        oversubscription=oversubscription,
+        nscc=nscc,
+    )
     return made
 
 

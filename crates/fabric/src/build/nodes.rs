@@ -204,10 +204,19 @@ fn add_receiving(part: &Part, fabric: &mut Fabric) {
 pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &mut Managers)) -> bool {
     let (node, link) = (plan.node(port), plan.link(port));
     let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
+    let to_host = plan.node(plan.wiring.peer[port as usize].0).host().is_some();
+    let unmanaged = node.switch().filter(|_| to_host).map_or(0, |switch| switch.unmanaged_to_hosts);
+    let is_managed = |class: usize| unmanaged >> class & 1 == 0;
     let local = plan.wiring.local(PortId(port));
+    let same_manager = |shared: Option<&ManagerSpec>| {
+        let same =
+            |(class, other): (usize, &Option<ManagerSpec>)| is_managed(class) && other.as_ref() == shared;
+        shared.and_then(|_| specs.iter().enumerate().position(same))
+    };
     let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
-        let shared = spec.as_ref().filter(|spec| spec.of_port());
-        if let Some(first) = specs.iter().position(|other| shared.is_some() && other.as_ref() == shared)
+        let spec = spec.as_ref().filter(|_| is_managed(class));
+        let shared = spec.filter(|spec| spec.of_port());
+        if let Some(first) = same_manager(shared)
             && first < class
         {
             return Some(Assigned::OfClass(first));
@@ -216,10 +225,10 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let shared = plan.scheduler(port).shares_by_weight();
         let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared };
-        spec.as_ref().map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
+        spec.map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
-    specs.iter().any(Option::is_some)
+    specs.iter().enumerate().any(|(class, spec)| spec.is_some() && is_managed(class))
 }
 
 /// The memory that the queues of a switch share; nothing if they do not.
@@ -240,18 +249,26 @@ fn sharing(part: &Part, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
     Some(Box::new(Sharing::of_one_pool(memory, first_port, lossless, together)))
 }
 
+/// Traffic classes that a port trims, bit n for class n; `None`: its switch does not trim.
+pub fn trimmed_classes(plan: &Plan, port: u32) -> Option<u8> {
+    let (switch, wiring) = (plan.node(port).switch()?, plan.wiring);
+    let spec = switch.trimming.as_ref()?;
+    let (id, local) = (wiring.node_of[port as usize], wiring.local(PortId(port)));
+    let lossless = plan.classes(port).classes_of(plan.paused(port)) as u8;
+    Some(match (&switch.pools, spec.classes) {
+        (_, Some(classes)) => classes,
+        (Some(pools), None) => pools.trimmed(&pool_profiles(plan.spec, wiring, id, pools)[local as usize]),
+        (None, None) => !lossless,
+    })
+}
+
 /// Packet trimming of a port, if its switch trims.
 pub fn trimming(plan: &Plan, port: u32) -> Option<Box<PortTrimming>> {
     let (node, peer) = (plan.node(port), plan.node(plan.wiring.peer[port as usize].0));
     let (switch, wiring) = (node.switch()?, plan.wiring);
     let (spec, own) = (switch.trimming.as_ref()?, plan.classes(port));
-    let (id, local) = (wiring.node_of[port as usize], wiring.local(PortId(port)));
-    let lossless = own.classes_of(plan.paused(port)) as u8;
-    let classes = match (&switch.pools, spec.classes) {
-        (_, Some(classes)) => classes,
-        (Some(pools), None) => pools.trimmed(&pool_profiles(plan.spec, wiring, id, pools)[local as usize]),
-        (None, None) => !lossless,
-    };
+    let local = wiring.local(PortId(port));
+    let classes = trimmed_classes(plan, port)?;
     let coin = stream(plan.spec.seed, &format!("node/{}/port/{local}/trimming", node.name));
     let neighbour = wiring.node_of[wiring.peer[port as usize].at()];
     let named = spec.priority_to.iter().find(|(nodes, _)| nodes.contains(&neighbour));

@@ -2,6 +2,7 @@
 
 use super::{Part, Plan};
 use crate::build::jobs;
+use crate::build::nodes;
 use crate::build::paths::Paths;
 use crate::build::releases::due;
 use crate::build::whole::WHOLE;
@@ -17,7 +18,7 @@ use crate::run::state::port::{HEAD_BYTES, PortFeatures};
 use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCounts;
 use crate::run::state::view::NodeView;
-use crate::spec::{FlowSpec, Spec, Way, WhenFull};
+use crate::spec::{FlowSpec, NodeSpec, Spec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId, Priority};
 use std::collections::BTreeMap;
@@ -128,7 +129,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     fabric.hosts.lossless = lossless_ports(part);
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
-    let mut shared = SharedByHost::default();
+    let mut shared = Shared::new(spec);
     let awaited = spec.awaited();
     let (mut path, mut number) = (0, 0);
     for (nth, flow) in (0..).zip(&spec.flows) {
@@ -150,7 +151,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             };
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
             let start = fabric.routes.path_start[path];
-            let facts = facts_over_links(part, fabric, (flow.from, to, start), connection);
+            let facts = facts_over_links((part, fabric), (flow.from, to, start, flow.priority), connection, &mut shared.trimmed);
             let randoms = [random("near"), random("far")];
             let (mut near, mut far) = connection.start(&due.next().unwrap_or_default(), facts, randoms);
             shared.attach(&mut near, (spec, flow.from), number);
@@ -192,16 +193,49 @@ fn join_group(
     fabric.hosts.peers[group].push(fabric.hosts.endpoints.next_key(WHOLE));
 }
 
-/// Resources that all endpoints of a host share, by host.
-#[derive(Default)]
-struct SharedByHost {
+/// Traffic classes that ports of switches trim.
+struct TrimmedClasses {
+    /// False if no switch trims.
+    any: bool,
+    /// By port.
+    known: BTreeMap<u32, u8>,
+}
+
+impl TrimmedClasses {
+    fn new(spec: &Spec) -> TrimmedClasses {
+        let any = spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| switch.trimming.is_some());
+        TrimmedClasses { any, known: BTreeMap::new() }
+    }
+    /// Returns true if every port of a switch on a path trims frames of this priority, and there is one.
+    fn all(&mut self, plan: &Plan, path: &[u32], priority: Priority) -> bool {
+        if !self.any {
+            return false;
+        }
+        let mut ports = path.iter().filter(|&&port| plan.node(port).switch().is_some()).peekable();
+        ports.peek().is_some()
+            && ports.all(|&port| {
+                let classes = *self
+                    .known
+                    .entry(port)
+                    .or_insert_with(|| nodes::trimmed_classes(plan, port).unwrap_or(0));
+                classes >> plan.classes(port).class(priority).0 & 1 != 0
+            })
+    }
+}
+
+/// Resources that all endpoints of a host share, by host, and what is known of all.
+struct Shared {
+    trimmed: TrimmedClasses,
     /// Those of hosts whose NIC has limits.
     nics: BTreeMap<NodeId, SharedNic>,
     /// The pacers of grants.
     pacers: BTreeMap<NodeId, PullPacer>,
 }
 
-impl SharedByHost {
+impl Shared {
+    fn new(spec: &Spec) -> Shared {
+        Shared { trimmed: TrimmedClasses::new(spec), nics: BTreeMap::new(), pacers: BTreeMap::new() }
+    }
     fn attach(&mut self, endpoint: &mut Endpoint, (spec, host): (&Spec, NodeId), number: u32) {
         if let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.nic_limits) {
             endpoint.attach(number, || self.nics.entry(host).or_insert_with(|| limits.start()).clone());
@@ -250,22 +284,23 @@ pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: 
 
 /// [`facts`] of a path that begins there in the table of hops, with the links of either end over which each packet may go.
 fn facts_over_links(
-    part: &Part,
-    fabric: &NodeView,
-    (from, to, start): (NodeId, NodeId, u32),
+    (part, fabric): (&Part, &NodeView),
+    (from, to, start, priority): (NodeId, NodeId, u32, Priority),
     connection: &ConnectionSpec,
+    trimmed: &mut TrimmedClasses,
 ) -> [PathFacts; 2] {
     let links = |from: NodeId, to: NodeId| match &fabric.routes.spreading {
         Some(spreading) if connection.stripes() => spreading.table.lookup(from, to).ports.len().max(1) as u16,
         _ => 1,
     };
-    let [near, far] = facts(part.plan, fabric.routes.path(start), connection);
+    let path = fabric.routes.path(start);
+    let [near, far] = facts(part.plan, path, connection, trimmed.all(part.plan, path, priority));
     [PathFacts { planes: links(from, to), ..near }, PathFacts { planes: links(to, from), ..far }]
 }
 
 /// Facts about the path between the ends of a connection, the near end first: the rate of their link, and how long a full
 /// frame and what answers it take there and back, on links and in switches, without queues.
-fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 2] {
+fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec, trims: bool) -> [PathFacts; 2] {
     let back: Vec<u32> = path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0).collect();
     let (full, answer) = connection.round_trip_frames();
     let from = |there: &[u32], back: &[u32]| {
@@ -274,7 +309,7 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 
         let hops = there.len().saturating_sub(1) as u16;
         let there = one_way(plan, &mut there.iter().copied(), full);
         let base_rtt = there + one_way(plan, &mut back.iter().copied(), answer);
-        PathFacts { rate, base_rtt, packet: full, hops, overhead, planes: 1 }
+        PathFacts { rate, base_rtt, packet: full, hops, overhead, planes: 1, trims }
     };
     [from(path, &back), from(&back, path)]
 }

@@ -64,6 +64,7 @@ pub fn switch() -> SwitchSpec {
         shared_memory: None,
         pools: None,
         managers: Vec::new(),
+        unmanaged_to_hosts: 0,
         flow_control: None,
     }
 }

@@ -207,12 +207,8 @@ fn switch(
         memory(own_buffer, all_buffer, counts_at_ingress, at, context);
     let mut to = maps::Mapped { queues: &mut classes, pools: &mut pools, control: control.as_ref() };
     let remaps = maps::lower(settings, &mut to, context);
-    let managers = queueing::managers(
-        &pick(own.map(|o| &o.queue_managers), &all.queue_managers).unwrap_or_default(),
-        classes,
-        &at.key("queue_managers"),
-        context,
-    );
+    let entries = pick(own.map(|o| &o.queue_managers), &all.queue_managers).unwrap_or_default();
+    let managers = queueing::managers(&entries, classes, &at.key("queue_managers"), context);
     let path_choice = pick(own.map(|o| &o.path_choice), &all.path_choice).unwrap_or_default();
     if let Err(remark) = path_choice.check() {
         context.refuse(remark, &at.key("path_choice"));
@@ -244,6 +240,7 @@ fn switch(
         shared_memory,
         pools,
         managers,
+        unmanaged_to_hosts: ::queueing::unmanaged_to_hosts(&entries, classes.classes()),
         flow_control: control,
         remaps,
         trimming,

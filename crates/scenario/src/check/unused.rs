@@ -2,7 +2,7 @@
 //!
 //! What a mechanism knows by itself it says itself; here is what needs the flows and the settings of all stations.
 
-use super::Context;
+use super::{Context, trimming};
 use crate::model::{CarrierText, Flow, Model, ProbesText, Simulation, SourceText, Transfers, WhatText};
 use crate::place::Place;
 use fabric::PauseNeeds;
@@ -25,6 +25,7 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], entries: &[usize]
     limiters(model, spec, context);
     nics(model, spec, context);
     marks(model, spec, context);
+    trimming::check(model, spec, context);
     bypassable(model, spec, context);
     colors(model, spec, context);
     pause_losses(spec, needs, entries, context);
@@ -207,8 +208,17 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
     if let Some(i) = model.jobs.iter().position(|job| job.name == entry_name(flow)) {
         let at = Place::of("jobs").index(i).key("over");
         let job = Place::of("jobs").index(i);
-        let tables =
-            vec![at.key("rdma").key("control"), at.key("rdma"), at.key("mrc"), at.key("tcp"), at, job];
+        let uet = at.key("uet");
+        let tables = vec![
+            at.key("rdma").key("control"),
+            uet.key("control"),
+            at.key("rdma"),
+            at.key("mrc"),
+            uet,
+            at.key("tcp"),
+            at,
+            job,
+        ];
         return Some((&model.jobs[i].name, tables));
     }
     let is_its = |entry: &Flow| entry.name == flow.name || entry.name == entry_name(flow);

@@ -10,6 +10,7 @@ const NUMBERS: &[&str] = &[
     "probe_answers",
     "linear_retries",
     "exponential_retries",
+    "oversubscription",
     "fair_increase",
     "fast_increase",
     "max_decrease",
@@ -162,8 +163,14 @@ const NUMBERS: &[&str] = &[
     "groups",
 ];
 /// Numbers with no unit where another key of the same name takes a name: ports of UDP and TCP.
-const NUMBERS_OF: &[&str] =
-    &[".ports/0.from", ".ports/0.to", ".reordering.window", ".reordering.distance", ".reps.buffer"];
+const NUMBERS_OF: &[&str] = &[
+    ".ports/0.from",
+    ".ports/0.to",
+    ".reordering.window",
+    ".reordering.distance",
+    ".reps.buffer",
+    ".ndp.window",
+];
 
 struct Walk<'s> {
     root: &'s Value,

@@ -20,6 +20,8 @@ pub struct PathFacts {
     pub overhead: u16,
     /// Links of the sender that lead to the receiver, over each of which every packet may go; at least 1.
     pub planes: u16,
+    /// True if every switch on the way trims the packets that it would drop.
+    pub trims: bool,
 }
 
 impl PathFacts {

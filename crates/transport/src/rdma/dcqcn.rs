@@ -291,6 +291,7 @@ mod tests {
         hops: 1,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
 
     fn us(us: u64) -> Time {

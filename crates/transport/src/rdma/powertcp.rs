@@ -199,6 +199,7 @@ mod tests {
         hops: 1,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
 
     fn ack(acknowledged: u64, sent: u64) -> RdmaAck {

@@ -122,6 +122,7 @@ mod tests {
         hops: 1,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
 
     #[test]

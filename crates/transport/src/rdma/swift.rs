@@ -93,6 +93,7 @@ impl SwiftKeys {
             packet: 1,
             overhead: 0,
             planes: 1,
+            trims: false,
             hops,
         };
         let swift = Swift::new(self, &facts);
@@ -219,6 +220,7 @@ mod tests {
         hops: 0,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
 
     #[test]

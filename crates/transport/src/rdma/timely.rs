@@ -216,6 +216,7 @@ mod tests {
         hops: 1,
         overhead: 20,
         planes: 1,
+        trims: false,
     };
 
     fn at(keys: &TimelyKeys, rate: f64, last_us: f64) -> Timely {

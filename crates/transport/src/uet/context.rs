@@ -9,7 +9,7 @@ use self::multipath::Multipath;
 use super::control::{UetControl, UetFacts};
 use super::overtaking::Overtaking;
 use super::probing::Probing;
-use super::{Credits, UetController, UetSpec};
+use super::{Credits, PullPacer, UetController, UetSpec};
 use crate::endpoint::{Record, RecordKind};
 use crate::path_selection::PathsFacts;
 use crate::room::Append;
@@ -161,11 +161,15 @@ pub struct DeliveryContext {
     expired: Time,
     /// Credits of the receiver; `None`: it grants none.
     credits: Option<Box<Credits>>,
+    /// State that the contexts of its host share, and whether it is counted there as one that has packets to send.
+    nic: PullPacer,
+    is_counted: bool,
     /// When it may ask for credit again without data, or [`Time::NEVER`]; a request waits to be sent.
     asks_at: Time,
     asks_now: bool,
-    /// Requests for credit without an answer.
+    /// Requests for credit without an answer, and when the last one was due.
     asked: u32,
+    asked_at: Time,
     /// Choice of paths; `None`: one path.
     paths: Option<Box<Multipath>>,
     /// Loss inference; `None`: off.
@@ -199,10 +203,13 @@ impl DeliveryContext {
         DeliveryContext {
             control: spec.start(&facts),
             timeout: spec.timeout_of(&facts),
-            credits: spec.credits().map(|keys| Box::new(Credits::new(keys, &facts))),
+            credits: spec.credits().map(|rules| Box::new(Credits::new(&rules, &facts))),
+            nic: PullPacer::default(),
+            is_counted: false,
             asks_at: Time::NEVER,
             asks_now: false,
             asked: 0,
+            asked_at: Time::ZERO,
             paths: None,
             probing: Probing::new(spec, &facts).map(Box::new),
             overtaking: spec.overtaken_after(&facts).map(|time| Box::new(Overtaking::new(time))),
@@ -250,8 +257,16 @@ impl DeliveryContext {
         (self.oldest, self.next, self.end) = (psn, psn, psn);
     }
 
+    /// Shares state with the other contexts of its host.
+    pub fn attach(&mut self, nic: &PullPacer) {
+        self.nic = nic.clone();
+    }
+
     /// Posts a message behind all others; returns the PSN of its last packet. `awaited`: other transfers depend on it.
     pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) -> u64 {
+        if let Some(credits) = self.credits.as_mut().filter(|_| self.oldest == self.end) {
+            credits.restart();
+        }
         let packets = bytes.div_ceil(self.spec.payload.into()).max(1);
         let first = self.end;
         self.messages.append_one(Message {
@@ -266,6 +281,7 @@ impl DeliveryContext {
             missing: packets,
         });
         self.end = first + packets;
+        self.count_at_nic();
         self.end - 1
     }
     /// Withdraws what has not been sent, of a message of a flow.

@@ -63,7 +63,7 @@ impl TransportSpec for Arc<UetSpec> {
         UetSpec::check(self)
     }
     fn start(&self, _opens: bool, facts: PathFacts, mut random: Random) -> UetDuplex {
-        let facts = self.facts(facts.rate, facts.base_rtt);
+        let facts = self.facts(facts.rate, facts.base_rtt, facts.trims);
         UetDuplex {
             sender: UetSender::new(self, [].into(), facts, Time::NEVER, None).seeded(random.next_u64()),
             receiver: UetReceiver::new(self, 0, &facts),
@@ -170,6 +170,7 @@ impl DuplexEnd for UetDuplex {
     }
     fn attach_pacer(&mut self, pacer: &PullPacer) {
         self.receiver.attach(pacer);
+        self.sender.attach(pacer);
     }
     fn uet(&self) -> Option<(&UetSender, &UetReceiver)> {
         Some(self.ends())

@@ -61,11 +61,11 @@ pub struct UetKeys {
     pub mode: UetMode,
     /// SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B); without `headers`. Default: "standard".
     pub ses: UetSes,
-    /// Congestion control of each packet delivery context: "none", "nscc", "rccc", or a table of that name with its keys; with mode = "rud" or "rod". Default: nscc.
+    /// Congestion control of each packet delivery context: "none", "nscc", "rccc", "eqds", "ndp", or a table of that name with its keys; with mode = "rud" or "rod". Default: nscc.
     pub control: UetControlKeys,
     /// Bytes of payload in a full packet. A size with unit, 1 B up to what `frame` holds beside `headers`; or "computed": the largest power of two from 256 to 8192 B that fits. Default: "computed".
     pub payload: Or<Bytes, Computed>,
-    /// Bytes of headers in a data frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "102 B" (Ethernet, IPv4, UDP, PDS request of 12 B, SES request of 44 B); "106 B" with control = "rccc", "98 B" with mode = "rudi", "94 B" with mode = "uud"; "64 B" with preset = "htsim".
+    /// Bytes of headers in a data frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "102 B" (Ethernet, IPv4, UDP, PDS request of 12 B, SES request of 44 B); "106 B" with control = "rccc", "eqds" or "ndp", "98 B" with mode = "rudi", "94 B" with mode = "uud"; "64 B" with preset = "htsim".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Bytes>,
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "90 B" (ACK_CC of 32 B, SES response of 12 B); "66 B" with mode = "rudi"; "64 B" with preset = "htsim".
@@ -73,21 +73,22 @@ pub struct UetKeys {
     pub ack: Option<Bytes>,
     /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
-    /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed".
+    /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less; each packet with control = "ndp". Default: "computed".
     pub ack_every: Or<Bytes, Computed>,
     /// How a context chooses among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
     pub paths: PathSelectionKeys,
     /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A count, 1 to 1048576. Default: 16384.
     #[schemars(range(min = 1, max = 1048576))]
     pub psn_range: u64,
-    /// Whether switches trim packets instead of dropping them: sets the target of `nscc` and the timeout. Default: false.
-    pub trimming: bool,
-    /// Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, if a control limits the window, and from probes; with mode = "rud". Default: true without `trimming`, false with it.
+    /// Whether switches trim packets instead of dropping them: sets the target of `nscc`, the timeout and `loss_inference`. Default: whether every switch on the way trims the traffic class of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trimming: Option<bool>,
+    /// Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, if a control limits the window, and from probes; with mode = "rud". Default: true unless switches trim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_inference: Option<bool>,
     /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
-    /// Retransmission timeout of the oldest packet in flight; it doubles with each timeout in a row. A time with unit, above 0; or "computed": 15 us and six base round trips, at least 1 ms without `trimming`. Default: "computed".
+    /// Retransmission timeout of the oldest packet in flight; it doubles with each timeout in a row. A time with unit, above 0; or "computed": 15 us and six base round trips, at least 1 ms unless switches trim; with control = "ndp" 20 ms. Default: "computed".
     pub timeout: Or<Time, Computed>,
     /// Timeouts in a row that a context survives; after the next it sends nothing any more. A count, 0 to 255. Default: 5.
     #[schemars(range(min = 0, max = 255))]
@@ -112,7 +113,7 @@ impl Default for UetKeys {
             ack_every: Or::word(),
             paths: PathSelectionKeys::default(),
             psn_range: 16_384,
-            trimming: false,
+            trimming: None,
             loss_inference: None,
             base_rtt: Or::word(),
             timeout: Or::word(),
@@ -164,17 +165,13 @@ impl UetKeys {
             mrc: None,
             base_rtt: self.base_rtt.value(),
             trimming: self.trimming,
-            infers_losses: self.infers_losses(),
+            infers_losses: self.loss_inference,
             paths: self.paths.clone(),
             control: self.control.clone(),
             ack_priority: self.ack_priority.map(|priority| Priority(priority as u8)),
         };
         let warnings = self.warnings();
         Ok((spec.into(), warnings))
-    }
-
-    fn infers_losses(&self) -> bool {
-        self.mode == UetMode::Rud && self.loss_inference.unwrap_or(!self.trimming)
     }
 
     /// Payload of a full packet.
@@ -262,6 +259,7 @@ impl UetKeys {
         let windows = self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_));
         let computes = self.timeout.value().is_none() && self.mode != UetMode::Uud;
         let context = self.mode.has_context();
+        let infers = self.mode == UetMode::Rud && self.loss_inference != Some(false);
         Unused::of(self, &UetKeys::default())
             .unless(context, "mode = \"rud\" or \"rod\"", &["control", "ack_every"])
             .unless(self.mode == UetMode::Rud, "mode = \"rud\"", &["loss_inference"])
@@ -276,7 +274,7 @@ impl UetKeys {
                 &["ses"],
             )
             .unless(
-                windows || computes || self.infers_losses(),
+                windows || computes || infers,
                 "a control, `loss_inference`, or timeout = \"computed\"",
                 &["trimming", "base_rtt"],
             )

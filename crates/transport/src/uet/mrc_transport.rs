@@ -121,7 +121,7 @@ impl MrcKeys {
             ack: Some(self.ack),
             ack_every: self.ack_every,
             psn_range: self.psn_range.max(1),
-            trimming: self.trimming,
+            trimming: Some(self.trimming),
             loss_inference: Some(false),
             base_rtt: self.base_rtt,
             timeout: self.timeout,

@@ -29,7 +29,7 @@ pub(crate) struct Probing {
 impl Probing {
     /// Of a context; `None`: it infers no losses.
     pub fn new(spec: &UetSpec, facts: &UetFacts) -> Option<Probing> {
-        spec.infers_losses.then_some(Probing {
+        spec.infers_losses(facts).then_some(Probing {
             base: facts.base_rtt,
             target: facts.delay_target(),
             at: Time::NEVER,

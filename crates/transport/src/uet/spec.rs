@@ -1,7 +1,7 @@
 //! Packet delivery contexts between two hosts: checked parameters, shared by both ends.
 
 use super::control::UetFacts;
-use super::{RcccKeys, UetControlKeys, UetController, UetNoControlKeys};
+use super::{CreditRules, UetControlKeys, UetController, UetNoControlKeys};
 use crate::PathSelectionKeys;
 use crate::rdma::PathFacts;
 use frame::Priority;
@@ -120,10 +120,10 @@ pub struct UetSpec {
     pub linear_retries: u32,
     /// Rules and sizes of MRC; `None`: those of UET.
     pub mrc: Option<MrcRules>,
-    /// True if switches trim packets instead of dropping them.
-    pub trimming: bool,
-    /// True if losses are inferred from acknowledgements and probes.
-    pub infers_losses: bool,
+    /// True if switches trim packets instead of dropping them; `None`: as the switches on the way do.
+    pub trimming: Option<bool>,
+    /// True if losses are inferred from acknowledgements and probes; `None`: unless switches trim.
+    pub infers_losses: Option<bool>,
     /// How a context chooses among paths.
     pub paths: PathSelectionKeys,
     /// Congestion control.
@@ -170,14 +170,14 @@ impl UetSpec {
     }
     /// Returns true if switches may mark its packets.
     pub fn understands_marks(&self) -> bool {
-        self.has_control() || self.paths.is_adaptive()
+        self.mode.has_context() && self.control.reacts_to_marks() || self.paths.is_adaptive()
     }
     /// Returns true if a congestion control limits what is in flight.
     pub fn has_control(&self) -> bool {
         self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_))
     }
-    /// Keys of credits; `None`: the receiver grants none.
-    pub fn credits(&self) -> Option<&RcccKeys> {
+    /// How the receiver grants credit; `None`: it grants none.
+    pub fn credits(&self) -> Option<CreditRules> {
         self.control.credits().filter(|_| self.mode.has_context())
     }
     /// Its control for a path.
@@ -185,28 +185,38 @@ impl UetSpec {
         let none = UetControlKeys::None(UetNoControlKeys {});
         if self.mode.has_context() { self.control.start(facts) } else { none.start(facts) }
     }
-    /// Bytes that arrive for one acknowledgement: 16 KiB, or a quarter of the bandwidth-delay product if that is less.
+    /// Returns true if its receiver grants a packet for each that arrives (NDP).
+    fn is_per_packet(&self) -> bool {
+        self.credits().is_some_and(|rules| rules.per_packet)
+    }
+    /// Bytes that arrive for one acknowledgement: 16 KiB, or a quarter of the bandwidth-delay product if that is less; with NDP each packet.
     pub fn ack_every_of(&self, facts: &UetFacts) -> u64 {
-        self.ack_every.unwrap_or_else(|| MAX_COMPUTED_ACK.min((facts.bdp() / 4.0) as u64).max(1))
+        let computed = || MAX_COMPUTED_ACK.min((facts.bdp() / 4.0) as u64).max(1);
+        self.ack_every.unwrap_or_else(|| if self.is_per_packet() { 1 } else { computed() })
     }
     /// Facts of a path over all links by which it may begin.
     pub(crate) fn facts_of(&self, path: &PathFacts) -> UetFacts {
-        let own = self.facts(path.rate.times(path.planes), path.base_rtt);
+        let own = self.facts(path.rate.times(path.planes), path.base_rtt, path.trims);
         UetFacts { planes: path.planes, ..own }
     }
-    /// Facts of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time.
-    pub fn facts(&self, rate: BitRate, round_trip: Time) -> UetFacts {
+    /// Facts of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time, and whose
+    /// switches trim or not.
+    pub fn facts(&self, rate: BitRate, round_trip: Time, trims: bool) -> UetFacts {
         UetFacts {
             rate,
             base_rtt: self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1)),
             packet: self.frame_bytes(self.payload),
             payload: self.payload,
             planes: 1,
-            trimming: self.trimming,
+            trimming: self.trimming.unwrap_or(trims),
         }
     }
+    /// Returns true if losses are inferred on a path.
+    pub fn infers_losses(&self, facts: &UetFacts) -> bool {
+        self.mode == UetMode::Rud && self.infers_losses.unwrap_or(!facts.trimming)
+    }
     /// Retransmission timeout of a path: 15 us and six base round trips, which drain the queues of a path that trims (uet-htsim); at
-    /// least 1 ms without trimming, where queues are longer.
+    /// least 1 ms without trimming, where queues are longer; with NDP 20 ms.
     pub fn timeout_of(&self, facts: &UetFacts) -> Time {
         self.timeout.unwrap_or_else(|| {
             if self.mrc.is_some() {
@@ -215,8 +225,11 @@ impl UetSpec {
                 let trips = Time::from_ps(facts.base_rtt.ps().saturating_mul(3));
                 return trips.saturating_add(queues).max(Time::from_us(100));
             }
+            if self.is_per_packet() {
+                return super::ndp::TIMEOUT;
+            }
             let drained = Time::from_us(15) + Time::from_ps(facts.base_rtt.ps().saturating_mul(6));
-            if self.trimming { drained } else { drained.max(Time::from_ms(1)) }
+            if facts.trimming { drained } else { drained.max(Time::from_ms(1)) }
         })
     }
 

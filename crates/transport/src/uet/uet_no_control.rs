@@ -28,8 +28,8 @@ impl UetNoControlKeys {
 pub struct UetNoControl;
 
 impl UetNoControl {
-    /// The control of any context.
-    pub fn new(_keys: &UetNoControlKeys, _facts: &UetFacts) -> UetNoControl {
+    /// The control of any context, whatever its keys.
+    pub fn new<K>(_keys: &K, _facts: &UetFacts) -> UetNoControl {
         UetNoControl
     }
 }

@@ -1,6 +1,7 @@
 //! Losses that are inferred, credits, and any keys under loss, marks, reordering and duplication.
 
 use super::*;
+use crate::uet::{EqdsKeys, NdpKeys};
 
 #[test]
 fn many_packets_out_of_order_show_a_loss() {
@@ -101,16 +102,19 @@ fn a_lost_grant_is_part_of_the_next_or_asked_for_again() {
 
 fn any_keys() -> impl Strategy<Value = UetKeys> {
     let modes = prop::sample::select(vec![UetMode::Rud, UetMode::Rud, UetMode::Rod, UetMode::Rudi]);
-    let flags = any::<[bool; 4]>();
-    (flags, 1u64..40_000, 3u64..40, modes).prop_map(
-        |([nscc, trimming, infers, credits], every, range, mode)| UetKeys {
-            control: match (credits, nscc) {
-                (true, both) => rccc(both),
-                (false, true) => UetControlKeys::default(),
-                (false, false) => UetControlKeys::None(Default::default()),
-            },
+    let controls = prop::sample::select(vec![
+        rccc(true),
+        rccc(false),
+        UetControlKeys::default(),
+        UetControlKeys::None(Default::default()),
+        UetControlKeys::Eqds(EqdsKeys { pull: Bytes::new(1_024), ..EqdsKeys::default() }),
+        UetControlKeys::Ndp(NdpKeys { window: 4, share: 0.9 }),
+    ]);
+    (controls, any::<[bool; 2]>(), 1u64..40_000, 3u64..40, modes).prop_map(
+        |(control, [trimming, infers], every, range, mode)| UetKeys {
+            trimming: Some(trimming && !matches!(control, UetControlKeys::None(_))),
+            control,
             ack_every: Or::Value(Bytes::new(every)),
-            trimming: trimming && nscc,
             loss_inference: (mode == UetMode::Rud).then_some(infers),
             psn_range: range,
             retries: 255,
@@ -173,8 +177,8 @@ proptest! {
     ) {
         let spec = spec(&keys);
         let rows = due(&[(0, 9_000), (10, 9_000), (20, 9_000)]);
-        let mut sender = UetSender::new(&spec, rows, spec.facts(RATE, DELAY + DELAY), Time::ZERO, None);
-        let mut receiver = UetReceiver::new(&spec, 3, &spec.facts(RATE, DELAY + DELAY));
+        let mut sender = UetSender::new(&spec, rows, spec.facts(RATE, DELAY + DELAY, false), Time::ZERO, None);
+        let mut receiver = UetReceiver::new(&spec, 3, &spec.facts(RATE, DELAY + DELAY, false));
         let mut now = Time::ZERO;
         for (step, word, bytes, salt, sack) in steps {
             now += Time::from_ns(u64::from(bytes));

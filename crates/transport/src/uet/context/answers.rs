@@ -36,8 +36,9 @@ impl DeliveryContext {
         match header.packet {
             UetPacket::Control(CREDIT) if self.credits.is_some() => {
                 self.counts.grants += 1;
+                let backlog = self.backlog();
                 if let Some(credits) = &mut self.credits {
-                    credits.on_grant(header.credit);
+                    credits.on_grant(header.credit, backlog);
                 }
             }
             UetPacket::Ack if self.spec.mode == UetMode::Rudi => self.on_response(now, header),
@@ -45,6 +46,7 @@ impl DeliveryContext {
             UetPacket::Nack(code) => self.on_nack(now, header, code),
             UetPacket::Request | UetPacket::Control(_) => self.discarded += 1,
         }
+        self.count_at_nic();
     }
 
     /// Feedback to the choice of paths on the packet whose entropy an answer echoes.

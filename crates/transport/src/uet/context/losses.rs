@@ -150,19 +150,34 @@ impl DeliveryContext {
             if again {
                 (self.retry, self.expired) = (self.retry + 1, now);
             }
+            if let Some(credits) = &mut self.credits {
+                credits.on_timeout();
+            }
             // Nothing else may be in flight that would bring credit for what is sent again.
             self.ask_for_credit(now);
+            self.count_at_nic();
         }
         self.set_timer(now);
     }
 
     /// Asks for credit if there is none, with something to send; fails after too many requests without an answer.
     pub(super) fn ask_for_credit(&mut self, now: Time) {
-        let waits = self.backlog() > 0;
-        self.asks_now = waits && self.credits.as_ref().is_some_and(|credits| !credits.allows());
-        let next = now.saturating_add(self.timeout);
-        self.asks_at = if waits && self.credits.is_some() && !self.asks_now { next } else { Time::NEVER };
-        self.asked += u32::from(self.asks_now);
+        let Some(credits) = self.credits.as_ref().filter(|_| self.backlog() > 0) else {
+            (self.asks_at, self.asks_now) = (Time::NEVER, false);
+            return;
+        };
+        // Packets that expire one after the other are one reason to ask. The wait doubles, as that of the retransmission timer does.
+        let wait = |asked: u32| self.timeout.ps().saturating_mul(1 << (asked - 1).min(MAX_DOUBLINGS));
+        let again = match self.asked {
+            0 => now,
+            asked => self.asked_at.saturating_add(Time::from_ps(wait(asked))),
+        };
+        if credits.allows() || now < again {
+            self.asks_at = if credits.allows() { now.saturating_add(self.timeout) } else { again };
+            return;
+        }
+        (self.asks_now, self.asks_at, self.asked_at) = (true, Time::NEVER, now);
+        self.asked += 1;
         if self.asked > self.spec.retries {
             (self.failed, self.deadline, self.asks_now) = (now, Time::NEVER, false);
         }

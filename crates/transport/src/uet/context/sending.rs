@@ -91,7 +91,7 @@ impl DeliveryContext {
             self.forget();
             self.set_timer(now);
         }
-        let asks = !self.has_data();
+        let asks = again || !self.has_data();
         self.restart_probing(now);
         let word = RdmaWord { number: on_wire(psn), flags: [last, asks, first], pair: 0 }.bits();
         let header = (again || awaited > 0 || self.credits.is_some()).then(|| {
@@ -99,6 +99,7 @@ impl DeliveryContext {
             let message = awaited;
             Header::Uet(UetHeader { word, retransmitted: again, message, credit, ..UetHeader::default() })
         });
+        self.count_at_nic();
         Some(Segment {
             kind: FrameKind::Data,
             word: if header.is_some() { 0 } else { word },
@@ -107,6 +108,17 @@ impl DeliveryContext {
             ecn_capable: self.spec.understands_marks(),
             entropy,
         })
+    }
+
+    /// Counts itself among the contexts of its host that have packets to send, among which credit is shared, or no longer.
+    pub(super) fn count_at_nic(&mut self) {
+        if self.credits.is_none() {
+            return;
+        }
+        let sends = self.failed == Time::NEVER && self.has_data();
+        if std::mem::replace(&mut self.is_counted, sends) != sends {
+            self.nic.count_sender(sends);
+        }
     }
 
     /// A packet leaves; returns the place of its message.
@@ -152,8 +164,10 @@ impl DeliveryContext {
         (posted + self.lost_packets).saturating_mul(self.facts.packet.into())
     }
     pub(super) fn credit_target(&self) -> u32 {
-        let target =
-            |credits: &Credits| credits.target(self.backlog(), self.control.window(), self.facts.packet);
+        let target = |credits: &Credits| {
+            let senders = self.nic.senders();
+            credits.target(self.backlog(), self.control.window(), self.facts.packet, senders)
+        };
         self.credits.as_deref().map_or(0, target)
     }
 

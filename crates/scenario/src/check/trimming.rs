@@ -1,0 +1,66 @@
+//! Keys of endpoints by which switches trim, beside switches that do not, and the reverse.
+
+use super::Context;
+use super::unused::place_of;
+use crate::model::{CarrierText, Model, SourceText};
+use crate::place::Place;
+use fabric::spec::{FlowSpec, NodeSpec, Spec};
+use frame::Priority;
+use std::collections::BTreeSet;
+use transport::Applications;
+
+/// Warns of each entry over UET whose `trimming` is not that of the switches.
+pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let mut seen = BTreeSet::new();
+    for flow in &spec.flows {
+        let Some((name, says, written)) = said(model, flow) else {
+            continue;
+        };
+        let trims = trims(spec, flow.priority);
+        if trims.contains(&says) || !seen.insert(name) {
+            continue;
+        }
+        let class = flow.priority.0;
+        let (message, help) = if says {
+            let message =
+                format!("\"{name}\" has trimming = true, and no switch trims frames of priority {class}");
+            (
+                message,
+                "a lost packet is found by its timeout alone; expected [switch.trimming], or no `trimming` here",
+            )
+        } else {
+            let message =
+                format!("\"{name}\" has trimming = false, and all switches trim frames of priority {class}");
+            (message, "targets and timeouts are those of a fabric that drops; expected no `trimming` here")
+        };
+        let at = context.first_written(&written).unwrap_or_default();
+        context.warn(&at, message, help);
+    }
+}
+
+/// Answers of all switches to whether they trim frames of a priority.
+fn trims(spec: &Spec, priority: Priority) -> BTreeSet<bool> {
+    let switches = spec.nodes.iter().filter_map(NodeSpec::switch);
+    let of = |switch: &fabric::spec::SwitchSpec| {
+        let classes = switch.trimming.as_ref().map(|own| own.classes.unwrap_or(u8::MAX));
+        classes.is_some_and(|classes| classes >> switch.classes.class(priority).0 & 1 != 0)
+    };
+    switches.map(of).collect()
+}
+
+/// The entry of the text that a flow was made of, what its `trimming` says, and where that may be written.
+fn said<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, bool, Vec<Place>)> {
+    let (name, tables) = place_of(model, flow)?;
+    let over =
+        |carrier: &CarrierText| if let CarrierText::Uet(keys) = carrier { keys.trimming } else { None };
+    let transfers = model.transfers.iter().find(|entry| entry.name == name).map(|entry| over(&entry.over));
+    let jobs = model.jobs.iter().find(|job| job.name == name).map(|job| over(&job.over));
+    let of_source = |source: &SourceText| match source {
+        SourceText::Answered(Applications::Uet(keys)) => keys.trimming,
+        _ => None,
+    };
+    let flows = model.flows.iter().find(|entry| entry.name == name).map(|entry| of_source(&entry.source));
+    let says = transfers.or(jobs).or(flows).flatten()?;
+    let written: Vec<Place> = tables.iter().map(|at| at.key("trimming")).collect();
+    Some((name, says, written))
+}

@@ -1,0 +1,220 @@
+//! Credits of a sender: bytes, or packets, that its receiver has granted.
+
+use super::control::UetFacts;
+use units::Amount;
+
+/// Bytes of a unit of credit (UEC 1.0, section 3.6.14).
+pub(crate) const UNIT: u64 = 256;
+/// Bits of a credit on the wire.
+const CREDIT_BITS: u32 = 24;
+/// Packets left to send that a header can have, at most.
+const MAX_LEFT: u32 = (1 << CREDIT_BITS) - 1;
+/// Initial and largest credit in bandwidth-delay products.
+const MAX_CREDIT: f64 = 1.5;
+
+/// How a receiver grants, and how its sender uses that, whatever the control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CreditRules {
+    /// First credit, also the largest; `None`: 1.5 bandwidth-delay products.
+    pub first: Option<Amount>,
+    /// Units of a grant at most.
+    pub pull: u64,
+    /// Share of the rate of its link at which a NIC grants.
+    pub share: f64,
+    /// True if each packet that arrives is worth one packet of credit (NDP); else the sender says how much it wants.
+    pub per_packet: bool,
+    /// True if idle contexts are granted up to the largest credit ahead of what they asked for.
+    pub slow_pulls: bool,
+    /// Bytes of the links of hosts for each byte of the core, at least 1; above 1 grants follow marks and trims of the core.
+    pub oversubscription: f64,
+}
+
+impl CreditRules {
+    /// Bytes of a unit of credit.
+    pub(crate) fn unit(&self, facts: &UetFacts) -> u64 {
+        if self.per_packet { facts.packet.into() } else { UNIT }
+    }
+    /// First credit of a path in bytes, at least a packet.
+    pub(crate) fn first_credit(&self, facts: &UetFacts) -> u64 {
+        let packet = u64::from(facts.packet);
+        let bytes = match self.first {
+            None => (MAX_CREDIT * facts.bdp()) as u64,
+            Some(Amount::Bytes(bytes)) => bytes,
+            Some(Amount::Frames(packets)) => packets.saturating_mul(packet),
+        };
+        let bytes = if self.per_packet { bytes.div_ceil(packet) * packet } else { bytes };
+        bytes.max(packet)
+    }
+}
+
+/// Credits of a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Credits {
+    /// Bytes that may be sent; below 0 by less than a packet.
+    credit: i64,
+    /// First credit, and the most that it can be.
+    max: i64,
+    /// Bytes of a unit.
+    unit: u64,
+    /// Each packet takes a unit, whatever its length.
+    per_packet: bool,
+    /// Nothing has come back so far.
+    is_speculative: bool,
+    /// Units granted so far.
+    granted: u64,
+}
+
+impl Credits {
+    /// Credits of a new context.
+    pub fn new(rules: &CreditRules, facts: &UetFacts) -> Credits {
+        let max = rules.first_credit(facts) as i64;
+        let per_packet = rules.per_packet;
+        Credits {
+            credit: max,
+            max,
+            unit: rules.unit(facts),
+            per_packet,
+            is_speculative: !per_packet,
+            granted: 0,
+        }
+    }
+    /// Returns true if a packet may be sent.
+    pub fn allows(&self) -> bool {
+        self.credit > 0
+    }
+    /// A packet of so many bytes leaves.
+    pub fn spend(&mut self, bytes: u16) {
+        self.credit -= if self.per_packet { self.unit as i64 } else { bytes.into() };
+    }
+    /// An acknowledgement, a NACK or a grant has come: what is left of the first credit is lost, unless it counts packets.
+    pub fn end_speculation(&mut self) {
+        if std::mem::take(&mut self.is_speculative) {
+            self.credit = self.credit.min(0);
+        }
+    }
+    /// A message is posted while nothing else is to be sent or in flight: with credit for packets it has a first window again.
+    pub fn restart(&mut self) {
+        if self.per_packet {
+            self.credit = self.max;
+        }
+    }
+    /// The retransmission timer has expired: with credit for packets one is sent without a pull.
+    pub fn on_timeout(&mut self) {
+        if self.per_packet {
+            self.credit = self.credit.max(self.unit as i64);
+        }
+    }
+    /// A grant has come, with the cumulative number of units in 24 bits, and so many bytes to send. Credit for packets that do not exist
+    /// is lost.
+    pub fn on_grant(&mut self, units: u32, backlog: u64) {
+        self.end_speculation();
+        let more = ahead(units, self.granted);
+        self.granted += more;
+        let most = if self.per_packet { self.credit.max(0).max(backlog as i64) } else { self.max };
+        self.credit = (self.credit + (more * self.unit) as i64).min(most);
+    }
+    /// Target up to which it wants to be granted, in units (with credit for packets: packets that are left to send), with so many bytes to send, so many allowed in flight beside a window, and
+    /// so many contexts of its NIC that have packets to send, itself included: they share what the NIC can send.
+    pub fn target(&self, backlog: u64, window: u64, packet: u16, senders: u32) -> u32 {
+        if self.per_packet {
+            return on_wire(backlog.div_ceil(self.unit).min(u64::from(MAX_LEFT)));
+        }
+        let packet = i64::from(packet);
+        let wanted = (backlog.min(self.max as u64) as i64)
+            .min(i64::try_from(window).unwrap_or(i64::MAX).saturating_add(packet));
+        let mut more = wanted - self.credit;
+        if self.is_speculative && backlog > 0 {
+            more = more.max(packet);
+        }
+        let more = more.max(0) as u64 / u64::from(senders.max(1));
+        on_wire(self.granted + more.div_ceil(self.unit))
+    }
+}
+
+/// A cumulative number of units as it is sent.
+pub(super) fn on_wire(units: u64) -> u32 {
+    (units & ((1 << CREDIT_BITS) - 1)) as u32
+}
+
+/// Units by which a cumulative number of 24 bits is ahead; 0 if it is not.
+pub(super) fn ahead(units: u32, known: u64) -> u64 {
+    let mask = (1 << CREDIT_BITS) - 1;
+    let ahead = units.wrapping_sub(known as u32) & mask;
+    if ahead > mask / 2 { 0 } else { ahead.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uet::{NdpKeys, RcccKeys, UetControlKeys};
+    use units::{BitRate, Time};
+
+    const FACTS: UetFacts = UetFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: Time::from_us(12),
+        packet: 4150,
+        payload: 4086,
+        planes: 1,
+        trimming: true,
+    };
+
+    fn credits(keys: UetControlKeys) -> Credits {
+        Credits::new(&keys.credits().unwrap(), &FACTS)
+    }
+
+    #[test]
+    fn speculative_credit_is_lost_with_the_first_answer() {
+        let mut it = credits(UetControlKeys::Rccc(RcccKeys::default()));
+        let target = |it: &Credits, backlog, window| it.target(backlog, window, 4150, 1);
+        assert_eq!(it.credit, 225_000);
+        // All of it is there: a packet more than granted is asked for while it is speculative.
+        assert_eq!(target(&it, 1_000_000, u64::MAX), 4150_u32.div_ceil(256));
+        for _ in 0..10 {
+            it.spend(4150);
+        }
+        assert_eq!(target(&it, 1_000_000, u64::MAX), 41_500_u32.div_ceil(256));
+        it.end_speculation();
+        assert_eq!((it.credit, it.allows()), (0, false));
+        it.on_grant(64, 1_000_000);
+        assert_eq!(it.credit, 16_384);
+        it.on_grant(64, 1_000_000);
+        assert_eq!(it.credit, 16_384, "cumulative");
+        // A lost grant is part of the next.
+        it.on_grant(192, 1_000_000);
+        assert_eq!(it.credit, 49_152);
+        for _ in 0..12 {
+            assert!(it.allows());
+            it.spend(4150);
+        }
+        assert_eq!((it.credit, it.allows()), (49_152 - 49_800, false));
+        // What it owes is asked for as well.
+        assert_eq!(target(&it, 10_000, u64::MAX), 192 + 10_648_u32.div_ceil(256));
+        assert_eq!(target(&it, 10_000, 2_000), 192 + 6_798_u32.div_ceil(256));
+        // Of four contexts that send each asks for a quarter.
+        assert_eq!(it.target(10_000, u64::MAX, 4150, 4), 192 + 2_662_u32.div_ceil(256));
+        it.on_grant(1_000_000, 1_000_000);
+        assert_eq!(it.credit, 225_000, "at most the first credit");
+    }
+
+    #[test]
+    fn credit_for_packets_keeps_its_first_window_and_loses_pulls_without_packets() {
+        let mut it = credits(UetControlKeys::Ndp(NdpKeys { window: 3, share: 1.0 }));
+        for _ in 0..2 {
+            it.spend(64);
+        }
+        it.end_speculation();
+        assert!(it.allows(), "an answer takes nothing away");
+        it.spend(4150);
+        assert!(!it.allows());
+        it.on_grant(2, 10 * 4150);
+        assert_eq!(it.credit, 2 * 4150);
+        it.on_grant(9, 3 * 4150);
+        assert_eq!(it.credit, 3 * 4150, "there are three packets");
+        assert_eq!(it.target(10 * 4150, u64::MAX, 4150, 9), 10, "packets left");
+        (0..3).for_each(|_| it.spend(4150));
+        it.on_timeout();
+        assert_eq!(it.credit, 4150);
+        it.restart();
+        assert_eq!(it.credit, 3 * 4150);
+    }
+}

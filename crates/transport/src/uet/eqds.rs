@@ -1,0 +1,56 @@
+//! EQDS, edge-queued datagram service: the receiver grants what is sent, packet by packet, at the rate of its link.
+//!
+//! The ancestor of RCCC, without marks and without a window at the sender. A sender begins with a speculative credit of 1.5 bandwidth-delay products, what is left of
+//! which is lost with the first answer. Each packet says how much more there is to send, and a pull queue at the receiver grants `pull`
+//! bytes, one packet, to each sender in turn, at `share` of the rate of the link. Switches trim what exceeds their short queues; a trimmed
+//! packet is requested again at once. While no sender waits, idle ones are granted up to their largest credit in advance (`slow_pulls`).
+//!
+//! Source: V. Olteanu et al., "An edge-queued datagram service for all datacenter traffic", NSDI 2022; htsim, `eqds.cpp` (`EqdsPullPacer`: 0.99 of
+//! the link, round robin, idle senders).
+//!
+//! Not modelled: tunnelling of other transports' packets.
+
+use super::credits::{CreditRules, UNIT};
+use super::rccc::wrong_credits;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Amount, Bytes, Computed, Or};
+
+/// Keys of eqds.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EqdsKeys {
+    /// Speculative credit that a context begins with, which is also the most that it can have. A size with unit or a number of frames, at least one packet; or "computed": 1.5 bandwidth-delay products. Default: "computed".
+    pub credit: Or<Amount, Computed>,
+    /// Bytes of a grant. A size with unit, 256 B to 16 MiB. Default: "4 KiB".
+    pub pull: Bytes,
+    /// Share of the rate of its link at which a NIC grants. A number, above 0 and at most 1. Default: 0.99.
+    pub share: f64,
+    /// Whether contexts that have asked for nothing more are granted up to `credit` in advance while no other waits. Default: true.
+    pub slow_pulls: bool,
+}
+
+impl Default for EqdsKeys {
+    fn default() -> EqdsKeys {
+        EqdsKeys { credit: Or::word(), pull: Bytes::new(4 << 10), share: 0.99, slow_pulls: true }
+    }
+}
+
+impl EqdsKeys {
+    /// Validates the keys; returns one remark for each invalid value.
+    pub fn check(&self) -> Vec<Remark> {
+        wrong_credits(self.credit.value(), self.pull, self.share)
+    }
+    /// How receivers grant.
+    pub(super) fn rules(&self) -> CreditRules {
+        CreditRules {
+            first: self.credit.value(),
+            pull: self.pull.get() / UNIT,
+            share: self.share,
+            per_packet: false,
+            slow_pulls: self.slow_pulls,
+            oversubscription: 1.0,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! NDP: each packet that arrives, whole or trimmed, pulls another one, at the rate of the receiver's link.
+//!
+//! A sender begins with a window of `window` packets at line rate, which no answer takes away. From then on each packet leaves for a
+//! pull: the receiver puts one in the pull queue of its NIC for each packet that arrives, whole or trimmed, as long as the sender has more to
+//! send, and sends one to each sender in turn, every time of a full packet at `share` of the rate of its link. A trimmed packet is
+//! sent again for the next pull, before new ones. Pulls have cumulative numbers, so that the next makes up for a lost one. A pull without
+//! anything to send is lost; a message that is posted while nothing is in flight begins with a whole window again. After a timeout,
+//! 20 ms by default, a packet is sent again without a pull.
+//!
+//! Source: M. Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance", SIGCOMM 2017; htsim, `ndp.cpp`,
+//! `fairpullqueue.cpp` (windows of 15 to 30 packets, round robin, 20 ms).
+//!
+//! Not modelled: return to sender; pull queues in order of arrival or of priority.
+
+use super::credits::CreditRules;
+use crate::rdma::checks;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Amount, Time};
+
+/// Packets of a first window at most.
+const MAX_WINDOW: u64 = 16_384;
+/// Timeout by default: a backstop, since trimming reports losses (htsim).
+pub(super) const TIMEOUT: Time = Time::from_ms(20);
+
+/// Keys of ndp.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NdpKeys {
+    /// First window in packets. A count, 1 to 16384. Default: 30.
+    #[schemars(range(min = 1, max = 16384))]
+    pub window: u64,
+    /// Share of the rate of its link at which a NIC pulls. A number, above 0 and at most 1. Default: 1.
+    pub share: f64,
+}
+
+impl Default for NdpKeys {
+    fn default() -> NdpKeys {
+        NdpKeys { window: 30, share: 1.0 }
+    }
+}
+
+impl NdpKeys {
+    /// Validates the keys; returns one remark for each invalid value.
+    pub fn check(&self) -> Vec<Remark> {
+        let mut wrong: Vec<Remark> = checks::number("share", self.share, 1.0).into_iter().collect();
+        if !(1..=MAX_WINDOW).contains(&self.window) {
+            let message = format!("a window of {} packets", self.window);
+            wrong.push(Remark::about("window", message, format!("expected 1 to {MAX_WINDOW}")));
+        }
+        wrong
+    }
+    /// How receivers grant.
+    pub(super) fn rules(&self) -> CreditRules {
+        CreditRules {
+            first: Some(Amount::Frames(self.window)),
+            pull: 1,
+            share: self.share,
+            per_packet: true,
+            slow_pulls: false,
+            oversubscription: 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_keys() {
+        assert_eq!(NdpKeys { window: 0, share: 2.0 }.check().len(), 2);
+        assert_eq!(NdpKeys { window: 16_385, share: 1.0 }.check().len(), 1);
+    }
+}

@@ -1,0 +1,318 @@
+//! Pull queue of a NIC: grants of credit to the contexts that a host receives over, at the rate of its link.
+//!
+//! A context that has asked for more than it was granted waits for its turn, first come, first served, and goes to the end of the queue
+//! after each grant. A grant takes its bytes at `share` of the rate of the link; one of nothing, which repeats the last number, takes 1 KiB.
+//! While no context waits, idle ones are granted in turn as well (slow pulls), up to the largest credit ahead of what they asked for.
+//! So a context that has something to send again has credit, and one whose requests were lost goes on.
+//!
+//! Turns are instants: a context that enters the queue takes the next free one. If it has asked for more when its turn comes, the grant is
+//! longer than what it took, and those that enter the queue later wait for the difference.
+//!
+//! With `oversubscription` above 1 the rate follows the core, for all contexts of a NIC together. Each 1.5 base round trips, times
+//! a random number from 0.75 to 1.25, g is the mean of g and the share of packets marked among those not trimmed. The rate falls by the share of
+//! packets that were trimmed before the last hop; then it is multiplied by 1 - 0.5 (g - 0.3) if g is above 0.3, and else grows by
+//! 0.01, twice as much with each period in a row without a mark.
+//!
+//! Source: uet-htsim 40ccb05, `uec.cpp` (`UecPullPacer`), `oversubscribed_cc.cpp`.
+
+use super::control::UetFacts;
+use super::credits::{CreditRules, ahead, on_wire};
+use crate::path_selection::Draws;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use units::{BitRate, Time};
+
+/// Bytes whose time a grant of nothing takes.
+const EMPTY_PULL: u64 = 1024;
+/// Lowest rate of an oversubscribed core, and its part beside the ratio.
+const LOWEST_RATE: f64 = 0.01;
+const FAIR_PART: f64 = 0.9;
+/// Mean share of marks above which the rate falls, and its weight.
+const MARKS: f64 = 0.3;
+const FALL: f64 = 0.5;
+/// Growth in a period.
+const RISE: f64 = 0.01;
+/// Doublings of the growth at most: it is 1 then.
+const MAX_DOUBLINGS: u32 = 7;
+/// Length of a period in base round trips, and how far it is drawn apart.
+const PERIOD: f64 = 1.5;
+const SPREAD: f64 = 0.25;
+
+/// State that the contexts of a host share.
+#[derive(Clone, Debug, Default)]
+pub struct PullPacer(Arc<Mutex<Nic>>);
+
+#[derive(Debug, Default)]
+struct Nic {
+    /// When the next turn is free, and the next one for idle contexts, of which so many wait.
+    next: Time,
+    idle_next: Time,
+    idle: u32,
+    /// Contexts of the host that have packets to send now.
+    senders: u32,
+    core: Option<Core>,
+}
+
+/// Rate of grants over an oversubscribed core, and what has arrived in the period.
+#[derive(Debug)]
+struct Core {
+    rate: f64,
+    least: f64,
+    marks: f64,
+    rises: u32,
+    packets: u32,
+    marked: u32,
+    trimmed: u32,
+    trimmed_within: u32,
+    end: Time,
+    draws: Draws,
+}
+
+/// A packet that has arrived, as far as an oversubscribed core is concerned.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival {
+    /// It has an ECN mark.
+    pub marked: bool,
+    /// It was trimmed; and that before the last hop.
+    pub trimmed: bool,
+    /// See `trimmed`.
+    pub within: bool,
+}
+
+impl PullPacer {
+    fn nic(&self) -> MutexGuard<'_, Nic> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// A context begins or ceases to have packets to send.
+    pub fn count_sender(&self, sends: bool) {
+        let mut nic = self.nic();
+        nic.senders = if sends { nic.senders + 1 } else { nic.senders.saturating_sub(1) };
+    }
+    /// Contexts of the host that have packets to send.
+    pub fn senders(&self) -> u32 {
+        self.nic().senders
+    }
+}
+
+impl Core {
+    fn new(oversubscription: f64) -> Core {
+        Core {
+            rate: 1.0,
+            least: (FAIR_PART / oversubscription).max(LOWEST_RATE),
+            marks: 0.0,
+            rises: 0,
+            packets: 0,
+            marked: 0,
+            trimmed: 0,
+            trimmed_within: 0,
+            end: Time::ZERO,
+            draws: Draws::new(oversubscription.to_bits()),
+        }
+    }
+
+    fn arrive(&mut self, now: Time, arrival: Arrival, base_rtt: Time) {
+        self.packets += 1;
+        self.marked += u32::from(arrival.marked);
+        self.trimmed += u32::from(arrival.trimmed);
+        self.trimmed_within += u32::from(arrival.within);
+        if now < self.end {
+            return;
+        }
+        if self.end > Time::ZERO {
+            self.adjust();
+        }
+        let draw = f64::from(self.draws.below(1024)) / 1023.0;
+        let factor = PERIOD * (1.0 - SPREAD + 2.0 * SPREAD * draw);
+        self.end = now + Time::from_ps((base_rtt.ps() as f64 * factor) as u64);
+        (self.packets, self.marked, self.trimmed, self.trimmed_within) = (0, 0, 0, 0);
+    }
+
+    fn adjust(&mut self) {
+        let whole = self.packets.saturating_sub(self.trimmed);
+        let share = if whole > 0 { f64::from(self.marked) / f64::from(whole) } else { 0.0 };
+        self.marks = 0.5 * self.marks + 0.5 * share;
+        self.rate -= f64::from(self.trimmed_within) / f64::from(self.packets);
+        if self.marks > MARKS {
+            self.rate *= 1.0 - FALL * (self.marks - MARKS);
+            self.rises = 0;
+        } else {
+            let doublings = if self.marked == 0 { self.rises.min(MAX_DOUBLINGS) } else { 0 };
+            self.rate += RISE * f64::from(1u32 << doublings);
+            self.rises = if self.marked == 0 { self.rises + 1 } else { 0 };
+        }
+        self.rate = self.rate.clamp(self.least, 1.0);
+    }
+}
+
+/// The turn that a context waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    No,
+    /// For a grant of what it asked for; so many units are its own already.
+    Asked(u64),
+    /// For a grant that it did not ask for.
+    Idle,
+}
+
+/// Grants of a receiver to one context.
+#[derive(Clone, Debug)]
+pub struct Grants {
+    rules: CreditRules,
+    /// Bytes of a unit.
+    unit: u64,
+    /// Picoseconds of a unit at the paced rate.
+    unit_time: f64,
+    base_rtt: Time,
+    /// Units asked for and granted, so far; units that may be granted ahead of that.
+    target: u64,
+    granted: u64,
+    most_ahead: u64,
+    waits: Waits,
+    pacer: PullPacer,
+    /// Its turn, or [`Time::NEVER`].
+    pub turn: Time,
+}
+
+impl Grants {
+    /// Grants to a new context over the link of the receiver, whose rate is that of the facts.
+    pub fn new(rules: &CreditRules, facts: &UetFacts) -> Grants {
+        let unit = rules.unit(facts);
+        let mut grants = Grants {
+            rules: *rules,
+            unit,
+            unit_time: 0.0,
+            base_rtt: facts.base_rtt,
+            target: 0,
+            granted: 0,
+            most_ahead: rules.first_credit(facts) / unit,
+            waits: Waits::No,
+            pacer: PullPacer::default(),
+            turn: Time::NEVER,
+        };
+        grants.on_link_rate(facts.rate);
+        grants
+    }
+    /// Shares a pacer with the other contexts of its NIC.
+    pub fn attach(&mut self, pacer: &PullPacer) {
+        self.pacer = pacer.clone();
+    }
+    /// The link has another rate.
+    pub fn on_link_rate(&mut self, rate: BitRate) {
+        let bits = (self.unit * 8) as f64;
+        self.unit_time = bits / (self.rules.share * rate.bps_f64()) * 1e12;
+    }
+    /// Time of a grant of so many units.
+    fn gap(&self, units: u64, nic: &Nic) -> Time {
+        let units = if units > 0 { units as f64 } else { EMPTY_PULL as f64 / self.unit as f64 };
+        let rate = nic.core.as_ref().map_or(1.0, |core| core.rate);
+        Time::from_ps((units * self.unit_time / rate) as u64)
+    }
+    /// A packet of data has come with this target; one that was trimmed is granted anew. `finished`: no packet of a message is missing.
+    pub fn on_packet(&mut self, units: u32, now: Time, arrival: Arrival, finished: bool) {
+        if self.rules.oversubscription > 1.0 {
+            let mut nic = self.pacer.nic();
+            let core = nic.core.get_or_insert_with(|| Core::new(self.rules.oversubscription));
+            core.arrive(now, arrival, self.base_rtt);
+        }
+        if self.rules.per_packet {
+            self.target = if finished { self.granted } else { self.target + 1 };
+        } else {
+            self.target += ahead(units, self.target);
+        }
+        if self.target > self.granted || arrival.trimmed {
+            self.enqueue(now);
+        } else if self.rules.per_packet {
+            self.leave();
+        }
+    }
+    /// A request for credit has come. Returns the cumulative grant to repeat: it makes up for lost ones, and shows that the request has
+    /// arrived, since the turn of its context may be far away.
+    pub fn on_request(&mut self, units: u32, now: Time) -> u32 {
+        if self.rules.per_packet {
+            // The packets or the pulls were lost.
+            self.target = self.target.max(self.granted + 1);
+        } else {
+            self.target += ahead(units, self.target);
+        }
+        if self.target > self.granted {
+            self.enqueue(now);
+        }
+        on_wire(self.granted)
+    }
+    /// Enters the queue, unless it waits there.
+    fn enqueue(&mut self, now: Time) {
+        if matches!(self.waits, Waits::Asked(_)) {
+            return;
+        }
+        let units = self.due();
+        self.leave();
+        let mut nic = self.pacer.nic();
+        self.turn = now.max(nic.next);
+        nic.next = self.turn.saturating_add(self.gap(units, &nic));
+        self.waits = Waits::Asked(units);
+    }
+    /// Waits for nothing.
+    fn leave(&mut self) {
+        if self.waits == Waits::Idle {
+            self.pacer.nic().idle -= 1;
+        }
+        (self.waits, self.turn) = (Waits::No, Time::NEVER);
+    }
+    /// Units of a grant now.
+    fn due(&self) -> u64 {
+        self.target.saturating_sub(self.granted).min(self.rules.pull)
+    }
+    /// Waits for a grant that was not asked for, as long as it is not granted too much.
+    fn enqueue_idle(&mut self, now: Time) {
+        self.leave();
+        if !self.rules.slow_pulls || self.granted >= self.target + self.most_ahead {
+            return;
+        }
+        let mut nic = self.pacer.nic();
+        let (first, gap) = (now.max(nic.next), self.gap(self.rules.pull, &nic));
+        // Contexts that have left leave turns behind that are free.
+        let last = first.saturating_add(Time::from_ps(gap.ps().saturating_mul(nic.idle.into())));
+        self.turn = first.max(nic.idle_next).min(last);
+        nic.idle_next = self.turn.saturating_add(gap);
+        nic.idle += 1;
+        self.waits = Waits::Idle;
+    }
+    /// Its turn may have come: the cumulative grant to send, in units.
+    pub fn grant(&mut self, now: Time) -> Option<u32> {
+        if self.turn > now {
+            return None;
+        }
+        let units = match self.waits {
+            Waits::No => return None,
+            Waits::Asked(taken) => {
+                let units = self.due();
+                let mut nic = self.pacer.nic();
+                let more = if units > taken { self.gap(units, &nic) } else { self.gap(taken, &nic) };
+                let more = more.saturating_sub(self.gap(taken, &nic));
+                nic.next = nic.next.saturating_add(more);
+                units
+            }
+            Waits::Idle => {
+                let mut nic = self.pacer.nic();
+                if nic.next > now {
+                    // Contexts that asked for credit came first.
+                    drop(nic);
+                    self.enqueue_idle(now);
+                    return None;
+                }
+                nic.next = now.saturating_add(self.gap(self.rules.pull, &nic));
+                self.rules.pull
+            }
+        };
+        self.granted += units;
+        self.leave();
+        if self.target > self.granted {
+            self.enqueue(now);
+        } else {
+            self.enqueue_idle(now);
+        }
+        Some(on_wire(self.granted))
+    }
+}
+
+#[cfg(test)]
+mod tests;
