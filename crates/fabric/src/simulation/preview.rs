@@ -37,6 +37,7 @@ pub struct PreviewCounts {
 
 /// Messages from one rank to another.
 struct Flow {
+    /// Job, and numbers of the ranks in it.
     job: u32,
     ranks: [u32; 2],
     usage: Usage,
@@ -54,7 +55,15 @@ type Coming = Reverse<(Time, u64, u32, u32, bool)>;
 
 /// A preview at work.
 struct Preview<'a> {
-    ranks: BTreeMap<(u32, u32), &'a mut RankState>,
+    /// By job and number.
+    ranks: Vec<&'a mut RankState>,
+    /// By job, its first rank.
+    first_rank: Vec<u32>,
+    /// Calls of ranks, some of which may be out of date; by rank, the time of its last one.
+    calls: BinaryHeap<Reverse<(Time, u32)>>,
+    called: Vec<Time>,
+    /// Ranks that may have messages to post, or another call.
+    touched: Vec<u32>,
     fluid: Fluid,
     flows: Vec<Flow>,
     by_ranks: BTreeMap<(u32, u32, u32), u32>,
@@ -76,11 +85,18 @@ impl Simulation {
         let duration = self.spec.duration;
         let world = &mut self.shards[0].world;
         let whole = world.whole();
-        let ranks = world.hosts.ranks.ranks.all_mut(whole).iter_mut();
+        let mut ranks: Vec<&mut RankState> = world.hosts.ranks.ranks.all_mut(whole).iter_mut().collect();
+        ranks.sort_by_key(|state| (state.job, state.number));
+        let jobs = 0..self.spec.jobs.len() as u32;
+        let first_rank = jobs.map(|job| ranks.partition_point(|state| state.job < job) as u32).collect();
         let by_ranks =
             (0..).zip(&flows).map(|(nth, own)| ((own.job, own.ranks[0], own.ranks[1]), nth)).collect();
         let mut preview = Preview {
-            ranks: ranks.map(|state| ((state.job, state.number), state)).collect(),
+            called: vec![Time::NEVER; ranks.len()],
+            touched: (0..ranks.len() as u32).collect(),
+            calls: BinaryHeap::new(),
+            first_rank,
+            ranks,
             fluid,
             flows,
             by_ranks,
@@ -238,8 +254,7 @@ impl Preview<'_> {
                     self.flows[flow as usize].rate = rate;
                 }
             }
-            let called =
-                self.ranks.values().map(|state| state.machine.calls_at()).min().unwrap_or(Time::NEVER);
+            let called = self.calls.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
             let comes = self.coming.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
             let next = called.min(comes).min(self.next_end());
             if next >= duration {
@@ -252,10 +267,14 @@ impl Preview<'_> {
 
     /// Ranks whose time has come. Returns true if there are any.
     fn call_ranks(&mut self) -> bool {
-        let now = self.now;
         let mut any = false;
-        for state in self.ranks.values_mut().filter(|state| state.machine.calls_at() <= now) {
-            state.machine.on_time(now);
+        while let Some(&Reverse((at, rank))) = self.calls.peek()
+            && at <= self.now
+        {
+            self.calls.pop();
+            self.called[rank as usize] = Time::NEVER;
+            self.ranks[rank as usize].machine.on_time(self.now);
+            self.touched.push(rank);
             any = true;
         }
         any
@@ -270,14 +289,15 @@ impl Preview<'_> {
             self.coming.pop();
             let Flow { job, ranks: [from, to], .. } = self.flows[flow as usize];
             let (own, peer) = if delivered { (to, from) } else { (from, to) };
-            if let Some(state) = self.ranks.get_mut(&(job, own)) {
-                match delivered {
-                    true => state.machine.on_delivered(peer, tag, self.now),
-                    false => {
-                        state.machine.on_sent(peer, tag, self.now);
-                    }
+            let rank = self.first_rank[job as usize] + own;
+            let machine = &mut self.ranks[rank as usize].machine;
+            match delivered {
+                true => machine.on_delivered(peer, tag, self.now),
+                false => {
+                    machine.on_sent(peer, tag, self.now);
                 }
             }
+            self.touched.push(rank);
             self.counts.messages += u64::from(delivered);
             any = true;
         }
@@ -287,16 +307,27 @@ impl Preview<'_> {
     /// Messages that ranks post go to their flows. Returns true if there are any.
     fn post(&mut self) -> bool {
         let mut any = false;
-        for (&(job, rank), state) in &mut self.ranks {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        for rank in touched.drain(..) {
+            let state = &mut *self.ranks[rank as usize];
             while let Some(Post { to, bytes, tag }) = state.machine.poll_post() {
-                let Some(&flow) = self.by_ranks.get(&(job, rank, to)) else { continue };
+                let Some(&flow) = self.by_ranks.get(&(state.job, state.number, to)) else { continue };
                 self.flows[flow as usize].waiting.push_back((tag, bytes));
                 if let Err(place) = self.active.binary_search(&flow) {
                     self.active.insert(place, flow);
                 }
                 any = true;
             }
+            let at = state.machine.calls_at();
+            if at < self.called[rank as usize] {
+                self.called[rank as usize] = at;
+                self.calls.push(Reverse((at, rank)));
+                any |= at <= self.now;
+            }
         }
+        self.touched = touched;
         any
     }
 

@@ -35,7 +35,9 @@ pub(crate) struct Fluid {
     pub resources: Vec<Resource>,
     /// By port and class, the resource.
     pub numbers: BTreeMap<(u32, u8), u32>,
-    /// Resources in use, in the order of their ports; by resource, its place among them.
+    /// By port, its resources.
+    by_port: Vec<Vec<u32>>,
+    /// Resources in use; by resource, its place among them.
     in_use: Vec<u32>,
     place: Vec<u32>,
     /// By place, where the flows of the resource begin in `users`, and at the end their number.
@@ -85,6 +87,11 @@ impl Fluid {
         self.open.resize(count, 0.0);
         self.left.resize(count, 0.0);
         self.demand.resize(count, 0.0);
+        for own in self.place.len()..count {
+            let port = self.resources[own].port as usize;
+            self.by_port.resize(self.by_port.len().max(port + 1), Vec::new());
+            self.by_port[port].push(own as u32);
+        }
         self.place.resize(count, UNUSED);
         self.in_use.iter().for_each(|&own| self.place[own as usize] = UNUSED);
         self.in_use.clear();
@@ -94,8 +101,6 @@ impl Fluid {
                 self.demand[resource as usize] = f64::INFINITY;
             }
         }
-        let resources = &self.resources;
-        self.in_use.sort_unstable_by_key(|&own| (resources[own as usize].port, own));
         for (place, &own) in (0..).zip(&self.in_use) {
             self.place[own as usize] = place;
         }
@@ -127,11 +132,22 @@ impl Fluid {
     /// Divides the capacity of each port among its classes. Returns true if several classes meet anywhere.
     fn share_ports(&mut self) -> bool {
         let mut several = false;
-        let Fluid { capacity, resources, in_use, left, demand, .. } = self;
-        for classes in in_use.chunk_by(|&a, &b| resources[a as usize].port == resources[b as usize].port) {
-            several |= classes.len() > 1;
-            let mut rest = capacity[resources[classes[0] as usize].port as usize];
-            let mut strict: Vec<u32> = classes.to_vec();
+        let Fluid { capacity, resources, by_port, in_use, place, left, demand, .. } = self;
+        let mut classes: Vec<u32> = Vec::new();
+        for &first in &*in_use {
+            let port = resources[first as usize].port as usize;
+            classes.clear();
+            classes.extend(by_port[port].iter().filter(|&&own| place[own as usize] != UNUSED));
+            if classes.len() == 1 {
+                left[first as usize] = capacity[port];
+                continue;
+            }
+            several = true;
+            if classes[0] != first {
+                continue; // its port is done with the first class
+            }
+            let mut rest = capacity[port];
+            let mut strict: Vec<u32> = classes.clone();
             strict.retain(|&own| resources[own as usize].weight.is_none());
             strict.sort_by_key(|&own| Reverse(resources[own as usize].class));
             for own in strict {
@@ -139,7 +155,7 @@ impl Fluid {
                 rest = (rest - demand[own as usize]).max(0.0);
             }
             let weight = |own: u32| resources[own as usize].weight.unwrap_or(0.0);
-            let mut others: Vec<u32> = classes.to_vec();
+            let mut others: Vec<u32> = classes.clone();
             others.retain(|&own| resources[own as usize].weight.is_some());
             // By weight, those first that want the least of their share.
             others.sort_by(|&a, &b| {
@@ -169,7 +185,17 @@ impl Fluid {
         }
         let level = |fluid: &Fluid, own: u32| fluid.left[own as usize].max(0.0) / fluid.open[own as usize];
         let mut heap = std::mem::take(&mut self.heap);
-        heap.extend(self.in_use.iter().map(|&own| Reverse((key(level(self, own)), own))));
+        let users = |fluid: &Fluid, own: u32| {
+            let place = fluid.place[own as usize] as usize;
+            fluid.starts[place + 1] - fluid.starts[place]
+        };
+        let entry = |own: u32| Reverse((key(level(self, own)), own));
+        heap.extend(self.in_use.iter().filter(|&&own| users(self, own) > 1).map(|&own| entry(own)));
+        // Of the resources that a flow has for itself, the slowest alone can hold it.
+        for usage in flows {
+            let alone = usage.iter().map(|own| own.0).filter(|&own| users(self, own) == 1);
+            heap.extend(alone.map(entry).max());
+        }
         while let Some(Reverse((at, own))) = heap.pop() {
             let place = self.place[own as usize] as usize;
             let mine = self.starts[place] as usize..self.starts[place + 1] as usize;
