@@ -18,6 +18,7 @@
 mod driven;
 mod log;
 mod occupied;
+mod posting;
 mod reading;
 mod records;
 
@@ -358,26 +359,6 @@ impl Rank {
         matches!(&*self.workload, Workload::Program(_, eager) if bytes > *eager)
     }
 
-    /// A message that cost its sender time has been posted.
-    fn after_send(&mut self, lane: u32, post: Post, now: Time) {
-        if self.is_driven() {
-            self.left -= 1;
-        } else if post.to == self.rank || !self.ends_with_acknowledgement(post.bytes) {
-            self.go_on(lane, now);
-        }
-    }
-
-    fn send(&mut self, (lane, cpu): (u32, u8), post: Post, now: Time) -> bool {
-        let cost = self.costs.of_message(post.bytes);
-        if cost == Time::ZERO {
-            self.post(lane, post, now);
-            return true;
-        }
-        self.counts.overhead = self.counts.overhead.saturating_add(cost);
-        let message = (post.to, post.tag, post.bytes);
-        self.work((lane, cpu), (StepKind::SendCost, Some(message)), cost, Then::Post(post), now)
-    }
-
     fn receive(&mut self, cpu: u8, mut blocked: Blocked, now: Time) -> bool {
         blocked.step = self.log.add(Step {
             peer: blocked.from.unwrap_or(self.rank),
@@ -478,25 +459,6 @@ impl Rank {
         self.working.push(Reverse((done, self.requests, lane, step, then)));
         self.requests += 1;
         false
-    }
-
-    fn post(&mut self, lane: u32, post: Post, now: Time) {
-        self.counts.sent += 1;
-        self.counts.bytes_sent += post.bytes;
-        let Post { to, bytes, tag } = post;
-        let step = Step { peer: to, tag, bytes, begin: now, ..self.step(StepKind::Send, lane, now) };
-        let step = self.log.add(step);
-        if to == self.rank {
-            self.note(NoticeKind::Sent, to, tag, now);
-            return self.local.push_back((tag, step));
-        }
-        self.unsent += 1;
-        if let Some((left, _)) = self.in_flight.get_mut(lane as usize) {
-            *left += 1;
-        }
-        let unsent = Unsent { tag, bytes, posted: now, lane, step };
-        self.peers.entry(to).or_default().unsent.push_back(unsent);
-        self.posts.push_back(post);
     }
 
     /// Delivers messages to itself, and ends the iteration if it is over.
