@@ -426,6 +426,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         PathChoice::Adaptive(Adaptive::default()),
     ];
     SwitchSpec {
+        unmanaged_to_hosts: 0,
         forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
         latency: ns(rolls.pick(&[0, 0, 300])),
         queueing: rolls.pick(&[Queueing::Output, Queueing::VirtualOutput]),
@@ -692,7 +693,7 @@ fn scheduled_over_uet(rolls: &mut Rolls) -> ConnectionSpec {
         headers: Some(Bytes::new(40)),
         ack_every: Or::Value(Bytes::new(1 + rolls.below(16_384))),
         mode: rolls.pick(&[UetMode::Rud, UetMode::Rud, UetMode::Rod, UetMode::Rudi]),
-        trimming: control != "none" && rolls.coin(),
+        trimming: Some(control != "none" && rolls.coin()),
         timeout: Or::Value(us(150 + rolls.below(100))),
         retries: 255,
         ack_priority: rolls.pick(&[None, Some(0), Some(7)]),
