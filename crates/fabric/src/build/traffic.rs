@@ -151,7 +151,12 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             };
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
             let start = fabric.routes.path_start[path];
-            let facts = facts_over_links((part, fabric), (flow.from, to, start, flow.priority), connection, &mut shared.trimmed);
+            let facts = facts_over_links(
+                (part, fabric),
+                (flow.from, to, start, flow.priority),
+                connection,
+                &mut shared.trimmed,
+            );
             let randoms = [random("near"), random("far")];
             let (mut near, mut far) = connection.start(&due.next().unwrap_or_default(), facts, randoms);
             shared.attach(&mut near, (spec, flow.from), number);

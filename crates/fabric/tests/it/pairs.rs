@@ -442,6 +442,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         } else {
             Vec::new()
         },
+        unmanaged_to_hosts: 0,
         flow_control: control.clone().map(Control::from),
         remaps: Vec::new(),
         trimming: (rolls.below(4) == 0).then(|| trimming(rolls)),
@@ -692,7 +693,7 @@ fn scheduled_over_uet(rolls: &mut Rolls) -> ConnectionSpec {
         headers: Some(Bytes::new(40)),
         ack_every: Or::Value(Bytes::new(1 + rolls.below(16_384))),
         mode: rolls.pick(&[UetMode::Rud, UetMode::Rud, UetMode::Rod, UetMode::Rudi]),
-        trimming: control != "none" && rolls.coin(),
+        trimming: Some(control != "none" && rolls.coin()),
         timeout: Or::Value(us(150 + rolls.below(100))),
         retries: 255,
         ack_priority: rolls.pick(&[None, Some(0), Some(7)]),
