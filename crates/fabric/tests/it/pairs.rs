@@ -443,6 +443,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         } else {
             Vec::new()
         },
+        unmanaged_to_hosts: 0,
         flow_control: control.clone().map(Control::from),
         remaps: Vec::new(),
         trimming: (rolls.below(4) == 0).then(|| trimming(rolls)),

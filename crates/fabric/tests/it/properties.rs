@@ -264,6 +264,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     shared_memory: None,
                     pools: None,
                     managers: Vec::new(),
+                    unmanaged_to_hosts: 0,
                     flow_control: control.clone().map(Control::from),
                     remaps: Vec::new(),
                     trimming: None,
