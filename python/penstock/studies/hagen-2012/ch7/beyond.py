@@ -18,7 +18,7 @@ from .measure import Run, gbps, median
 
 LINE_GBPS = 10.0
 HW, LW, IN_FLIGHT = 66, 11, 11
-"""Watermarks, and frames in flight, as in the scenarios of the chapter."""
+"""High and low watermark, and frames in flight; all in frames, as in the scenarios of the chapter."""
 DELAY = "6.785 us"
 ROOMY_FRAMES = HW // 3
 """High watermark of each ingress port if memory grows with the number of ports: HW for three ports."""
