@@ -87,3 +87,47 @@ def test_default_classes_and_circles() -> None:
     points = CodePoints.of({"switch": {"maps": {"remap": remap}}, "flows": flows})
     assert [points.at("f[a]", priority) for priority in (1, 2, 3)] == [[8], [16], []]
     assert points.at("g", 0) == []
+
+
+TRIMMED = """
+[simulation]
+duration = "40 us"
+[topology.star]
+hosts = 5
+rate = "100 Gb/s"
+length = "10 m"
+[switch.buffer]
+queue = "20 kB"
+[switch.trimming]
+size = "256 B"
+dscp = 50
+[[probes]]
+what = "frames"
+which = "sw.4->h4"
+[[transfers]]
+name = "incast"
+from = "h0..h3"
+to = "h4"
+sizes = "50 kB"
+arrivals = "once"
+priority = 3
+frame = "4200 B"
+over = { uet = { paths = "oblivious", trimming = true } }
+"""
+
+
+def test_trimmed_frames_have_their_dscp_and_entropy_is_the_source_port(tmp_path: Path) -> None:
+    result = ps.run(ps.Scenario.from_toml(TRIMMED))
+    write_capture(result, tmp_path / "out.pcapng")
+    lengths: dict[int, set[int]] = defaultdict(set)
+    ports = set()
+    for frame in map(json.loads, _core.Capture(str(tmp_path / "out.pcapng"))):
+        header = frame["contents"].get("ipv4")
+        if frame["direction"] == "out" and header:
+            lengths[header["dscp"]].add(frame["bytes"])
+            ports.add(header["source_port"])
+    # Flows without a DSCP of their own have 0.
+    assert set(lengths) == {0, 50}
+    assert max(lengths[50]) <= 256 < max(lengths[0])
+    # Four senders with 64 values each.
+    assert len(ports) > 30

@@ -99,9 +99,9 @@ def test_a_job_that_cannot_end_names_its_root(
     (tmp_path / "job.goal").write_text(schedule, "utf-8")
     file = scenario(tmp_path, 'goal = "job.goal"')
     out = tmp_path / "out"
-    cli.main(["run", str(file), "--out", str(out), "--no-report"])
+    assert cli.main(["run", str(file), "--out", str(out), "--no-report"]) == 1
     shown = capsys.readouterr().out
-    assert shown.startswith("verdict  unfinished: job job has ended 0 of 1 iterations")
+    assert shown.startswith("verdict  hung: job job has ended 0 of 1 iterations")
     result = ps.Result.load(out)
     assert result.run["simulated_s"] < 0.02
     (chain,) = jobs.unfinished(result)
@@ -109,8 +109,56 @@ def test_a_job_that_cannot_end_names_its_root(
     if root is not None:
         assert chain.root["rank"] == root
     assert says in " ".join(jobs.sentences(chain))
-    assert cli.main(["why", "job", str(out)]) == 0
+    assert cli.main(["why", "job", str(out)]) == 1
     assert says in " ".join(capsys.readouterr().out.split())
+
+
+DOWN = '[[faults]]\nlink = ["h1", "sw"]\nat = "10 us"\ndown = true'
+SEND = goal("send 1000000b to 1", "recv 1000000b from 0", "", "")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "over", "more", "state"),
+    [
+        (SEND, 'rdma = { timeout = "100 us", retries = 2 }', DOWN, "hung"),
+        (SEND, "tcp = {}", DOWN, "hung"),
+        (SEND, "tcp = {}", DOWN.replace("10 us", "19 ms"), "complete"),
+        (SEND.replace("1000000b", "400000000b"), "tcp = {}", DOWN.replace("10 us", "19 ms"), "unfinished"),
+        (
+            SEND,
+            "rdma = {}",
+            '[flow_control.pfc]\npriorities = [0]\n[hosts.h1.receive]\ntime_per_frame = "10 ms"\n'
+            'buffer = "256 KiB"',
+            "hung",
+        ),
+        (
+            goal("send 8b to 1\nsend 8b to 1", "recv 8b from 0\nrecv 8b from 0", "", ""),
+            'rdma = { receive_queue = 1, receive_time = "1 s" }',
+            "",
+            "hung",
+        ),
+        (SEND.replace("1000000b", "400000000b"), "rdma = {}", "", "unfinished"),
+        (
+            goal("a: calc 1000000000\nb: send 8b to 1\nb requires a", "recv 8b from 0"),
+            "rdma = {}",
+            "",
+            "unfinished",
+        ),
+    ],
+    ids=["retries", "down", "down late", "cut short", "paused", "not ready", "long", "computes"],
+)
+def test_a_job_without_progress_hangs_and_one_that_goes_on_is_unfinished(
+    tmp_path: Path, schedule: str, over: str, more: str, state: str
+) -> None:
+    (tmp_path / "job.goal").write_text(schedule, "utf-8")
+    file = scenario(tmp_path, 'goal = "job.goal"', more=more)
+    text = file.read_text("utf-8").replace('over = { rdma = { control = "none" } }', f"over = {{ {over} }}")
+    file.write_text(text, "utf-8")
+    result = run(file)
+    assert result.verdict.state == state
+    assert result.verdict.exit_code == int(state == "hung")
+    (job,) = rows(result, "jobs")
+    assert job["stalled_ns"] == 0 or state == "hung" or "calc" in schedule
 
 
 def test_a_long_chain_is_told_from_both_ends(tmp_path: Path) -> None:

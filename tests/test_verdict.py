@@ -110,8 +110,24 @@ def web() -> ps.Result:
     return scenario(WEB).run()
 
 
+HUNG = """
+[simulation]
+duration = "1 ms"
+[topology.star]
+hosts = 2
+rate = "10 Gb/s"
+[[faults]]
+link = ["h1", "sw"]
+at = "1 us"
+down = true
+[[jobs]]
+name = "job"
+ranks = "all"
+workload = { collective = "send_receive", bytes = "1 MB" }
+"""
 CASES = {
     "deadlocked": (DEADLOCK, "bad", 1),
+    "hung": (HUNG, "bad", 1),
     "lost_lossless": (SHORT, "bad", 1),
     "broken_promise": (
         SHORT.replace('source = "greedy"', 'source = { constant = { rate = "1 Gb/s" } }'),

@@ -1,12 +1,12 @@
-//! The workloads that Penstock's speed is measured on. `docs/performance.md` tells the results.
+//! The workloads on which Penstock's speed is measured. `docs/performance.md` has the results.
 //!
 //! - *star*: 8 senders at 1.1875 Gb/s each to one receiver, links of 10 Gb/s and 1 us.
 //! - *fat-tree* of k ports: host i sends to host i + N/2, 5 Gb/s, 1500-byte frames, links of 10 Gb/s and
-//!   1 us: six hops a frame. Routes are those of the programs for the peers: no two flows share a link upwards.
+//!   1 us: six hops per frame. Routes are those of the programs for the peers: no two flows share a link upwards.
 //! - *hashed*: the same with flows spread over equal paths by hash, so that some links get more than they carry
 //!   and frames wait.
 //! - *incast*: n senders at line rate to one receiver, with PFC.
-//! - *flows*: n flows between the 16 hosts of a star, which together ask for half of every link.
+//! - *flows*: n flows between the 16 hosts of a star, with a total load of half of every link.
 //! - *spray*: as *hashed*, but each switch draws a port for each frame.
 //! - *requests*: the hosts of *hashed* exchange requests and responses of one 1500-byte frame, four at a time each.
 //! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
@@ -20,7 +20,7 @@
 //! - *classes*, *classes-credits*: seven service classes over an n-tree, as plain Ethernet and with credits and crossbars
 //!   (`service_classes`).
 //! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
-//!   With *-limiters* or *-points*, one of both parts alone: the same frames at the same rates, without the control's loop.
+//!   With *-limiters* or *-points*, only one of both parts: identical frames and rates, without the control's loop.
 
 mod queue_pairs;
 mod service_classes;
@@ -47,12 +47,12 @@ use transport::{
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
 
-/// What a workload is run with beside its traffic.
+/// Options of a workload other than its traffic.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// PFC on all priorities in use, with ingress accounting.
     pub pfc: bool,
-    /// A congestion control at layer 2 beside it: "qcn" or "fecn".
+    /// An additional congestion control at layer 2: "qcn" or "fecn".
     pub control: Option<&'static str>,
     /// Time series and the log of pauses.
     pub probes: bool,
@@ -61,7 +61,8 @@ pub struct Options {
 }
 
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
+/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its
+/// memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
         let mut spec = workload(name, Options { control: None, ..options })?;
@@ -137,9 +138,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let rate = BitRate::from_bps(5_000_000_000 * 16 / flows as u64);
         let rate = Arrivals::Constant(ConstantParams { rate, random_phase: true });
-        // Each host sends to all others in turn.
+        // Each host sends to all others in round-robin order.
         let flow = |i: usize| FlowSpec {
-            // A name of its own, or all flows of a host draw the same phase.
+            // A name of its own; otherwise all flows of a host would draw the same phase.
             name: i.to_string(),
             ..flow(hosts[i % 16], hosts[(i % 16 + 1 + i / 16 % 15) % 16], rate.clone())
         };
@@ -194,7 +195,7 @@ fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
     let application = Application::Tcp(sized.into());
     let flows = (0..n * TRANSFERS).map(|nth| {
         let (from, to) = (nth % n, (nth % n + 1 + nth / n * (n / TRANSFERS)) % n);
-        // A number without a pattern.
+        // Spreads the starts without a pattern.
         let start = Time::from_ns((nth * 7_919 % 100_000) as u64);
         let transport = ConnectionSpec { start, stop: None, application: application.clone() };
         let flow = flow(hosts[from], hosts[to], Arrivals::Greedy);
@@ -239,8 +240,8 @@ fn tcp(keys: &TcpKeys) -> Option<Application> {
     Some(Application::Tcp(keys.sized(None, 1500, 64).ok()?.into()))
 }
 
-/// The way from one host of a fat-tree to another, for flows to the host half way round: up by the number of the
-/// host at its edge switch, then by that of the edge switch in its pod. `half`: ports up of a switch.
+/// The path from one host of a fat-tree to another, for flows to the host half way round: up by the number of the
+/// host at its edge switch, then by that of the edge switch in its pod. `half`: uplinks of a switch.
 fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
     let (pod, edge, port) = (from / (half * half), from / half % half, from % half);
     let (to_pod, to_edge) = (to / (half * half), to / half % half);
@@ -269,8 +270,8 @@ fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
     change_hosts(spec, |host| host.limiters = Some(limiters));
 }
 
-/// The host part and the switch part of a congestion control of this name. FECN expects so many `sources` at a link: its first
-/// rate is then that of a flow and more, so that frames pass at once where nobody has to slow down.
+/// The host part and the switch part of a congestion control of this name. FECN expects `sources` flows per link: its first
+/// rate is then at least that of a flow, so that frames pass at once where no source has to slow down.
 fn notified(name: &str, sources: u32) -> Option<(RateControlSpec, ManagerSpec)> {
     match name {
         "qcn" => {
@@ -319,11 +320,11 @@ fn connection(from: NodeId, to: NodeId, application: Application) -> FlowSpec {
     FlowSpec { transport: Some(Arc::new(transport)), ..flow(from, to, Arrivals::Greedy) }
 }
 
-/// The memory of a switch, and what of it is headroom.
+/// The memory of a switch, and the headroom in it.
 const MEMORY: u64 = 1_000_000;
 const HEADROOM: u64 = 300_000;
 
-/// All lossless queues have as much as is free.
+/// All lossless queues have alpha 1.
 fn memory() -> SharedMemorySpec {
     SharedMemorySpec {
         total: MEMORY,
@@ -334,7 +335,7 @@ fn memory() -> SharedMemorySpec {
     }
 }
 
-/// The same in pools, as switches are configured.
+/// This memory in pools, as switches are configured.
 fn pools() -> PoolsSpec {
     let pool =
         |name: &str, side, headroom| PoolSpec { name: name.into(), side, size: MEMORY - HEADROOM, headroom };
@@ -447,6 +448,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         mtu: None,
     });
     let links = graph.links.iter().map(|link| LinkSpec {
+        llr: None,
         a: link.a,
         b: link.b,
         rate: link.rate,

@@ -4,7 +4,7 @@
 //! - *classes*: the same links, routes and frames as plain Ethernet: output queues, store-and-forward, strict priority.
 //!
 //! Each host sends each class to random others. Voice, video and controlled load are Poisson processes here, in place of
-//! many connections; what a hop costs does not depend on that.
+//! many connections; the cost of a hop does not depend on that.
 
 use crate::{FlowSpec, Options, Spec};
 use crate::{change_hosts, change_switches, flow, spec};
@@ -23,9 +23,9 @@ use workload::{
 
 /// The channel, and class, of each priority.
 const CHANNELS: [u32; 8] = [1, 0, 0, 2, 3, 4, 5, 6];
-/// The weights of channels; that of network control has none.
+/// The weights of channels; network control has none.
 const WEIGHTS: [u32; 7] = [1, 2, 5, 12, 12, 16, 0];
-/// Frames of best effort: as long as those of the paper on average.
+/// Best-effort frames: their length is the mean of the paper's.
 const BEST_EFFORT_BYTES: f64 = 182.9;
 
 /// The fabric with credits, or as plain Ethernet.

@@ -1,4 +1,4 @@
-//! Frames that two ends of FCoE receive, with what they send each other, for libFuzzer: see `fuzz/src/lib.rs`.
+//! Frames received by two ends of FCoE, in addition to those they exchange, for libFuzzer: see `fuzz/src/lib.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Segments that two ends of iWARP receive, with what they send each other, for libFuzzer: see `fuzz/src/lib.rs`.
+//! Segments received by two ends of iWARP, in addition to those they exchange, for libFuzzer: see `fuzz/src/lib.rs`.
 
 #![no_main]
 

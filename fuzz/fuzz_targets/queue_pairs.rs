@@ -1,4 +1,4 @@
-//! Packets that two ends of RDMA receive, with what they send each other, for libFuzzer: see `fuzz/src/lib.rs`.
+//! Packets received by two ends of RDMA, in addition to those they exchange, for libFuzzer: see `fuzz/src/lib.rs`.
 
 #![no_main]
 

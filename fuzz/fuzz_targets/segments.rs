@@ -1,4 +1,4 @@
-//! Any bytes as segments that TCP hears, with its timeouts in between, for libFuzzer: see `fuzz/src/lib.rs`.
+//! Any bytes as segments received by TCP, with timeouts in between, for libFuzzer: see `fuzz/src/lib.rs`.
 
 #![no_main]
 

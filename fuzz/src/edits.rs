@@ -1,4 +1,4 @@
-//! Random changes of texts and bytes, which often leave something valid.
+//! Random changes of texts and bytes, which often leave them valid.
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,10 +13,10 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The scenarios that come with Penstock, and those of `fuzz/seeds`, by name.
+/// The scenarios in the package, and those of `fuzz/seeds`, by name.
 ///
 /// # Errors
-/// They cannot be read.
+/// If they cannot be read.
 ///
 /// Those of the largest fabrics are left out: they take longer than a fuzzer should wait.
 pub fn scenarios() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
@@ -87,7 +87,7 @@ const WORDS: &[&[&str]] = &[
     &["\"1 ms\"", "\"0 s\"", "\"10 ms\"", "\"1 ps\"", "\"200 days\""],
 ];
 
-/// Changes a text here and there: a number becomes another, a line goes or moves, a byte flips, a value becomes one of its
+/// Changes a text in some places: a number is replaced, a line removed or moved, a byte flipped, a value replaced by another of its
 /// kind.
 pub fn change(text: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..random.random_range(1..5) {
@@ -128,7 +128,7 @@ fn number(text: &mut Vec<u8>, random: &mut Random) {
     text.splice(start..end, new);
 }
 
-/// Another byte, one more, or one less.
+/// Changes, inserts or removes a byte.
 pub fn byte(bytes: &mut Vec<u8>, random: &mut Random) {
     let at = random.random_range(0..=bytes.len());
     match random.random_range(0..3) {

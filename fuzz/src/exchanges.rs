@@ -1,4 +1,4 @@
-//! What must hold of the ends of FCoE and iWARP whatever frames they receive.
+//! Invariants of the ends of FCoE and iWARP for any received frames.
 
 use crate::pair::{End, plain, play};
 use crate::segments::FACTS;
@@ -17,7 +17,7 @@ fn rng(seed: u8) -> Xoshiro256PlusPlus {
 /// FCoE: the first two bytes choose operation, block and queue depth, the rest are steps.
 ///
 /// # Errors
-/// The promise that was broken.
+/// The broken invariant.
 pub fn fcoe(bytes: &[u8]) -> Result<(), String> {
     let Some((&[first, second], steps)) = bytes.split_first_chunk() else { return Ok(()) };
     let keys = FcoeKeys {
@@ -48,7 +48,7 @@ fn holds(end: &Fcoe) -> Result<(), String> {
 /// iWARP over a TCP connection: the first two bytes choose operation, markers and message, the rest are steps.
 ///
 /// # Errors
-/// The promise that was broken.
+/// The broken invariant.
 pub fn iwarp(bytes: &[u8]) -> Result<(), String> {
     let Some((&[first, second], steps)) = bytes.split_first_chunk() else { return Ok(()) };
     let operation =

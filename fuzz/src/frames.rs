@@ -1,4 +1,4 @@
-//! What must hold for any bytes that somebody calls a frame: they are refused with a reason, or come back.
+//! Invariants of decoding any bytes as a frame: they are refused with a reason, or encoded back identically.
 //!
 //! Shared by the fuzz target and by tests of the crate `wire`, which need no fuzzer.
 
@@ -6,12 +6,12 @@ use wire::ethernet::LEAST;
 use wire::lldp::Lldpdu;
 use wire::{Contents, Frame};
 
-/// Reads, tells and writes; the error says which promise was broken.
+/// Decodes, describes and encodes; the error names the broken invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     check_received(bytes.get(14..).unwrap_or_default())?;
     let Ok(frame) = Frame::decode(bytes) else { return Ok(()) };
     let written = frame.to_bytes();
-    // Reserved bits, and padding behind the end, are gone; nothing is added but padding and an End TLV.
+    // Reserved bits, and padding behind the end, are dropped; nothing is added but padding and an End TLV.
     if written.len() > (bytes.len() + 2).max(LEAST) {
         return Err(format!("{} octets became {}", bytes.len(), written.len()));
     }
@@ -22,14 +22,14 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     if again.to_bytes() != written {
         return Err(format!("{again:?} is written differently a second time"));
     }
-    // What is of an unknown type keeps its padding.
+    // A frame of an unknown type keeps its padding.
     if bytes.len() >= LEAST && again != frame {
         return Err(format!("{frame:?} came back as {again:?}"));
     }
     Ok(())
 }
 
-/// What a receiver keeps of an LLDPDU is legal, and what it does not keep is told.
+/// The part of an LLDPDU that a receiver keeps is legal, and the rest is reported.
 fn check_received(bytes: &[u8]) -> Result<(), String> {
     let Ok(received) = Lldpdu::receive(bytes) else { return Ok(()) };
     let frame = Frame::lldp(wire::Mac::default(), received.pdu.clone());

@@ -1,11 +1,11 @@
-//! What must hold for any input: scenarios, files that they name, captures, frames, segments, packets
+//! Invariants for any input: scenarios, files that they name, captures, frames, segments, packets
 //! of queue pairs, agents, memories, lists of transfers that wait, and GOAL schedules.
 //!
-//! `make fuzz` tries each target for a minute, from a new seed that it prints, and `make test` for half a minute from a fixed
-//! one. Neither needs more than the compiler of the engine. A case that breaks a promise is written to `out/fuzz`, and the message
-//! says how to run it again.
+//! `make fuzz` runs each target for a minute, from a new seed that it prints, and `make test` for half a minute from a fixed
+//! one. Neither needs more than the compiler of the engine. A case that breaks an invariant is written to `out/fuzz`, and the message
+//! has the command that repeats it.
 //!
-//! The folder `fuzz_targets` has the same promises for libFuzzer, which looks for inputs by what they reach. It needs a nightly
+//! The folder `fuzz_targets` has these checks for libFuzzer, which searches for inputs by coverage. It needs a nightly
 //! compiler and cargo-fuzz (`cargo install cargo-fuzz`):
 //!
 //! `mkdir -p fuzz/corpus/scenario && cargo +nightly fuzz run --features libfuzzer scenario fuzz/corpus/scenario fuzz/seeds

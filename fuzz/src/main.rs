@@ -1,6 +1,6 @@
 //! Tries targets with random inputs: `fuzz [TARGET...] [--seconds N] [--seed N]`.
 //!
-//! Without a target all are tried, each for so many seconds (default 60), from a seed that is printed (default: a new one).
+//! Without a target all are tried, each for N seconds (default 60), from a seed that is printed (default: a new one).
 
 use fuzz::edits::{Random, root, scenarios};
 use fuzz::targets::{TARGETS, Target};
@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, fs, thread};
 
-/// A case that takes longer hangs.
+/// A case that takes longer counts as hanging.
 const LONGEST: Duration = Duration::from_secs(120);
 
 struct Arguments {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    // The clock, as nobody needs it to be random.
+    // The clock is random enough for a seed.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
     let mut found = Arguments { targets: Vec::new(), seconds: 60, seed: now % 1_000_000_000 };
     while let Some(word) = words.next() {
@@ -72,11 +72,11 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Strin
     Ok(found)
 }
 
-/// One case after the other until the time is over. A thread runs them, so that one that hangs is told of.
+/// Runs one case after the other until the time is over, in a thread, so that a hanging case can be reported.
 fn run(target: &Target, valid: &[Vec<u8>], lasts: Duration, seed: u64) -> Result<(), String> {
     let (target, valid) = (*target, valid.to_vec());
     let (sender, cases) = channel();
-    // What a panic says is part of the message.
+    // The text of a panic is part of the message.
     std::panic::set_hook(Box::new(|_| {}));
     thread::spawn(move || {
         for case in 0.. {
@@ -113,7 +113,7 @@ fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
 }
 
-/// Keeps the case, and says where.
+/// Saves the case, and returns a message with its path.
 fn broken(target: &Target, bytes: &[u8], case: u64, why: &str) -> String {
     let directory = root().join("out/fuzz");
     let file = directory.join(format!("{}-{case}", target.name));
@@ -123,6 +123,6 @@ fn broken(target: &Target, bytes: &[u8], case: u64, why: &str) -> String {
 }
 
 fn say(text: &str) {
-    // Nobody to hear it is no reason to stop.
+    // A closed stderr is no reason to stop.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Two ends of a connection that exchange what they send, changed or not, and whatever else a fuzzer makes up.
+//! Two ends of a connection that exchange their segments, changed or not, and forged ones.
 
 use frame::{FrameKind, Header, Trim};
 use std::collections::VecDeque;
@@ -7,24 +7,24 @@ use units::Time;
 
 /// Bytes of a step.
 pub const STEP: usize = 16;
-/// Segments that are kept for the other end.
+/// Segments kept for delivery to the other end.
 const KEPT: usize = 256;
 
-/// A frame that a fuzzer makes of the bytes of a step; `like`: one that the peer has sent.
+/// Makes a frame from the bytes of a step; `like`: a segment that the peer has sent.
 pub type Forge<'a> = &'a dyn Fn(&[u8], Option<&Segment>, Time) -> Received;
 
-/// An end, and what must hold of it after each call.
+/// An end, and its invariant after each call.
 pub struct End<'a, P> {
     /// The endpoint.
     pub it: &'a mut P,
-    /// The error says which promise was broken.
+    /// The error names the broken invariant.
     pub holds: &'a dyn Fn(&P) -> Result<(), String>,
 }
 
-/// Plays steps to two ends: each gets what the other has sent, in order, twice, changed or never, timeouts, and frames that nobody sent.
+/// Plays steps to two ends: each receives the other's segments, in order, twice, changed or never, timeouts, and forged frames.
 ///
 /// # Errors
-/// The promise that was broken.
+/// The broken invariant.
 pub fn play<A: Protocol, B: Protocol>(
     mut near: End<'_, A>,
     mut far: End<'_, B>,
@@ -63,7 +63,7 @@ impl<P: Protocol> End<'_, P> {
                 let many = if step[3] & 1 == 0 { 1 } else { arriving.len() };
                 for _ in 0..many {
                     let Some(segment) = arriving.pop_front() else { break };
-                    // Some are lost, some come twice.
+                    // Some are lost, some are duplicated.
                     for _ in 0..[1, 1, 1, 0, 2][usize::from(step[4]) % 5] {
                         self.it.handle_frame(now, &received(&segment, step[5] & 1 != 0, now));
                     }
@@ -71,7 +71,7 @@ impl<P: Protocol> End<'_, P> {
             }
             4 => self.expire(now)?,
             5 => {
-                // On to its next timeout.
+                // Advances to its next timeout.
                 if let Some(at) = self.it.poll_timeout().filter(|&at| at > now && at < Time::from_ms(10_000))
                 {
                     self.expire(at)?;
@@ -131,7 +131,7 @@ pub fn kind(byte: u8) -> FrameKind {
     KINDS[usize::from(byte) % KINDS.len()]
 }
 
-/// A word that differs from another in a few bits, or has nothing to do with it.
+/// A word that differs from another in a few bits, or is arbitrary.
 pub fn word_near(word: u32, step: &[u8]) -> u32 {
     match step[6] % 4 {
         0 => word,
@@ -141,7 +141,7 @@ pub fn word_near(word: u32, step: &[u8]) -> u32 {
     }
 }
 
-/// A frame with a word alone.
+/// A frame with only a word.
 pub fn plain(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
     let header: Option<Header> = like.and_then(|like| like.header);
     Received {

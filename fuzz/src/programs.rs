@@ -1,7 +1,7 @@
-//! What must hold of GOAL schedules, as text and binary: they are refused with a place and a reason, or read, and what is read
-//! comes back from both formats.
+//! Invariants of GOAL schedules, as text and binary: they are refused with a place and a reason, or read, and a schedule that is read
+//! is written and read back identically in both formats.
 //!
-//! The first byte of an input says which format the rest has.
+//! The first byte of an input selects the format of the rest.
 
 use crate::edits::{Random, byte, change};
 use program::{Read, read_binary, read_text, write_binary, write_text};
@@ -25,10 +25,10 @@ pub fn draw(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     file
 }
 
-/// Reads it; the error says which promise was broken.
+/// Reads it; the error names the broken invariant.
 ///
 /// # Errors
-/// A promise was broken.
+/// The broken invariant.
 pub fn check(input: &[u8]) -> Result<(), String> {
     let Some((&which, file)) = input.split_first() else { return Ok(()) };
     let read = if which % 2 == 1 { read_binary(file) } else { read_text(file) };

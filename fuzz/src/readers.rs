@@ -1,6 +1,6 @@
-//! What must hold for files that a scenario names, and for captures: they are refused with a reason, or read.
+//! Invariants of reading files that a scenario names, and captures: they are refused with a reason, or read.
 //!
-//! The first byte of an input says which kind of file the rest is.
+//! The first byte of an input selects the kind of file of the rest.
 
 use crate::edits::{Random, byte, change};
 use rand::RngExt;
@@ -60,10 +60,10 @@ fn capture() -> Vec<u8> {
     written.unwrap_or_default()
 }
 
-/// Reads it; the error says which promise was broken.
+/// Reads it; the error names the broken invariant.
 ///
 /// # Errors
-/// A promise was broken.
+/// The broken invariant.
 pub fn check(input: &[u8]) -> Result<(), String> {
     let Some((&which, file)) = input.split_first() else { return Ok(()) };
     match KINDS.get(usize::from(which)) {
@@ -83,7 +83,7 @@ fn named(kind: &Kind, file: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A directory of this process.
+/// A directory private to this process.
 fn directory() -> Result<PathBuf, String> {
     let directory = env::temp_dir().join(format!("penstock-fuzz-{}", process::id()));
     fs::create_dir_all(&directory).map_err(|why| why.to_string())?;

@@ -21,6 +21,7 @@ pub(crate) const FACTS: PathFacts = PathFacts {
     packet: 1_090,
     hops: 0,
     overhead: 20,
+    planes: 1,
 };
 /// Bytes of a step.
 const STEP: usize = 16;

@@ -1,5 +1,5 @@
-//! What must hold of transfers that wait for others, whichever they wait for: each begins when those have ended and not before, and a run
-//! comes to the same on one thread and on two.
+//! Invariants of transfers that wait for others, in any combination: each begins when those have ended and not before, and runs
+//! on one thread and on two have identical results.
 
 use fabric::{Simulation, State};
 use measure::{Table, Values};
@@ -16,10 +16,10 @@ const OVER: [&str; 4] = [
     "{ tcp = {} }",
 ];
 
-/// The first byte chooses what carries the transfers, then four bytes are one: its ends, its bytes and those that it waits for.
+/// The first byte chooses the transport of the transfers, then four bytes describe one: its ends, its size and its dependencies.
 ///
 /// # Errors
-/// The promise that was broken.
+/// The broken invariant.
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Some((&first, rest)) = bytes.split_first() else { return Ok(()) };
     let folder = env::temp_dir().join(format!("penstock-fuzz-{}", process::id()));
@@ -30,7 +30,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let mut ends: Vec<[u8; 2]> = Vec::new();
     for (nth, own) in rest.chunks_exact(4).take(MOST).enumerate() {
         let before = |byte: u8| (byte & 128 != 0 && nth > 0).then(|| usize::from(byte & 127) % nth);
-        // The host that begins it knows of the ends of transfers from it and to it alone.
+        // The host that begins it observes only the ends of transfers from it and to it.
         let first_one = before(own[2]);
         let begins = first_one.map_or(own[0] % HOSTS, |other| ends[other][usize::from(own[0] & 1)]);
         let second_one = before(own[3]).filter(|&other| ends[other].contains(&begins));

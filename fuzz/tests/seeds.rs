@@ -1,4 +1,4 @@
-//! The promises hold for all scenarios that come with Penstock, and for those of `fuzz/seeds`: faults, slow receivers, watchdogs,
+//! The invariants hold for all scenarios in the package, and for those of `fuzz/seeds`: faults, slow receivers, watchdogs,
 //! connections, lists of frames, transfers.
 
 use fuzz::edits::{Random, scenarios};
@@ -15,7 +15,7 @@ fn every_seed_runs() {
     }
 }
 
-/// Each target draws cases of which some are refused and some are not: otherwise nothing would be tried.
+/// Each target draws some cases that are refused and some that are not: otherwise the test would cover nothing.
 #[test]
 fn some_cases_of_each_target_hold() {
     let valid: Vec<Vec<u8>> = scenarios().expect("there").into_iter().map(|(_, text)| text).collect();

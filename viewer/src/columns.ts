@@ -159,6 +159,20 @@ export interface Tables {
     quick_adapts: number;
     failed_ns: number | null;
   };
+  path_states: {
+    flow: string;
+    source: string;
+    destination: string;
+    paths_taken_out: number;
+    paths_returned: number;
+    paths_out: number;
+    losses_ignored: number;
+    turns_skipped: number;
+    probes_sent: number;
+    probes_answered: number;
+    detection_max_ns: number | null;
+    detection_mean_ns: number | null;
+  };
   rate_limiters: {
     host: string;
     limiter: string;
@@ -254,6 +268,8 @@ export interface Tables {
     bound_bps: number;
     messages: number;
     bytes_sent: number;
+    stalled_ns: number;
+    recorded: number;
   };
   collectives: {
     job: string;
@@ -295,6 +311,29 @@ export interface Tables {
     since_ns: number;
     cause: string;
     port: string;
+  };
+  rank_steps: {
+    job: string;
+    rank: number;
+    host: string;
+    iteration: number;
+    kind: string;
+    operation: number;
+    peer: number;
+    tag: number;
+    bytes: number;
+    requested_ns: number;
+    begin_ns: number | null;
+    end_ns: number | null;
+    after: number;
+    message: number;
+    ideal_ns: number | null;
+    behind_ns: number | null;
+    again_ns: number | null;
+    control_ns: number | null;
+    receiver_ns: number | null;
+    pause_ns: number | null;
+    nic_ns: number | null;
   };
   streams: {
     flow: string;
@@ -458,6 +497,32 @@ export interface Tables {
     granted: number;
     waits: number;
     waited_s: number;
+    leaked: number;
+    restored: number;
+  };
+  link_retries: {
+    port: string;
+    frames: number;
+    replayed_frames: number;
+    replayed_bytes: number;
+    replayed_s: number;
+    replays: number;
+    timeouts: number;
+    repaired_frames: number;
+    repair_delay_mean_ns: number;
+    repair_delay_max_ns: number;
+    acks_sent: number;
+    nacks_sent: number;
+    nacks_received: number;
+    ordered_sets_lost: number;
+    sequence_errors: number;
+    damaged_frames: number;
+    missing_frames: number;
+    duplicate_frames: number;
+    blocks: number;
+    blocked_s: number;
+    flushes: number;
+    flushed_frames: number;
   };
   crossbars: {
     port: string;

@@ -121,6 +121,7 @@ export function particulars(report: Report): [string, string][] {
 
 const STATES: Record<string, string> = {
   deadlocked: "Deadlocked",
+  hung: "Hung",
   lost_lossless: "Lost frames in a lossless class",
   broken_promise: "Broken promise",
   unfinished: "Unfinished",

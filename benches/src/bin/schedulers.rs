@@ -1,11 +1,11 @@
-//! What a scheduler's decision costs: one JSON line a scheduler and number of queues.
+//! Cost of a scheduler's decision: one JSON line per scheduler and number of queues.
 //!
-//! `schedulers [DECISIONS [NAME QUEUES LOAD]]` (default 2000000, all). With a name that one alone runs, or with
-//! `nobody` the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads: *backlogged*, where every queue always has a
-//! frame (arrive, pick, sent, completed with the next head), and *sparse*, where a frame finds its queue empty and a few
-//! others waiting (arrive, activate, pick, sent, completed). Frames are of random sizes. Time is taken in short batches and the
-//! best tenth counts, so that a busy machine disturbs little; what the same loop costs without a
-//! scheduler is taken off.
+//! `schedulers [DECISIONS [NAME QUEUES LOAD]]` (default 2000000, all). With a name only that one runs, or with
+//! `nobody` the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads: *backlogged*, where
+//! every queue always has a frame (arrive, pick, sent, completed with the next head), and *sparse*, where a frame finds its queue
+//! empty and a few others waiting (arrive, activate, pick, sent, completed). Frames are of random sizes. Time is taken in short
+//! batches and the best tenth counts, so that other load on the machine has little effect; the cost of the loop without a
+//! scheduler is subtracted.
 
 use scheduling::{
     AccountedLength, ClassShaper, Configuration, DTableParams, Discipline, DrrAwcParams, DrrParams, EtsClass,
@@ -69,7 +69,7 @@ fn span(bytes: u32) -> Time {
     Time::from_ps(u64::from(bytes + 20) * 800)
 }
 
-/// Nanoseconds a step; the mean of the best tenth of the batches.
+/// Nanoseconds per step; the mean of the best tenth of the batches.
 fn in_batches(steps: usize, mut step: impl FnMut(usize)) -> f64 {
     let mut batches: Vec<f64> = (0..steps.div_ceil(BATCH))
         .map(|batch| {
@@ -111,7 +111,7 @@ fn sparse(scheduler: &mut impl Discipline, queues: u32, decisions: usize, draws:
             scheduler.arrive(queue, bytes, now);
             scheduler.activate(queue, bytes, now);
         }
-        // The first few wait, then one leaves for one that comes.
+        // The first few wait, then one leaves for each that arrives.
         if n >= 4
             && let Some(queue) = scheduler.pick(now)
         {
@@ -206,7 +206,7 @@ fn ports(queues: u32, draws: &Draws) -> Vec<(SchedulerSpec, PortFacts)> {
     std::iter::once(fifo).chain(specs(queues, draws).into_iter().map(|spec| (spec, port))).collect()
 }
 
-/// Runs one scheduler, or the loop, and prints nothing.
+/// Runs one scheduler, or the loop, without output.
 fn one_alone(
     name: &str,
     queues: u32,

@@ -1,9 +1,9 @@
-//! What a frame of the wire costs: one JSON line for each kind, with frames a second.
+//! Cost of encoding and decoding frames: one JSON line for each kind, with frames per second.
 //!
 //! `wire [FRAMES]` (default 1000000). Decoded are a PFC frame and the published LLDP frame of a real agent with four
-//! TLVs of DCBX; written is a capture of PFC frames with direction and comment, into memory. Time is taken in short
-//! batches and the best tenth counts, so that a busy machine disturbs little. The last line is a whole file of so many
-//! frames of a connection, with real headers: its seconds are those of the clock.
+//! TLVs of DCBX; encoded is a capture of PFC frames with direction and comment, into memory. Time is taken in short
+//! batches and the best tenth counts, so that other load on the machine has little effect. The last line is a whole file of FRAMES
+//! frames of a connection, with real headers: its seconds are wall-clock time.
 
 use frame::Ports;
 use std::fs::File;
@@ -60,7 +60,7 @@ fn main() -> std::io::Result<()> {
     )
 }
 
-/// Writes a capture of so many frames of a connection, as `penstock capture` does, and says how large it is.
+/// Writes a capture of that many frames of a connection, as `penstock capture` does, and returns its size.
 fn file(frames: usize) -> std::io::Result<u64> {
     let path = std::env::temp_dir().join(format!("penstock-{}.pcapng", std::process::id()));
     let ports = [Interface { name: "sw.0".into(), speed_bps: None }];
@@ -99,7 +99,7 @@ fn file(frames: usize) -> std::io::Result<u64> {
     Ok(written)
 }
 
-/// Frames a second of the best tenth of the batches.
+/// Frames per second of the best tenth of the batches.
 fn best(frames: usize, mut batch: impl FnMut()) -> f64 {
     let mut seconds: Vec<f64> = (0..frames.div_ceil(BATCH).max(10))
         .map(|_| {

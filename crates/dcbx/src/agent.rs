@@ -3,8 +3,8 @@
 //! Source: IEEE 802.1AB clause 9.2 (timers: transmission each 30 s, each second for four frames after a change or a
 //! new neighbour, at most five frames at once), IEEE 802.1Q clause 38.
 //!
-//! It does no I/O and has no clock: frames and the time go in, frames and settings come out. What is heard and not
-//! legal changes nothing, and is counted.
+//! It does no I/O and has no clock: frames and the time are passed in, frames and settings are returned. Received data that is not legal
+//! changes nothing, and is counted.
 
 use crate::handshake::Handshake;
 use crate::neighbours::{self, Neighbour, Older};
@@ -21,33 +21,33 @@ use wire::{Error, Frame, Mac, PrioritySet};
 const SECOND: Time = Time::from_ms(1_000);
 /// Time between frames when nothing changes.
 const SLOW: Time = Time::from_ms(30_000);
-/// How long a frame holds: four times as long, as agents have it.
+/// Time that a frame's information is valid: four transmission intervals, as in other agents.
 const TTL_S: u16 = 120;
-/// Frames after a change that follow each other by a second.
+/// Number of frames sent at intervals of a second after a change.
 const FAST_FRAMES: u8 = 4;
-/// Frames at once, at most; a second gives room for another.
+/// Maximum transmission credit, in frames; it grows by one per second.
 const CREDIT_MOST: u8 = 5;
 
-/// What is in force, and why.
+/// Settings in force, and their origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operational {
     /// ETS.
     pub ets: EtsTable,
-    /// Whose it is.
+    /// Origin of the ETS table.
     pub ets_origin: Origin,
     /// Priorities with PFC.
     pub pfc: PrioritySet,
-    /// Whose they are.
+    /// Origin of the PFC priorities.
     pub pfc_origin: Origin,
     /// Priorities of applications: the administrator's, and those of the peer.
     pub applications: Vec<Application>,
-    /// What an administrator should know.
+    /// Conditions that require an administrator's attention.
     pub conditions: Vec<Condition>,
 }
 
 impl Operational {
-    /// Makes this, in force at an uplink, what the administrator of another port wants and recommends. An error if that port
-    /// can have PFC for fewer priorities, or has fewer traffic classes.
+    /// Makes these settings, in force at an uplink, the administered settings and recommendation of another port. An error if that port
+    /// supports PFC for fewer priorities, or has fewer traffic classes.
     ///
     /// The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 names the gap.
     pub fn bequeath(&self, admin: &mut Administered) -> Result<(), Error> {
@@ -63,16 +63,16 @@ impl Operational {
     }
 }
 
-/// What was heard.
+/// Counters of received and sent LLDPDUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// LLDPDUs that count.
+    /// Valid LLDPDUs received.
     pub received: u64,
-    /// LLDPDUs with a fault of a mandatory part: they changed nothing.
+    /// LLDPDUs with a fault in a mandatory part: they were ignored.
     pub discarded: u64,
-    /// TLVs with a fault, or that occurred twice: they were left out.
+    /// TLVs that were faulty or repeated: they were ignored.
     pub faulty_tlvs: u64,
-    /// LLDPDUs that were sent.
+    /// LLDPDUs sent.
     pub sent: u64,
 }
 
@@ -93,7 +93,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The agent of the port with this address. An error if the administered settings do not fit a frame.
+    /// Creates the agent of the port with this address. An error if the administered settings do not fit a
+    /// frame.
     pub fn new(mac: Mac, admin: Administered, profile: Profile, now: Time) -> Result<Agent, Error> {
         let operational = decide(mac, &admin, profile, &[]);
         let agent = Agent {
@@ -113,31 +114,31 @@ impl Agent {
         Ok(agent)
     }
 
-    /// What is in force.
+    /// Returns the settings in force.
     pub fn operational(&self) -> &Operational {
         &self.operational
     }
-    /// Who is on the link.
+    /// Returns the stations on the link.
     pub fn neighbours(&self) -> &[Neighbour] {
         &self.neighbours
     }
-    /// What was heard and sent.
+    /// Returns the counters of received and sent LLDPDUs.
     pub fn counters(&self) -> Counters {
         self.counters
     }
-    /// The address of the port.
+    /// Returns the address of the port.
     pub fn mac(&self) -> Mac {
         self.mac
     }
-    /// What the administrator wants.
+    /// Returns the administered settings.
     pub fn administered(&self) -> &Administered {
         &self.admin
     }
 
-    /// The administrator wants something else. An error if that does not fit a frame: then nothing changes.
+    /// Replaces the administered settings. An error if they do not fit a frame: then nothing changes.
     pub fn administer(&mut self, admin: Administered, now: Time) -> Result<(), Error> {
         let old = std::mem::replace(&mut self.admin, admin);
-        // What is in force is longest if nothing is adopted.
+        // The announcement is longest if nothing is adopted.
         let alone = decide(self.mac, &self.admin, self.profile, &[]);
         let old_operational = std::mem::replace(&mut self.operational, alone);
         if let Err(error) = self.announcement(TTL_S) {
@@ -149,7 +150,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Hears a frame. Those that are no LLDP frames to the nearest bridge, and the port's own, are ignored.
+    /// Processes a received frame. Frames that are not LLDP frames to the nearest bridge, and the port's own,
+    /// are ignored.
     pub fn receive(&mut self, frame: &[u8], now: Time) {
         self.age(now);
         let Ok(view) = EthernetView::new(frame) else { return };
@@ -171,7 +173,7 @@ impl Agent {
         self.decide_again(now);
     }
 
-    /// The time has come to [`Agent::next_time`].
+    /// Processes the expiry of [`Agent::next_time`].
     pub fn age(&mut self, now: Time) {
         let known = self.neighbours.len();
         self.neighbours.retain(|one| one.until > now);
@@ -180,7 +182,7 @@ impl Agent {
         }
     }
 
-    /// A frame to send now, if one is due.
+    /// Returns a frame to send now, if one is due.
     pub fn send(&mut self, now: Time) -> Option<Vec<u8>> {
         while self.credit < CREDIT_MOST && now >= self.credit_since.saturating_add(SECOND) {
             self.credit += 1;
@@ -196,17 +198,17 @@ impl Agent {
         self.fast_frames = self.fast_frames.saturating_sub(1);
         self.next_send = now.saturating_add(if self.fast_frames > 0 { SECOND } else { SLOW });
         self.counters.sent += 1;
-        // What was checked when the settings came fits still: what is adopted takes no more octets.
+        // The settings fitted a frame when they were set, and still do: adopted values take no more octets.
         self.announcement(TTL_S).ok().map(|frame| frame.to_bytes())
     }
 
-    /// When something happens next, if nobody is heard before.
+    /// Time of the next event, unless a frame is received earlier.
     pub fn next_time(&self) -> Time {
         let aged = self.neighbours.iter().map(|one| one.until).min();
         self.next_time_to_send().min(aged.unwrap_or(Time::NEVER))
     }
 
-    /// The frame to send last: it tells the peer to forget the port at once.
+    /// Returns the frame to send last: it makes the peer discard the port at once.
     pub fn shut_down(self) -> Option<Vec<u8>> {
         self.announcement(0).ok().map(|frame| frame.to_bytes())
     }
@@ -236,7 +238,7 @@ impl Agent {
         self.operational = new;
     }
 
-    /// The only peer, if the dialect to speak with it is the older one.
+    /// Returns the only peer, if the dialect to use with it is the older one.
     fn older_peer(&self) -> Option<&Older> {
         let only = rules::peer(&self.neighbours).ok()?;
         let speaks = |version| match self.profile.dialect {
@@ -248,13 +250,13 @@ impl Agent {
         only.remote.older.as_ref().filter(|older| speaks(older.version))
     }
 
-    /// Sends at once, and some frames soon after it.
+    /// Sends at once, and a few more frames at short intervals.
     fn hurry(&mut self, now: Time) {
         self.next_send = now;
         self.fast_frames = FAST_FRAMES;
     }
 
-    /// The bits of willingness are the administrator's, the values are those in force.
+    /// Willing bits are the administrator's; values are those in force.
     fn announcement(&self, ttl_s: u16) -> Result<Frame, Error> {
         let mut tlvs = Vec::new();
         let (_, only_before) = self.profile.dialect.before_standard();
@@ -281,7 +283,7 @@ impl Agent {
     }
 }
 
-/// What is in force with these settings and neighbours.
+/// Determines the settings in force from the administered ones and the neighbours.
 fn decide(mac: Mac, admin: &Administered, profile: Profile, neighbours: &[Neighbour]) -> Operational {
     let mut conditions = Vec::new();
     let mut peer = rules::peer(neighbours);

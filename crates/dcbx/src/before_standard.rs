@@ -1,12 +1,10 @@
-//! What versions 1.01 (CEE) and 1.00 (CIN) of DCBX have words for: ETS as priority groups, applications as sets of
-//! priorities.
+//! Representation of settings in versions 1.01 (CEE) and 1.00 (CIN) of DCBX: ETS as priority groups, applications as sets of priorities.
 //!
-//! Version 1.00 knows one application, FCoE; groups of it say for each priority its part of the group.
+//! Version 1.00 has one application, FCoE; its groups have for each priority its part of the group.
 //!
 //! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 and 1.00, in the layout of the open agent lldpad.
 //!
-//! Not modelled: code points of differentiated services as applications, which neither version knows; states of logical
-//! links; parts of a group that differ within it.
+//! Not modelled: DSCPs as applications, which neither version supports; states of logical links; parts of a group that differ within it.
 
 use wire::baseline::{BaselineApplication, CinGroups, CinPriority, Feature, Groups, NO_LIMIT};
 use wire::ieee::{Algorithm, Application, EtsTable, Selector};
@@ -16,8 +14,8 @@ use wire::{Pcp, PrioritySet};
 const FCOE: u16 = 0x8906;
 const STRICT_OF_LINK: u8 = 1;
 
-/// A table as priority groups: group n is traffic class n, and strict classes have no limit. None if a class is served
-/// in a way that these versions have no words for.
+/// Converts a table to priority groups: group n is traffic class n, and strict classes have no limit. `None` if these versions cannot
+/// express how a class is served.
 pub(crate) fn groups_of(table: &EtsTable, classes: u8) -> Option<Groups> {
     let algorithms = table.algorithms();
     let strict = |class: u8| algorithms[usize::from(class)] == Algorithm::Strict;
@@ -29,8 +27,8 @@ pub(crate) fn groups_of(table: &EtsTable, classes: u8) -> Option<Groups> {
     Groups::new(groups, percent, classes).ok()
 }
 
-/// Priority groups as a table: what has no limit is in the highest class that no group needs. None if there is no such
-/// class, or if no shares are said.
+/// Converts priority groups to a table: priorities without a limit are in the highest class that no group needs. `None` if there is no such
+/// class, or without shares.
 pub(crate) fn table_of(groups: &Groups) -> Option<EtsTable> {
     let (of, percent) = (groups.groups(), groups.percent());
     let needed = |class: u8| of.contains(&class) || percent[usize::from(class)] > 0;
@@ -46,7 +44,7 @@ pub(crate) fn table_of(groups: &Groups) -> Option<EtsTable> {
     EtsTable::new(classes, percent, algorithms).ok()
 }
 
-/// Groups of version 1.00 as those of 1.01.
+/// Converts groups of version 1.00 to those of 1.01.
 pub(crate) fn of_cin(feature: &Feature<CinGroups>) -> Option<Feature<Groups>> {
     let of = feature.value.priorities();
     let group = |one: CinPriority| if one.is_strict_of_link() { NO_LIMIT } else { one.group() };
@@ -54,7 +52,8 @@ pub(crate) fn of_cin(feature: &Feature<CinGroups>) -> Option<Feature<Groups>> {
     Some(with(feature, groups))
 }
 
-/// The other way: the priorities of a group have equal parts of it, and the first what is left over.
+/// Converts groups of version 1.01 to those of 1.00: the priorities of a group have equal parts of it, and
+/// the first has the remainder.
 pub(crate) fn to_cin(feature: &Feature<Groups>) -> Option<Feature<CinGroups>> {
     let groups = feature.value.groups();
     let mut priorities = [CinPriority::default(); 8];
@@ -71,7 +70,7 @@ pub(crate) fn to_cin(feature: &Feature<Groups>) -> Option<Feature<CinGroups>> {
     Some(with(feature, CinGroups::new(feature.value.percent(), priorities).ok()?))
 }
 
-/// Applications as version 1.01 has them: one entry for each protocol.
+/// Converts applications to those of version 1.01: one entry for each protocol.
 pub(crate) fn entries_of(applications: &[Application]) -> Vec<BaselineApplication> {
     let mut entries: Vec<BaselineApplication> = Vec::new();
     for one in applications {
@@ -89,7 +88,8 @@ pub(crate) fn entries_of(applications: &[Application]) -> Vec<BaselineApplicatio
     entries
 }
 
-/// The other way: an application of any transport for each priority of an entry.
+/// Converts entries of version 1.01 to applications: an application of any transport for each priority of an
+/// entry.
 pub(crate) fn applications_of(entries: &[BaselineApplication]) -> Vec<Application> {
     let priorities = |entry: &BaselineApplication| {
         let set = entry.priorities;
@@ -105,19 +105,19 @@ pub(crate) fn applications_of(entries: &[BaselineApplication]) -> Vec<Applicatio
     entries.iter().flat_map(of_entry).collect()
 }
 
-/// The priorities of FCoE as an entry of version 1.01; none if there are none.
+/// Converts the priorities of FCoE to an entry of version 1.01; an empty list if there are none.
 pub(crate) fn of_fcoe(feature: &Feature<PrioritySet>) -> Feature<Vec<BaselineApplication>> {
     let entry = (!feature.value.is_empty()).then(|| BaselineApplication::new(FCOE, false, feature.value));
     with(feature, entry.into_iter().collect())
 }
 
-/// The other way.
+/// Converts an entry of version 1.01 to the priorities of FCoE.
 pub(crate) fn to_fcoe(feature: &Feature<Vec<BaselineApplication>>) -> Feature<PrioritySet> {
     let fcoe = feature.value.iter().find(|entry| (entry.protocol, entry.port) == (FCOE, false));
     with(feature, fcoe.map_or_else(PrioritySet::default, |entry| entry.priorities))
 }
 
-/// A feature with another value.
+/// Returns a feature with another value.
 fn with<A, B>(feature: &Feature<A>, value: B) -> Feature<B> {
     let Feature { operating_version, max_version, enabled, willing, error, subtype, .. } = *feature;
     Feature { operating_version, max_version, enabled, willing, error, subtype, value }

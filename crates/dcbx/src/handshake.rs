@@ -1,12 +1,12 @@
-//! DCBX before the standard, versions 1.01 (CEE) and 1.00 (CIN): sequence numbers synchronise both ends; what they tell
-//! is compared once they are.
+//! DCBX before the standard, versions 1.01 (CEE) and 1.00 (CIN): both ends synchronise by sequence numbers, and then compare their
+//! announcements.
 //!
-//! Each change of what an end tells counts its sequence number up; the other end acknowledges the last number that it
-//! has heard. Values are those of the administrator, not those in force. An end that is willing adopts from one that
-//! is not. If both are alike willing and do not have the same, both say so, and the feature is off.
+//! An end increments its sequence number with each change of its announcement; the other end acknowledges the last number that it has
+//! received. Values are those of the administrator, not those in force. A willing end adopts from one that is not. If both are willing, or
+//! neither is, and their values differ, both set the error bit, and the feature is off.
 //!
-//! Applications are compatible unless both ends name one with other priorities; those of an end that is willing are as
-//! willing as its PFC. An end answers in the version that its peer speaks.
+//! Applications are compatible unless both ends have one with different priorities; the applications of a willing end are as willing as its
+//! PFC. An end replies in the version of its peer.
 //!
 //! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 (control and feature state machines).
 //!
@@ -30,7 +30,7 @@ pub(crate) struct Handshake {
 
 type AllSettled = (Settled<Groups>, Settled<BaselinePfc>, Settled<Vec<BaselineApplication>>);
 
-/// What an end tells. A feature that is not part of the exchange is none.
+/// Features that an end announces. A feature that is not part of the exchange is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Features {
     groups: Option<Feature<Groups>>,
@@ -38,25 +38,25 @@ struct Features {
     applications: Option<Feature<Vec<BaselineApplication>>>,
 }
 
-/// What came of a feature.
+/// Result of comparing a feature of both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Settled<T> {
-    /// The administrator's holds.
+    /// The administrator's setting is in force.
     Ours(Because),
-    /// The peer's holds.
+    /// The peer's setting is in force.
     Theirs(T),
     /// The feature is off.
     Off(Because),
 }
 
 impl Handshake {
-    /// Before anything was heard.
+    /// Creates a handshake in which nothing was received yet.
     pub fn new(admin: &Administered, version: Version) -> Handshake {
         let control = Control { sequence: 1, ..Control::default() };
         Handshake { version, control, told: Features::of(admin), settled: None }
     }
 
-    /// Hears what the peer has said last: whether there is something to tell it.
+    /// Processes the peer's last announcement. Returns true if there is something to send in reply.
     pub fn hear(&mut self, admin: &Administered, theirs: &Older) -> bool {
         let mut own = Features::of(admin);
         let groups = settle(own.groups.as_mut(), theirs.groups.as_ref(), |a, b| {
@@ -75,14 +75,14 @@ impl Handshake {
         owed || changed
     }
 
-    /// Nobody is there who speaks this dialect.
+    /// Resets the handshake: no peer speaks this dialect.
     pub fn forget(&mut self, admin: &Administered) {
         self.control.acknowledged = 0;
         self.settled = None;
         self.tell(Features::of(admin));
     }
 
-    /// The TLV to send.
+    /// Returns the TLV to send.
     pub fn tlv(&self) -> Result<Baseline, Error> {
         let Features { groups, pfc, applications } = self.told.clone();
         let mut sub_tlvs = vec![SubTlv::Control(self.control)];
@@ -104,7 +104,7 @@ impl Handshake {
         Baseline::new(self.version, sub_tlvs)
     }
 
-    /// What is in force.
+    /// Returns the settings in force.
     pub fn operational(&self, admin: &Administered, theirs: &Older) -> Operational {
         let why = Because::NotSynchronised;
         let waiting = || (Settled::Ours(why), Settled::Ours(why), Settled::Ours(why));
@@ -138,7 +138,7 @@ impl Handshake {
         Operational { ets, ets_origin, pfc, pfc_origin, applications, conditions }
     }
 
-    /// Tells this from now on: whether that is new.
+    /// Sets the features to announce. Returns true if they changed.
     fn tell(&mut self, own: Features) -> bool {
         let new = own != self.told;
         if new {
@@ -162,7 +162,7 @@ impl Features {
     }
 }
 
-/// Compares what both ends have, and says in ours whether that is an error.
+/// Compares the settings of both ends, and sets the error bit of ours accordingly.
 fn settle<T: Clone>(
     own: Option<&mut Feature<T>>,
     theirs: Option<&Feature<T>>,
@@ -187,7 +187,7 @@ fn settle<T: Clone>(
     }
 }
 
-/// Whether no application has other priorities at one end than at the other.
+/// Returns true if no application has different priorities at the two ends.
 fn compatible(ours: &[BaselineApplication], theirs: &[BaselineApplication]) -> bool {
     let same = |one: &BaselineApplication, other: &BaselineApplication| {
         (one.protocol, one.port) == (other.protocol, other.port)

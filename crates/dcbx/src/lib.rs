@@ -1,11 +1,11 @@
-//! The data-center bridging exchange (DCBX): two stations of a link tell each other, within LLDP, what they do with
-//! ETS, PFC and applications, and a willing one adopts what the other has.
+//! Data-center bridging exchange (DCBX): two stations of a link announce their settings of ETS, PFC and applications to each other in LLDP,
+//! and a willing station adopts those of its peer.
 //!
-//! Source: IEEE 802.1Qaz (802.1Q clause 38), IEEE 802.1AB clause 9 for LLDP. Where the standard is silent, the agent
-//! does as the open agent lldpad does, or as [`Profile`] says.
+//! Source: IEEE 802.1Qaz (802.1Q clause 38), IEEE 802.1AB clause 9 for LLDP. Where the standard leaves a choice, the agent follows the open
+//! agent lldpad, or [`Profile`].
 //!
-//! With a peer that speaks only DCBX before the standard (version 1.01 or 1.00) the agent does too, unless its
-//! administrator says which dialect it has.
+//! With a peer that supports only DCBX before the standard (version 1.01 or 1.00) the agent uses that version
+//! too, unless its administrator has set the dialect.
 //!
 //! Not modelled: management addresses and other TLVs of LLDP are not sent.
 

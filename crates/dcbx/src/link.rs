@@ -6,14 +6,13 @@ use crate::agent::Agent;
 use units::Time;
 
 const SECOND: Time = Time::from_ms(1_000);
-/// How long two ends may take: what they send in a hurry after a change, five frames at once and one a second, and as
-/// much again.
+/// Maximum time for the two ends to settle: the fast transmissions after a change, five frames at once and one per second, twice over.
 const PATIENCE: Time = Time::from_ms(20_000);
-/// Ends that do not change for so long have settled: what is sent in a hurry has been sent.
+/// Ends that have not changed for this long have settled: all fast transmissions are over.
 const CALM: Time = Time::from_ms(6_000);
 
-/// Lets two agents that begin at time zero exchange frames through the codec, until what is in force at both has not
-/// changed for a while. False if that never happens.
+/// Lets two agents that begin at time zero exchange frames through the codec, until the settings in force at both have been unchanged for a
+/// while. Returns false if that never happens.
 pub fn settle(agents: &mut [Agent; 2]) -> bool {
     let (mut now, mut changed) = (Time::ZERO, Time::ZERO);
     while now <= changed.saturating_add(CALM) {

@@ -1,4 +1,4 @@
-//! Who is on the link, and what each has said last.
+//! Stations on the link, and their last announcements.
 
 use crate::before_standard::{of_cin, of_fcoe, table_of};
 use serde::Serialize;
@@ -9,8 +9,7 @@ use wire::ieee::{Application, EtsTable, PfcTlv};
 use wire::lldp::{Id, Lldpdu};
 use wire::tlv::Tlv;
 
-/// Neighbours that an agent remembers. With more than one that speaks DCBX none counts, so that those beyond change
-/// nothing.
+/// Maximum number of neighbours that an agent stores. With more than one that speaks DCBX none counts, so further ones change nothing.
 pub const NEIGHBOURS_MOST: usize = 8;
 
 /// A station on the link.
@@ -22,30 +21,30 @@ pub struct Neighbour {
     pub port: Id,
     /// The address that its frames come from.
     pub mac: Mac,
-    /// Until when what it said holds.
+    /// Time until which its information is valid.
     pub until: Time,
-    /// What it said of DCBX.
+    /// Its last DCBX announcement.
     pub remote: Remote,
 }
 
-/// What a station said of DCBX in its last LLDPDU.
+/// DCBX announcement in a station's last LLDPDU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Remote {
-    /// What it recommends for ETS.
+    /// ETS table that it recommends.
     pub recommendation: Option<EtsTable>,
-    /// What it does with ETS, and whether it is willing.
+    /// ETS table that it uses, and its willingness.
     pub ets: Option<wire::ieee::EtsConfiguration>,
-    /// What it does with PFC.
+    /// PFC priorities that it uses.
     pub pfc: Option<PfcTlv>,
-    /// Its priorities of applications.
+    /// Its application priorities.
     pub applications: Vec<Application>,
-    /// What it said in version 1.01 or 1.00, before the standard.
+    /// Its announcement in version 1.01 or 1.00, before the standard.
     pub older: Option<Older>,
     standard: bool,
     before: bool,
 }
 
-/// What a station said in a version of DCBX before the standard, as version 1.01 would say it.
+/// Announcement in a version of DCBX before the standard, converted to version 1.01.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Older {
     /// The version.
@@ -61,11 +60,11 @@ pub struct Older {
 }
 
 impl Older {
-    /// Its priority groups as a table; none if they are none.
+    /// Returns its priority groups as a table; `None` without priority groups.
     pub fn ets(&self) -> Option<EtsTable> {
         self.groups.as_ref().and_then(|groups| table_of(&groups.value))
     }
-    /// None without sequence numbers.
+    /// Returns `None` without sequence numbers.
     fn of(baseline: &Baseline) -> Option<Older> {
         let (mut control, mut groups, mut pfc, mut applications) = (None, None, None, None);
         for one in baseline.sub_tlvs() {
@@ -104,11 +103,11 @@ impl Remote {
         remote
     }
 
-    /// Whether it speaks DCBX of the standard.
+    /// Returns true if the station speaks DCBX of the standard.
     pub fn is_standard(&self) -> bool {
         self.standard
     }
-    /// Whether it speaks DCBX before the standard.
+    /// Returns true if the station speaks DCBX before the standard.
     pub fn is_before_standard(&self) -> bool {
         self.before
     }
@@ -117,7 +116,8 @@ impl Remote {
     }
 }
 
-/// Takes what a station said. It goes at once if it says so; one beyond the most is not remembered.
+/// Stores a station's announcement. A TTL of 0 removes the station at once; one beyond the maximum is not
+/// stored.
 pub(crate) fn hear(neighbours: &mut Vec<Neighbour>, mac: Mac, pdu: &Lldpdu, now: Time) {
     let place = neighbours.iter().position(|one| (&one.chassis, &one.port) == (&pdu.chassis, &pdu.port));
     let until = now.saturating_add(Time::from_ms(1_000) * u64::from(pdu.ttl_s));

@@ -1,4 +1,4 @@
-//! Which settings are in force: those of the administrator, or those of the peer.
+//! Selection of the settings in force: the administrator's or the peer's.
 //!
 //! Source: IEEE 802.1Q clause 38.4 (asymmetric and symmetric parameters).
 
@@ -10,22 +10,22 @@ use wire::baseline::Version;
 use wire::ieee::{Application, EtsTable, PfcTlv};
 use wire::{Mac, PrioritySet};
 
-/// What the administrator of a port wants.
+/// Settings of a port as administered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Administered {
-    /// What the port does with ETS. No default.
+    /// ETS table that the port uses. No default.
     pub ets: EtsTable,
-    /// How many traffic classes it has, 1 to 8. No default.
+    /// Number of traffic classes of the port, 1 to 8. No default.
     pub classes: u8,
-    /// Whether it does with ETS what its peer recommends. No default.
+    /// True if the port adopts the ETS recommendation of its peer. No default.
     pub ets_willing: bool,
-    /// What it recommends to its peer; none is not sent. No default.
+    /// ETS table recommended to the peer; `None` is not sent. No default.
     pub recommendation: Option<EtsTable>,
-    /// Which priorities have PFC. No default.
+    /// Priorities with PFC. No default.
     pub pfc: PfcTlv,
-    /// Whether PFC is part of the exchange; if not, the administrator's holds. No default.
+    /// True if PFC is part of the exchange; otherwise the administrator's setting is in force. No default.
     pub exchanges_pfc: bool,
-    /// Priorities of applications, 168 at most. They go before those of the peer. No default.
+    /// Application priorities, at most 168. They take precedence over those of the peer. No default.
     pub applications: Vec<Application>,
 }
 
@@ -56,7 +56,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The version to begin with where the standard's is not spoken, and whether it is the only one.
+    /// Returns the version to begin with where the standard's is not used, and true if it is the only one.
     pub(crate) fn before_standard(self) -> (Version, bool) {
         match self {
             Dialect::Either | Dialect::Standard => (Version::Cee, false),
@@ -66,16 +66,16 @@ impl Dialect {
     }
 }
 
-/// What the standard leaves open.
+/// Choices that the standard leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Which DCBX the agent speaks. Default: either.
+    /// DCBX version of the agent. Default: either.
     pub dialect: Dialect,
-    /// Which of two willing stations adopts. Both must have the same, or neither or both adopt. Default: the lower.
+    /// Rule by which one of two willing stations adopts. Both must have the same, or neither or both adopt. Default: the lower.
     pub tie_break: TieBreak,
 }
 
-/// Whose setting is in force.
+/// Origin of a setting in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The peer's.
@@ -84,50 +84,50 @@ pub enum Origin {
     Administered(Because),
 }
 
-/// Why the administrator's setting is in force.
+/// Reason why the administrator's setting is in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Because {
     /// The port is not willing.
     NotWilling,
-    /// Nobody is there.
+    /// No station on the link speaks DCBX.
     NoPeer,
-    /// Several are there: none of them counts.
+    /// Several stations on the link speak DCBX: none of them counts.
     SeveralPeers,
-    /// The peer does not say what it has.
+    /// The peer does not send its setting.
     NotSent,
     /// Both are willing, and the peer adopts.
     Tie,
     /// The peer has PFC for more priorities than the port can have.
     BeyondCapability,
-    /// The administrator keeps it out of the exchange.
+    /// The administrator excludes it from the exchange.
     Off,
-    /// The peer has not acknowledged what the port told (before the standard).
+    /// The peer has not acknowledged the port's settings (before the standard).
     NotSynchronised,
-    /// Both have the same (before the standard).
+    /// Both have the same setting (before the standard).
     Alike,
-    /// Both are willing, or neither is, and they have not the same: the feature is off (before the standard).
+    /// Both are willing, or neither is, and their settings differ: the feature is off (before the standard).
     Disagree,
-    /// The peer has it off, or found an error: it is off here too (before the standard).
+    /// The peer has it off, or reports an error: it is off here too (before the standard).
     PeerOff,
 }
 
-/// What an administrator should know.
+/// Condition that requires an administrator's attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// So many stations speak DCBX on this link; none of them counts.
+    /// This many stations speak DCBX on the link; none of them counts.
     SeveralPeers(usize),
-    /// Both ends have PFC for other priorities.
+    /// The ends have PFC for different priorities.
     PfcMismatch {
-        /// In force here.
+        /// Priorities with PFC in force here.
         ours: PrioritySet,
-        /// What the peer says.
+        /// Priorities with PFC that the peer announces.
         theirs: PrioritySet,
     },
-    /// The peer speaks only another dialect of DCBX.
+    /// The peer supports only another dialect of DCBX.
     OtherDialect,
-    /// The peer speaks only a version before the standard, and so does the port.
+    /// The peer supports only a version before the standard, and the port uses that version too.
     FellBack,
-    /// The peer speaks both dialects; that of the standard counts.
+    /// The peer uses both dialects; that of the standard counts.
     BothDialects,
 }
 
@@ -172,7 +172,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// The only neighbour that speaks DCBX, or why there is none.
+/// Returns the only neighbour that speaks DCBX, or the reason why there is none.
 pub(crate) fn peer(neighbours: &[Neighbour]) -> Result<&Neighbour, Because> {
     let mut speaking = neighbours.iter().filter(|one| one.remote.speaks_dcbx());
     match (speaking.next(), speaking.next()) {
@@ -182,7 +182,7 @@ pub(crate) fn peer(neighbours: &[Neighbour]) -> Result<&Neighbour, Because> {
     }
 }
 
-/// ETS is asymmetric: what counts is the peer's recommendation, not what it does or is willing to do.
+/// ETS is asymmetric: only the peer's recommendation counts, not its own configuration or willingness.
 pub(crate) fn ets(admin: &Administered, peer: Result<&Neighbour, Because>) -> (EtsTable, Origin) {
     let recommended = match peer {
         _ if !admin.ets_willing => Err(Because::NotWilling),
@@ -204,7 +204,7 @@ pub(crate) fn pfc(
 ) -> (PrioritySet, Origin) {
     let own = &admin.pfc;
     let adopted = peer.and_then(|peer| {
-        // Whatever stands there: without the peer's TLV nothing of it holds.
+        // Without the peer's TLV, none of its settings is in force.
         let theirs = peer.remote.pfc.ok_or(Because::NotSent)?;
         let yields = match profile.tie_break {
             TieBreak::LowerAdopts => mac < peer.mac,
@@ -226,7 +226,7 @@ pub(crate) fn pfc(
     }
 }
 
-/// Priorities of applications: the administrator's, and those of the peer that he does not name.
+/// Application priorities: the administrator's, and those of the peer for other applications.
 pub(crate) fn applications(admin: &Administered, peer: Result<&Neighbour, Because>) -> Vec<Application> {
     let mut merged = admin.applications.clone();
     let of_peer = peer.map(|peer| &peer.remote.applications[..]).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an administrator writes: the settings of an agent, as keys of a file.
+//! Administrative settings of an agent, as keys of a file.
 
 use crate::rules::{Administered, Dialect, Profile, TieBreak};
 use schemars::JsonSchema;
@@ -28,7 +28,7 @@ pub struct Settings {
     pub uplink: Option<String>,
 }
 
-/// What holds where settings say nothing: nothing but strict priorities, or what a station of a scenario has beside them.
+/// Defaults of omitted settings: strict priorities alone, or the other settings of a station in a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
     /// ETS.
@@ -38,7 +38,7 @@ pub struct Beside {
 }
 
 impl Settings {
-    /// Keys of `pfc` that change nothing, and what they need.
+    /// Returns the keys of `pfc` that have no effect, and the setting that each requires.
     pub fn unused_of_pfc(&self) -> Vec<(&'static str, &'static str)> {
         let usual = PfcTlv::WILLING;
         let all = [
@@ -49,13 +49,15 @@ impl Settings {
         found.map(|(key, _)| (key, "exchanged = true")).collect()
     }
 
-    /// What the rules work with. An error if the port has fewer traffic classes than are used.
+    /// Returns the administered settings and the profile. An error if the port has fewer traffic classes than
+    /// are used.
     pub fn administered(&self) -> Result<(Administered, Profile), Error> {
         let nothing = Beside { ets: EtsTable::STRICT, pfc: PrioritySet::default() };
         self.administered_by(self.pfc.tlv, &nothing)
     }
 
-    /// As `administered`, beside other settings of a station. An error, too, if the port can have PFC for fewer priorities.
+    /// Variant of `administered` that fills omitted keys from other settings of a station. Also an error if the port supports PFC for fewer
+    /// priorities.
     pub fn administered_beside(&self, beside: &Beside) -> Result<(Administered, Profile), Error> {
         let own = self.pfc.tlv;
         let enabled = if self.pfc.says_priorities { own.enabled() } else { beside.pfc };
@@ -64,7 +66,7 @@ impl Settings {
         self.administered_by(pfc, beside)
     }
 
-    /// What the port does with ETS, if it is said.
+    /// Returns the port's own ETS table, if it is set.
     pub fn own_ets(&self) -> Option<EtsTable> {
         self.ets.own.as_ref().map(|table| table.0)
     }
@@ -87,7 +89,7 @@ impl Settings {
     }
 }
 
-/// Reads priorities of applications, each of which has one.
+/// Reads priorities of applications, and refuses duplicates.
 fn all_different<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Entry>, D::Error> {
     let list: Vec<Entry> = Vec::deserialize(deserializer)?;
     let known_as = |entry: &Entry| (entry.0.selector, entry.0.protocol);
@@ -220,7 +222,7 @@ impl TryFrom<TableKeys> for Table {
     }
 }
 
-/// A value for each traffic class, of a list that may end earlier.
+/// Expands a list that may be shorter to one value for each traffic class.
 fn of_classes<T: Copy>(key: &str, list: &[T], rest: T) -> Result<[T; 8], String> {
     if list.len() > 8 {
         return Err(format!("{key} has {} entries, expected at most 8: one a traffic class", list.len()));
@@ -346,7 +348,7 @@ impl TryFrom<EntryKeys> for Entry {
     }
 }
 
-/// What a scenario's reader tells apart: what is wrong, and what is accepted.
+/// Message of a scenario's reader, which separates the wrong value from the accepted ones.
 fn told(error: Error) -> String {
     match error {
         Error::Value { what, accepted, got } => format!("{what} is {got}, expected {accepted}"),

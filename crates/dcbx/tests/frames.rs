@@ -15,7 +15,8 @@ use wire::{Frame, Mac, Pcp, PrioritySet};
 const OTHER: Mac = Mac([2, 0, 0, 0, 0, 0xFD]);
 const OWN: PrioritySet = PrioritySet(0x20);
 
-/// Willing in all; the port's address is the higher one, so that a lower one yields.
+/// Creates an agent that is willing in all features; its port has the higher address, so that a lower one
+/// yields.
 fn willing() -> Agent {
     let admin = Administered { ets_willing: true, pfc: pfc(true, 8, 0x20), ..settings() };
     agent(HIGHER, admin)
@@ -29,13 +30,13 @@ fn pfc_tlv(willing: bool, enabled: u8) -> Tlv {
     Tlv::Pfc(PfcTlv::new(willing, 8, PrioritySet(enabled)).unwrap())
 }
 
-/// An LLDPDU with this TLV of 802.1, whatever it holds.
+/// Returns an LLDPDU with this TLV of 802.1, for any contents.
 fn raw(subtype: u8, value: &[u8]) -> Vec<u8> {
     let tlv = Organisational::new([0, 0x80, 0xC2], subtype, value.to_vec()).unwrap();
     said(LOWER, 120, vec![Tlv::Organisational(tlv)])
 }
 
-/// What the agent has for PFC after these frames, all at once.
+/// Returns the agent's PFC priorities and their origin after these frames, all at once.
 fn after(frames: &[Vec<u8>]) -> (PrioritySet, Origin) {
     let mut agent = willing();
     frames.iter().for_each(|frame| agent.receive(frame, Time::ZERO));
@@ -121,7 +122,7 @@ fn dx_12_to_18_tlvs_with_a_fault_change_nothing() {
         agent.receive(&raw(10, &sums), Time::ZERO);
         assert_eq!((agent.operational().ets, agent.counters().faulty_tlvs), (table(70), 1));
     }
-    // Twice: the TLV is put a second time before the End TLV, behind 14 + 9 + 9 + 4 octets and the first.
+    // Twice: the TLV is repeated before the End TLV, after 14 + 9 + 9 + 4 octets and the first.
     let mut twice = said(LOWER, 120, vec![pfc_tlv(false, 8)]);
     let again = twice[36..44].to_vec();
     twice.splice(44..44, again);
@@ -166,7 +167,8 @@ fn dx_23_to_28_neighbours_come_and_go() {
     assert_eq!(hear(&said(OTHER, 120, vec![pfc_tlv(false, 16)]), 1), kept(Because::SeveralPeers));
     assert_eq!(hear(&said(OTHER, 0, vec![]), 2), adopted(8));
     assert_eq!(hear(&said(LOWER, 120, vec![pfc_tlv(false, 16)]), 3), adopted(16));
-    // A neighbour that speaks LLDP and no DCBX does not count; a TLV that is withdrawn is gone.
+    // A neighbour that speaks LLDP and not DCBX does not count; a TLV that is withdrawn is no longer in
+    // force.
     assert_eq!(hear(&said(OTHER, 120, vec![]), 4), adopted(16));
     assert_eq!(hear(&said(LOWER, 3, vec![Tlv::EtsRecommendation(table(40))]), 5), kept(Because::NotSent));
     assert_eq!(hear(&said(LOWER, 3, vec![pfc_tlv(false, 8)]), 6), adopted(8));
@@ -181,7 +183,7 @@ fn dx_23_to_28_neighbours_come_and_go() {
 fn dx_30_another_dialect_is_reported() {
     let baseline = wire::baseline::Baseline::new(wire::baseline::Version::Cee, vec![]).unwrap();
     let mut agent = willing();
-    // Without sequence numbers nobody can answer.
+    // Without sequence numbers no reply is possible.
     agent.receive(&said(LOWER, 120, vec![Tlv::Baseline(baseline.clone())]), Time::ZERO);
     assert_eq!(agent.operational().conditions, [Condition::OtherDialect]);
     assert_eq!(agent.operational().pfc_origin, Origin::Administered(Because::NoPeer));
@@ -236,7 +238,7 @@ fn settings_that_do_not_fit_change_nothing() {
     assert!(Agent::new(HIGHER, too_many, dcbx::Profile::default(), Time::ZERO).is_err());
 }
 
-/// What must hold whatever is heard.
+/// Invariants after any received frames.
 fn lawful(agent: &Agent) {
     let (admin, now) = (agent.administered(), agent.operational());
     let speaking = agent.neighbours().iter().filter(|one| one.remote.is_standard()).count();

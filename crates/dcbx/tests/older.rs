@@ -42,7 +42,7 @@ fn numbers(pdu: &Lldpdu) -> Option<(u32, u32)> {
     Some(control.unwrap())
 }
 
-/// The numbers of both ends, step by step, worked out by hand.
+/// Sequence numbers of both ends, step by step, computed by hand.
 #[test]
 fn a_handshake() {
     let mut ours = begin(LOWER, &willing(true, 0x08), Dialect::Older);
@@ -52,7 +52,7 @@ fn a_handshake() {
     theirs.receive(&Frame::lldp(LOWER, first).to_bytes(), Time::ZERO);
     let answer = sent(&mut theirs, 0).unwrap();
     assert_eq!(numbers(&answer), Some((1, 1)));
-    // It has acknowledged our number: what it has is adopted, and its number acknowledged.
+    // It has acknowledged our number: its setting is adopted, and its number acknowledged.
     assert_eq!(ours.operational().pfc, PrioritySet(0x08));
     ours.receive(&Frame::lldp(HIGHER, answer).to_bytes(), Time::ZERO);
     assert_eq!((ours.operational().pfc, ours.operational().pfc_origin), (PrioritySet(0x20), Origin::Adopted));
@@ -61,7 +61,7 @@ fn a_handshake() {
     assert_eq!(numbers(&third), Some((1, 1)));
     theirs.receive(&Frame::lldp(LOWER, third).to_bytes(), Time::ZERO);
     assert_eq!(theirs.operational().pfc_origin, Origin::Administered(Because::NotWilling));
-    // A change counts up.
+    // A change increments the number.
     theirs.administer(willing(false, 0x40), Time::ZERO).unwrap();
     let change = sent(&mut theirs, 0).unwrap();
     assert_eq!(numbers(&change), Some((2, 1)));
@@ -69,7 +69,7 @@ fn a_handshake() {
     assert_eq!(ours.operational().pfc, PrioritySet(0x40));
 }
 
-/// What one end may be administered to do.
+/// Administered settings of one end.
 fn choices() -> Vec<Administered> {
     let mut all = Vec::new();
     for willing in [false, true] {
@@ -85,7 +85,8 @@ fn choices() -> Vec<Administered> {
     all
 }
 
-/// What must be in force for PFC at one end, from the rules of the specification and not from the code.
+/// Returns the PFC priorities that must be in force at one end, from the rules of the specification and not
+/// from the code.
 fn expected_pfc(own: &Administered, peer: &Administered) -> u8 {
     let (ours, theirs) = (own.pfc.enabled().0, peer.pfc.enabled().0);
     if !own.exchanges_pfc || !peer.exchanges_pfc {
@@ -140,7 +141,7 @@ fn two_ends_agree_or_report_and_never_flap() {
     }
 }
 
-/// Both could speak the older dialect: none does. An end that speaks one dialect alone reports the other.
+/// Both support the older dialect: neither uses it. An end limited to one dialect reports the other.
 #[test]
 fn who_falls_back() {
     let admin = willing(true, 0x08);
@@ -184,8 +185,7 @@ fn application(selector: Selector, protocol: u16, priority: u8) -> Application {
     Application { selector, protocol, priority: Pcp::new(priority).unwrap() }
 }
 
-/// A willing end takes over the applications of one that is not. Transports are not told apart in version 1.01, and 1.00
-/// has FCoE alone.
+/// A willing end adopts the applications of one that is not. Transports are not distinguished in version 1.01, and 1.00 has FCoE alone.
 #[test]
 fn applications_are_adopted() {
     let told = vec![
@@ -242,7 +242,7 @@ fn groups_of_version_1_00() {
     assert_eq!(parts.map(|one| one.percent), [16, 14, 14, 100, 14, 14, 14, 14]);
 }
 
-/// What a peer says: its numbers, and PFC with flags.
+/// Announcement of a peer: its sequence numbers, and PFC with flags.
 fn said(sequence: u32, acknowledged: u32, bits: u8, priorities: u8) -> Vec<u8> {
     let value = BaselinePfc { priorities: PrioritySet(priorities), traffic_classes: Some(8) };
     let pfc = Feature { enabled: bits & 1 == 1, error: bits & 2 == 2, ..Feature::new(bits & 4 == 4, value) };
@@ -255,7 +255,7 @@ fn said(sequence: u32, acknowledged: u32, bits: u8, priorities: u8) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever a peer says, broken or not: only what it may have is adopted, and only after it has acknowledged.
+    /// For any announcements of a peer, valid or not: only permitted values are adopted, and only after its acknowledgement.
     #[test]
     fn nothing_that_the_rules_forbid_is_adopted(
         steps in vec((0u32..4, 0u32..4, any::<u8>(), any::<u8>(), any::<(u16, u8)>()), 1..60),

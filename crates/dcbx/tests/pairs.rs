@@ -8,7 +8,7 @@ use units::Time;
 use wire::PrioritySet;
 use wire::ieee::PfcTlv;
 
-/// What one end may be administered to do.
+/// Administered settings of one end.
 fn choices() -> Vec<Administered> {
     let mut all = Vec::new();
     for willing in [false, true] {
@@ -29,7 +29,7 @@ fn choices() -> Vec<Administered> {
     all
 }
 
-/// What the standard says must be in force for PFC, written from its text and not from the code.
+/// Returns the PFC priorities that the standard requires, from its text and not from the code.
 fn expected_pfc(own: &PfcTlv, peer: Option<&PfcTlv>, adopts_tie: bool) -> PrioritySet {
     let Some(peer) = peer else { return own.enabled() };
     let adopts = match (own.willing, peer.willing) {
@@ -37,7 +37,7 @@ fn expected_pfc(own: &PfcTlv, peer: Option<&PfcTlv>, adopts_tie: bool) -> Priori
         (true, false) => true,
         (true, true) => adopts_tie,
     };
-    // The peer, if it adopts itself, has ours in force in the end; if not, its own.
+    // If the peer adopts, it ends up with our priorities; otherwise it has its own.
     if adopts && peer.enabled().len() <= own.capability() { peer.enabled() } else { own.enabled() }
 }
 
@@ -89,7 +89,7 @@ fn two_agents_agree_or_report_and_never_flap() {
     }
 }
 
-/// What was measured of two lldpad back to back: ...0a has priority 3, ...0b priority 5.
+/// Measured with two lldpad back to back: ...0a has priority 3, ...0b priority 5.
 #[test]
 fn as_two_real_agents() {
     for (willing, expected) in [
@@ -112,7 +112,7 @@ fn recommendations_cross() {
     let mut agents = [agent(LOWER, admin(20)), agent(HIGHER, admin(60))];
     talk(&mut agents, Time::ZERO, seconds(5));
     assert_eq!(agents.each_ref().map(|agent| agent.operational().ets), [table(60), table(20)]);
-    // Each says what it does, and is still willing.
+    // Each announces the settings in use, and is still willing.
     let seen = agents[0].neighbours()[0].remote.ets.unwrap();
     assert!(seen.willing);
     assert_eq!(seen.table, table(20));
@@ -127,7 +127,7 @@ fn a_change_during_the_exchange() {
     agents[1].administer(Administered { pfc: pfc(false, 8, 0x40), ..settings() }, seconds(50)).unwrap();
     talk(&mut agents, seconds(50), seconds(51));
     assert_eq!(agents[0].operational().pfc, PrioritySet(0x40));
-    // PFC is taken out of the exchange: the other one has its own again.
+    // PFC is removed from the exchange: the other end returns to its own priorities.
     agents[1].administer(Administered { exchanges_pfc: false, ..settings() }, seconds(52)).unwrap();
     talk(&mut agents, seconds(52), seconds(53));
     let now = agents[0].operational();

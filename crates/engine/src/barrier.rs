@@ -1,39 +1,40 @@
 //! A barrier for threads that meet often: it spins for a bounded time, then parks, and a panic breaks it.
 //!
-//! To arrive and to wait are two calls (a *fuzzy* or split-phase barrier): a thread may do something in between, and wait for a
-//! meeting that it arrived at before others. Threads that need as long on the average, but not each time, then seldom wait.
+//! Arriving and waiting are two calls (a *fuzzy* or split-phase barrier): a thread may do other work in between, and wait for
+//! a meeting that it arrived at before others. Threads with equal mean times per step, but variation between steps, then seldom
+//! wait.
 //!
 //! Spinning takes a microsecond where parking takes tens, but only while every thread has a core of its own. A thread
-//! therefore remembers how often its spinning was in vain, and parks at once while that is the rule.
+//! therefore counts how often its spinning failed, and parks at once while that is the rule.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a thread spins at most: about what parking and waking take together, so that a wrong guess costs no more
-/// than twice the best.
+/// Maximum time that a thread spins: about the time of parking and waking together, so that a wrong guess costs at most
+/// twice the optimum.
 const SPIN_FOR: Duration = Duration::from_micros(50);
-/// Turns between two looks at the clock.
+/// Iterations between two reads of the clock.
 const TURNS: u32 = 64;
 
-/// Where a fixed number of threads wait for each other.
+/// A meeting point of a fixed number of threads.
 pub(crate) struct Barrier {
-    /// The meetings that each thread has arrived at.
+    /// Number of meetings that each thread has arrived at.
     arrived: Vec<Arrivals>,
     /// Threads that are parked or about to be.
     parked: AtomicUsize,
     broken: AtomicBool,
-    /// Guards nothing but the step from the last look to the parking.
+    /// Guards only the step from the last check to parking.
     lock: Mutex<()>,
     wake: Condvar,
 }
 
-/// Each in a cache line of its own, and in the one that is fetched with it.
+/// Each in a cache line of its own, and in the one that is prefetched with it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Arrivals(AtomicU64);
 
-/// A thread has panicked: the others need not wait for it any longer.
+/// A thread has panicked: the others need not wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
@@ -48,13 +49,13 @@ impl Barrier {
         }
     }
 
-    /// A thread has come to a meeting. They are numbered from 0, and each thread comes to all of them in turn.
+    /// A thread arrives at a meeting. Meetings are numbered from 0, and each thread arrives at all of them in order.
     pub(crate) fn arrive(&self, thread: usize, meeting: u64) {
         self.arrived[thread].0.store(meeting + 1, Ordering::SeqCst);
         self.wake_all();
     }
 
-    /// Waits until all threads have come to a meeting, or until one of them has panicked.
+    /// Waits until all threads have arrived at a meeting, or until one of them has panicked.
     pub(crate) fn wait(&self, meeting: u64, patience: &mut Patience) -> Result<(), Broken> {
         if !self.is_over(meeting) && (!patience.may_spin() || !patience.learn(self.spin(meeting))) {
             self.park(meeting);
@@ -62,7 +63,7 @@ impl Barrier {
         if self.broken.load(Ordering::SeqCst) { Err(Broken) } else { Ok(()) }
     }
 
-    /// Lets all threads go that wait or will ever wait: one of them does not come again.
+    /// Releases all threads that wait now or later: one of them does not arrive again.
     pub(crate) fn break_up(&self) {
         self.broken.store(true, Ordering::SeqCst);
         self.wake_all();
@@ -73,7 +74,7 @@ impl Barrier {
         all_came || self.broken.load(Ordering::SeqCst)
     }
 
-    /// Whether the meeting ended within the bounded time.
+    /// Returns true if the meeting ended within the bounded time.
     fn spin(&self, meeting: u64) -> bool {
         let begun = Instant::now();
         loop {
@@ -90,7 +91,7 @@ impl Barrier {
     }
 
     fn park(&self, meeting: u64) {
-        // The last thread arrives and then looks who is parked; this one counts itself and then looks who has arrived.
+        // The last thread arrives and then checks for parked threads; this one counts itself and then checks the arrivals.
         // One of the two sees the other.
         self.parked.fetch_add(1, Ordering::SeqCst);
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,28 +104,28 @@ impl Barrier {
 
     fn wake_all(&self) {
         if self.parked.load(Ordering::SeqCst) > 0 {
-            // Whoever has looked in vain is parked once the lock is free.
+            // A thread whose check has failed is parked once the lock is free.
             drop(self.lock.lock());
             self.wake.notify_all();
         }
     }
 }
 
-/// What a thread has learnt about spinning.
+/// Statistics of a thread's spinning.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
-    /// Two more for each spin in vain, one less for each success.
+    /// Incremented by two for each failed spin, decremented for each success.
     failures: u32,
     /// Meetings since the last spin.
     skipped: u32,
 }
 
 impl Patience {
-    /// At most so many failures are remembered.
+    /// Maximum number of failures that are counted.
     const MOST: u32 = 8;
-    /// From so many on, spinning is the exception.
+    /// From this count on, spinning is the exception.
     const TOO_MANY: u32 = 6;
-    /// The exception: one meeting in so many.
+    /// One meeting in this many spins nevertheless.
     const TRY_AGAIN: u32 = 32;
 
     fn may_spin(&mut self) -> bool {
@@ -135,7 +136,7 @@ impl Patience {
         self.skipped == 0
     }
 
-    /// Remembers how a spin ended, and returns it.
+    /// Records the result of a spin, and returns it.
     fn learn(&mut self, success: bool) -> bool {
         self.failures = match success {
             true => self.failures.saturating_sub(1),

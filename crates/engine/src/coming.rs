@@ -1,11 +1,11 @@
-//! What runs soon: memory is fetched before it is needed.
+//! Prefetching: fetches the memory of events before they run.
 //!
-//! In a window with many events it is known which nodes run, and in which order. A walk over their events goes some way
-//! ahead of the one that runs: it fetches the event first, and from then on lets the world take one step after the other
-//! towards what the event needs. Each step finds what the one before it has fetched. Where windows hold few events, the walk
-//! goes over those of the windows that come next.
+//! In a window with many events the nodes that run are known, and their order. A walk over their events stays some way
+//! ahead of the running one: it fetches the event first, and then calls [`World::fetch`] step by step to fetch
+//! the data that the event needs. Each step reads what the previous one has fetched. Where windows hold few events, the walk
+//! covers those of the next windows.
 //!
-//! All of this is a guess: events are made meanwhile, and a list may change under the walk. What is fetched in vain costs
+//! All of this is a guess: events are made meanwhile, and a list may change under the walk. A useless fetch costs
 //! time, nothing else.
 
 use crate::windows::{NONE, Windows};
@@ -16,42 +16,42 @@ use std::ops::Range;
 const STEPS: usize = 5;
 /// Events between two steps of one event, at least and at most.
 const APART: std::ops::RangeInclusive<usize> = 10..=40;
-/// With fewer events in a window the walk goes on in the windows behind it. Tests have few.
+/// With fewer events in a window the walk continues in the following windows. Tests have few.
 const FEW: u32 = if cfg!(test) { 4 } else { 120 };
-/// There it is about so many events ahead, and so many windows at most.
+/// There the walk stays about this many events ahead, and at most `MOST_WINDOWS` windows.
 const MOST_EVENTS: u32 = 120;
 const MOST_WINDOWS: u32 = 64;
-/// More than there are between the first step of an event and the event.
+/// More than the number of events between the first step of an event and the event.
 const RING: usize = 256;
 
-/// The walk over what runs soon.
+/// The walk over the events that run soon.
 pub(crate) struct Coming {
-    /// Slots of events, and what their last step found.
+    /// Slots of events, and the results of their last step.
     ring: [(u32, u32); RING],
-    /// How many the walk has come by.
+    /// Number of events that the walk has passed.
     passed: usize,
     /// Events between two steps.
     apart: usize,
-    /// The most events of a node in the last window. They run in another order than the walk has, which therefore has to be
-    /// further ahead than that.
+    /// The maximum number of events of a node in the last window. They run in another order than that of the walk, which
+    /// therefore has to be further ahead than that.
     pub most_of_node: usize,
-    /// The next slot that it comes to, which was fetched.
+    /// The next slot of the walk, already fetched.
     slot: u32,
-    /// Nodes are gone through one after the other, and not windows.
+    /// The walk is over nodes one after the other, and not over windows.
     by_nodes: bool,
     /// The first event of the next node.
     next_node: u32,
-    /// Where it stands among the nodes of the window: a word of them, what is left of it, and the last one.
+    /// Position of the walk among the nodes of the window: a word of them, its remaining bits, and the last word.
     word: usize,
     nodes: u64,
     end: usize,
     /// The window whose list it is at, or, by nodes, the next one.
     window: u64,
-    /// So many windows ahead at most.
+    /// Maximum number of windows ahead.
     reach: u64,
-    /// Of that, a slot: the list is read before the window begins.
+    /// A slot of that window's list, which is read before the window begins.
     later: u32,
-    /// Those that the walk has come by there.
+    /// Events that the walk has passed there.
     passed_by: Vec<u32>,
 }
 
@@ -83,7 +83,7 @@ impl Coming {
         }
     }
 
-    /// A window is about to begin: fetches at once what its list will lead to one after the other.
+    /// A window is about to begin: fetches at once the events that its list would otherwise fetch one after the other.
     #[inline(never)]
     pub fn fetch_list<E: Event>(&mut self, windows: &Windows<E>) {
         self.passed_by.drain(..).for_each(|slot| windows.slots.fetch(slot));
@@ -106,27 +106,27 @@ impl Coming {
         }
         let apart = (std::mem::take(&mut self.most_of_node) / 4).clamp(*APART.start(), *APART.end());
         if apart != self.apart {
-            // Steps that were begun are not taken to their end.
+            // Steps that have begun are abandoned.
             (self.apart, self.ring) = (apart, [(NONE, 0); RING]);
         }
         (self.word, self.nodes, self.end) = (words.start, window.touched[words.start], words.end);
         self.slot = self.enter_node(windows, window);
         self.next_node = self.enter_node(windows, window);
         self.window = windows.current();
-        // Where all slots are gone through, the list of the next window is not read.
+        // Where all slots are scanned, the list of the next window is not read.
         self.later = if windows.was_crowded() { NONE } else { self.enter_window(windows) };
         for _ in 0..apart * (STEPS + 1) {
             self.step_by_nodes(world, windows, window);
         }
     }
 
-    /// An event runs: the walk goes on by one as well.
+    /// An event runs: the walk advances by one as well.
     #[inline(never)]
     pub fn step<W: World>(&mut self, world: &W, windows: &Windows<W::Event>, window: &ByNode) {
         if self.by_nodes {
             self.step_by_nodes(world, windows, window);
         } else {
-            // By two, or it would never get ahead.
+            // By two; otherwise the walk would never get ahead.
             self.step_by_windows(world, windows);
             self.step_by_windows(world, windows);
         }
@@ -155,7 +155,7 @@ impl Coming {
     #[inline(always)]
     fn step_by_windows<W: World>(&mut self, world: &W, windows: &Windows<W::Event>) {
         if self.window <= windows.current() {
-            // The run has come to where the walk is, or past it.
+            // The run has reached the walk, or passed it.
             self.window = windows.current();
             self.slot = NONE;
         }
@@ -172,7 +172,7 @@ impl Coming {
     #[inline(always)]
     fn take_steps<W: World>(&mut self, world: &W, windows: &Windows<W::Event>, slot: u32) {
         self.ring[self.passed % RING] = (slot, 0);
-        // Each written out: then a processor learns where it leads by itself.
+        // Each written out: then the processor learns the target of each branch separately.
         self.take::<0, W>(world, windows);
         self.take::<1, W>(world, windows);
         self.take::<2, W>(world, windows);
@@ -189,7 +189,7 @@ impl Coming {
         }
     }
 
-    /// The first event of the next node, which is fetched.
+    /// Returns the first event of the next node, which is fetched.
     #[inline(always)]
     fn enter_node<E: Event>(&mut self, windows: &Windows<E>, window: &ByNode) -> u32 {
         while self.nodes == 0 {
@@ -205,8 +205,8 @@ impl Coming {
         window.head[node]
     }
 
-    /// The first event of the next window, which is fetched. Only some windows ahead, or what is fetched is gone again before it
-    /// is needed.
+    /// Returns the first event of the next window, which is fetched. Only some windows ahead: otherwise the fetched lines are
+    /// evicted before they are needed.
     #[inline(always)]
     fn enter_window<E: Event>(&mut self, windows: &Windows<E>) -> u32 {
         let slot = windows.first_after(&mut self.window, self.reach);
@@ -236,7 +236,7 @@ mod tests {
             self.nth
         }
     }
-    /// Knows how many steps were taken for each call that has not come, and how many those that have come had found.
+    /// Records the number of steps for each pending call, and the number of steps that each handled call had.
     #[derive(Default)]
     struct Calls {
         steps: RefCell<BTreeMap<u32, usize>>,
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// For how many of a thousand calls, so far apart, all steps were taken before they came.
+    /// Number of calls per thousand, at this distance, that had all steps before they were handled.
     fn fetched(apart: u64) -> usize {
         let mut world = Calls::default();
         let mut runner = Runner::new(&world, Time::from_us(1), 1);

@@ -1,6 +1,6 @@
 //! Named random streams.
 //!
-//! Each draw in a simulation comes from a stream that belongs to a named thing ("flow/victim/sizes").
+//! Each draw in a simulation comes from a stream with the name of its user ("flow/victim/sizes").
 //! Adding a flow therefore does not shift the draws of another. The generator is xoshiro256++, fixed and
 //! portable; the seed of a stream is a hash of the scenario's seed and the name.
 

@@ -2,7 +2,7 @@
 
 use units::Time;
 
-/// One pending wake-up. Moving it leaves the old event in the queue; when that event comes it does not
+/// One pending wake-up. Moving it leaves the old event in the queue; when that event runs, it does not
 /// match the armed time and is ignored. So a timer costs one word, and re-arming costs one event.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
@@ -14,7 +14,7 @@ impl Timer {
     pub const IDLE: Timer = Timer { at: Time::NEVER };
 
     /// Arms for `at`. The caller schedules the event if this returns true; it is false if an event for
-    /// that very time is already on its way.
+    /// exactly that time is already pending.
     #[inline]
     #[must_use]
     pub fn arm(&mut self, at: Time) -> bool {
@@ -22,12 +22,12 @@ impl Timer {
         self.at = at;
         fresh
     }
-    /// When it is due; [`Time::NEVER`] if not armed.
+    /// Due time; [`Time::NEVER`] if not armed.
     #[inline]
     pub fn due(&self) -> Time {
         self.at
     }
-    /// Disarms: the event on its way will be ignored.
+    /// Disarms: the pending event will be ignored.
     #[inline]
     pub fn cancel(&mut self) {
         self.at = Time::NEVER;

@@ -1,9 +1,9 @@
-//! Whether several threads pay, found by trying.
+//! Chooses between one thread and several by timing both.
 //!
-//! What a round costs on several threads depends on how much happens in it, on how evenly that is spread and on who else
-//! uses the machine, and all three change while a run goes on. So both ways are timed on pieces of the run itself, and
-//! the slower one is tried again now and then, for a small part of the time. Times decide who runs a node, never what
-//! happens at it.
+//! The cost of a round on several threads depends on the number of its events, on their balance and on other load on
+//! the machine, and all three change during a run. Therefore both ways are timed on pieces of the run itself, and
+//! the slower one is tried again now and then, for a small part of the time. The times affect which thread runs a node, but not
+//! the results.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ pub enum Way {
     Together,
 }
 
-/// With fewer events than this a round and thread, threads are not even tried: the barrier takes longer.
+/// With fewer events than this per round and thread, threads are not even tried: the barrier takes longer.
 const FEW_EVENTS: f64 = 40.0;
-/// A way is judged by pieces that take as long as this together.
+/// A way is judged over pieces of this total duration.
 const LONG_ENOUGH: Duration = Duration::from_millis(3);
-/// Threads have to be faster by this to be used: they take processors from others, and times scatter.
+/// Threads have to be faster by this to be used: they take processors from other programs, and times scatter.
 const WORTH: f64 = 0.9;
-/// The slower way is tried again when so many times the time of its last trial has passed.
+/// The slower way is tried again after this many times the duration of its last trial.
 const TRY_AGAIN_AFTER: u32 = 50;
 
-/// What is known of both ways.
+/// Measured costs of both ways.
 #[derive(Debug)]
 pub(crate) struct Trial {
     now: Way,
     alone: Known,
     together: Known,
-    /// Since the way was chosen.
+    /// Since the way was last chosen.
     spent: Spent,
     /// Since the other way was last used.
     since_other: Duration,
@@ -39,16 +39,16 @@ pub(crate) struct Trial {
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// Nanoseconds an event in the last pieces of its last use, the newest first; infinite where there was none.
+    /// Nanoseconds per event in the last pieces of its last use, the newest first; infinite for missing ones.
     costs: [f64; 3],
-    /// What it took to find out.
+    /// Duration of that measurement.
     took: Duration,
 }
 
 impl Known {
     const NOTHING: Known = Known { costs: [f64::INFINITY; 3], took: Duration::ZERO };
 
-    /// The least of them: whatever else happens on the machine only makes a piece slower.
+    /// The minimum: other load on the machine only makes a piece slower.
     fn cost(&self) -> Option<f64> {
         Some(self.costs.iter().copied().fold(f64::INFINITY, f64::min)).filter(|cost| cost.is_finite())
     }
@@ -63,7 +63,7 @@ pub(crate) struct Spent {
 }
 
 impl Trial {
-    /// Begins this way.
+    /// Starts with this way.
     pub(crate) fn new(now: Way) -> Trial {
         Trial {
             now,
@@ -74,12 +74,12 @@ impl Trial {
         }
     }
 
-    /// How to run the next piece.
+    /// Way to run the next piece.
     pub(crate) fn way(&self) -> Way {
         self.now
     }
 
-    /// Learns what a piece took on `threads` threads' parts, run as [`Trial::way`] said.
+    /// Records the cost of a piece on `threads` threads' parts, run as [`Trial::way`] returned.
     pub(crate) fn learn(&mut self, piece: Spent, threads: usize) {
         self.spent.wall += piece.wall;
         self.spent.events += piece.events;
@@ -94,7 +94,7 @@ impl Trial {
             Way::Alone => (&mut self.alone, &self.together),
             Way::Together => (&mut self.together, &self.alone),
         };
-        // What was known before it was last used is of another time.
+        // Costs from before its last use are out of date.
         let before = if self.since_other > spent.wall { known.costs } else { Known::NOTHING.costs };
         *known = Known { costs: [cost, before[0], before[1]], took: spent.wall };
         let own_cost = known.cost().unwrap_or(cost);
@@ -121,8 +121,8 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// Runs 10,000 pieces of 5 ms if alone, of 5 ms times `factor` together; the part of the time more than the better
-    /// way would have taken, and the part of the pieces that were run together.
+    /// Runs 10,000 pieces of 5 ms if alone, of 5 ms times `factor` together. Returns the share of time beyond that of the better
+    /// way, and the share of the pieces that were run together.
     fn overhead(factor: impl Fn(u64) -> f64, events_a_round: u64) -> (f64, f64) {
         let (mut trial, mut took, mut best, mut together) = (Trial::new(Way::Alone), 0.0, 0.0, 0);
         for piece in 0..10_000 {
@@ -143,7 +143,7 @@ mod tests {
             assert!(more < 0.05, "{factor}: {more}");
             assert_eq!(together > 0.5, factor < 1.0, "{factor}");
         }
-        // What others do on the machine now and then says nothing of a way.
+        // Occasional load by other programs does not change the choice.
         let (_, together) = overhead(|piece| if piece % 7 == 0 { 5.0 } else { 0.5 }, 1_000);
         assert!(together > 0.9, "{together}");
         let (_, together) = overhead(|_| 0.95, 1_000);

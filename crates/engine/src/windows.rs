@@ -1,9 +1,9 @@
 //! Pending events, sorted by window.
 //!
-//! A window is a short stretch of simulated time. Near events lie in a ring of buckets, one a window; what is
-//! further away waits in a heap. A bucket is an unordered list: the run loop sorts per node when the window's time
-//! has come. All lists share one pool of slots, of which the last freed is used first: an event takes the memory of
-//! the one that made it, and nothing is allocated once the pool holds the most events that ever wait at once.
+//! A window is a short stretch of simulated time. Near events lie in a ring of buckets, one per window; those
+//! further away wait in a heap. A bucket is an unordered list: the run loop sorts it per node when its window begins.
+//! All lists share one pool of slots, which reuses the last freed one first: an event takes the memory of
+//! the one that made it, and nothing is allocated once the pool holds the maximum number of pending events.
 
 use crate::Event;
 use std::cmp::Reverse;
@@ -13,48 +13,48 @@ use units::Time;
 /// Buckets in the ring; a power of two.
 const RING: usize = 16_384;
 const WORDS: usize = RING / 64;
-/// Windows that are run before what waits beyond the ring is looked at again.
+/// Windows that run between two scans of the heap beyond the ring.
 const STRETCH: u64 = RING as u64 / 2;
-/// A look-ahead is cut into so many windows, or a few more: then a node mostly has one event in a window, which needs
+/// Windows per look-ahead, or slightly more: then a node mostly has one event in a window, which needs
 /// no sorting.
 const WINDOWS_A_LOOK_AHEAD: u64 = 512;
-/// They are not narrower than this, in picoseconds: the ring has to reach as far as most events lie.
+/// Minimum width of a window in picoseconds: the ring has to cover most events.
 const NARROW: u64 = 1 << 16;
-/// With more places than this most events lie far away, and a window is as wide as the look-ahead allows.
+/// With more places than this most events are far away, and a window is as wide as the look-ahead allows.
 const MANY_PLACES: usize = 1 << 15;
-/// From so many slots on a list of events is longer than what a processor has at hand. Tests have few.
+/// Number of slots from which a list of events exceeds the processor's caches. Tests have few.
 const MANY_SLOTS: u32 = if cfg!(test) { 4 } else { 1 << 12 };
-/// A window is crowded if it holds one of so many events.
+/// A window is crowded if it holds at least one in this many events.
 const CROWD: u32 = 4;
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 /// No window.
 pub(crate) const NEVER: u64 = u64::MAX;
-/// Bits of a key that order events at one time; the others are for the time within a window.
+/// Bits of a key that order events at the same time; the others are the time within a window.
 pub(crate) const ORDER_BITS: u32 = 26;
 
 /// Events that wait for their time.
 pub struct Windows<E> {
     /// The least time after which one node can affect another.
     look_ahead: Time,
-    /// A window is two to this power picoseconds wide. A time's window is then a shift away.
+    /// A window is 2^`shift` picoseconds wide, so that a shift maps a time to its window.
     shift: u32,
     /// Number of the window that is running, counted from time zero.
     current: u64,
-    /// Events that happened, those included that were done ahead of their time.
+    /// Events processed, including those done ahead of their time.
     events: u64,
-    /// The last window in which several events lay, and how many they were.
+    /// The last window with several events, and their number.
     crowd: (u64, u32),
     /// First slot of each bucket.
     ring: Box<[u32; RING]>,
-    /// One bit a bucket that holds anything.
+    /// One bit per bucket, set if it is occupied.
     occupied: [u64; WORDS],
     pub(crate) slots: Slots<E>,
-    /// Beyond the ring: time in picoseconds, slot. Order at equal times does not matter here: the window sorts.
+    /// Events beyond the ring: time in picoseconds, slot. The order at equal times does not matter here: the window sorts.
     late: BinaryHeap<Reverse<(u64, u32)>>,
     /// Events of the running node within the running window: key, slot.
     pub(crate) local: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The key of the running node's next event of this window beside those; the greatest number if there is none.
+    /// The key of the running node's next event of this window outside `local`; the maximum if there is none.
     pub(crate) follows: u64,
     /// Events for nodes that other threads run; `None` if there are none.
     pub(crate) outbox: Option<Outbox<E>>,
@@ -75,7 +75,7 @@ struct Slot<E> {
 }
 
 impl<E: Copy + Default> Slots<E> {
-    /// A slot that is in no list yet.
+    /// Returns a slot that is in no list yet.
     #[inline(always)]
     fn vacant(&mut self) -> (u32, &mut Slot<E>) {
         if self.free as usize >= self.slots.len() {
@@ -87,12 +87,12 @@ impl<E: Copy + Default> Slots<E> {
         (at, slot)
     }
 
-    /// One free slot more. It does not take the event, so that events are made where they will lie.
+    /// Adds a free slot. It does not take the event, so that events are constructed in place.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
         self.free = self.slots.len() as u32;
-        // By a quarter at a time, so that what is held is near what is needed.
+        // Grows by a quarter, so that the capacity stays near the need.
         if self.slots.len() == self.slots.capacity() {
             let more = (self.slots.len() / 4).max(64);
             memory::make_room(&mut self.slots, more);
@@ -100,7 +100,7 @@ impl<E: Copy + Default> Slots<E> {
         self.slots.push(Slot { event: E::default(), next: NONE });
     }
 
-    /// How many there are, free ones included.
+    /// Number of slots, including free ones.
     pub(crate) fn len(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -110,7 +110,7 @@ impl<E: Copy + Default> Slots<E> {
         &self.slots[slot as usize].event
     }
 
-    /// Fetches a slot that is read soon.
+    /// Prefetches a slot that is read soon.
     #[inline(always)]
     pub(crate) fn fetch(&self, slot: u32) {
         memory::fetch_all_at(&self.slots, slot as usize);
@@ -127,7 +127,7 @@ impl<E: Copy + Default> Slots<E> {
         std::mem::replace(&mut self.slots[slot as usize].next, to)
     }
 
-    /// Frees the slot. Its event stays there until the next one is made.
+    /// Frees the slot. Its event remains there until the next one is written.
     #[inline(always)]
     pub(crate) fn free(&mut self, at: u32) {
         self.slots[at as usize].next = self.free;
@@ -141,7 +141,7 @@ impl<E: Copy + Default> Slots<E> {
     }
 }
 
-/// What one thread has for the others.
+/// Mail of one thread for the others.
 pub(crate) struct Outbox<E> {
     /// The thread that owns these windows, and the thread of each node.
     pub(crate) home: u8,
@@ -151,8 +151,8 @@ pub(crate) struct Outbox<E> {
 }
 
 impl<E: Event> Windows<E> {
-    /// No events. `look_ahead` is the least time after which one node can affect another; it must be
-    /// 2 ps or more. `places`: see [`crate::World::places`]. They are shared out among so many `parts`.
+    /// Creates an empty queue. `look_ahead` is the minimum time after which one node can affect another; it must be
+    /// 2 ps or more. `places`: see [`crate::World::places`]. They are divided among `parts` parts.
     pub fn new(look_ahead: Time, places: usize, parts: usize) -> Windows<E> {
         assert!(look_ahead.ps() >= 2, "without look-ahead there is no order between nodes");
         let widest = look_ahead.ps().min(1 << (u64::BITS - ORDER_BITS));
@@ -180,18 +180,18 @@ impl<E: Event> Windows<E> {
         self.look_ahead
     }
 
-    /// So many events happen, or are done ahead of their time without having come here.
+    /// Adds to the number of processed events: those that run, and those done ahead of their time without being pushed.
     #[inline(always)]
     pub fn count(&mut self, events: u32) {
         self.events += u64::from(events);
     }
 
-    /// Events that happened, those included that were done ahead of their time.
+    /// Events processed, including those done ahead of their time.
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// The window that a time lies in.
+    /// The window of a time.
     #[inline]
     pub(crate) fn window_of(&self, time: Time) -> u64 {
         time.ps() >> self.shift
@@ -207,40 +207,40 @@ impl<E: Event> Windows<E> {
         Time::from_ps(window.saturating_mul(1 << self.shift))
     }
 
-    /// The window in which the last picosecond before `limit` lies; nothing if there is none.
+    /// The window of the last picosecond before `limit`; nothing if there is none.
     pub(crate) fn last_before(&self, limit: Time) -> Option<u64> {
         limit.ps().checked_sub(1).map(|ps| self.window_of(Time::from_ps(ps)))
     }
 
-    /// How many windows are a round: those that one look-ahead spans. Time is cut into rounds from zero on. What a node
-    /// does in one affects others in a later one only, so that a round can run without a word from them.
+    /// Number of windows in a round: those that one look-ahead spans. Time is divided into rounds from zero on. Actions of a
+    /// node in one round affect others in a later one only, so that a round can run without communication.
     pub(crate) fn round(&self) -> u64 {
         (self.look_ahead.ps() >> self.shift).min(STRETCH)
     }
 
-    /// Rounds from that window on to the running one.
+    /// Rounds from that window to the running one.
     pub(crate) fn rounds_since(&self, window: u64) -> u64 {
         self.current.saturating_sub(window) / self.round() + 1
     }
 
-    /// Whether the running window probably holds so many of all events that each slot may be looked at: as many as the
-    /// last one. Not if it has been opened before: then slots that are free may have its time.
+    /// Returns true if the running window probably holds enough of all events for a scan of all slots to pay: as many as the
+    /// last one. False if it has been opened before: then free slots may have its time.
     pub(crate) fn is_crowded(&self) -> bool {
         self.crowd.0 != self.current && self.was_crowded()
     }
 
-    /// Whether the last window held that many.
+    /// Returns true if the last window held that many.
     pub(crate) fn was_crowded(&self) -> bool {
         let slots = self.slots.len();
         slots >= MANY_SLOTS && slots / CROWD <= self.crowd.1
     }
 
-    /// So many events lie in the running window.
+    /// Records the number of events in the running window.
     pub(crate) fn note_crowd(&mut self, events: u32) {
         self.crowd = (self.current, events);
     }
 
-    /// How many events the last window had, of those with several.
+    /// Number of events of the last window with several.
     pub(crate) fn last_crowd(&self) -> u32 {
         self.crowd.1
     }
@@ -250,7 +250,7 @@ impl<E: Event> Windows<E> {
         self.current
     }
 
-    /// The first slot of the next window that holds anything behind `window`, which becomes that one; [`NONE`] if it is not
+    /// Returns the first slot of the next occupied window after `window`, and sets `window` to it; [`NONE`] if it is not
     /// among the next `reach` ones.
     #[inline(always)]
     pub(crate) fn first_after(&self, window: &mut u64, reach: u64) -> u32 {
@@ -269,14 +269,14 @@ impl<E: Event> Windows<E> {
         self.ring[found as usize % RING]
     }
 
-    /// Whether the event in a slot lies in the running window, which is opened for the first time. What lay in a slot that is
-    /// free was earlier.
+    /// Returns true if the event in a slot lies in the running window, which is opened for the first time. Events left in free slots
+    /// are earlier.
     #[inline(always)]
     pub(crate) fn is_current(&self, slot: u32) -> bool {
         self.window_of(self.slots.event(slot).time()) == self.current
     }
 
-    /// Whether a list is what the slots hold of the running window.
+    /// Returns true if a list has exactly the events of the running window in the slots.
     pub(crate) fn holds_what_is_in_slots(&self, first: u32) -> bool {
         let current = (0..self.slots.len()).filter(|&slot| self.is_current(slot)).count();
         self.slots.list(first).all(|event| self.window_of(event.time()) == self.current)
@@ -291,7 +291,7 @@ impl<E: Event> Windows<E> {
         within << ORDER_BITS | u64::from(event.order())
     }
 
-    /// Takes an event. It must not lie before the running event, and if it is for another node, not
+    /// Inserts an event. It must not be before the running event, and if it is for another node, not
     /// within the look-ahead.
     #[inline(always)]
     pub fn push(&mut self, event: E) {
@@ -299,7 +299,7 @@ impl<E: Event> Windows<E> {
         debug_assert!(window >= self.current, "an event in the past");
         let (at, slot) = self.slots.vacant();
         slot.event = event;
-        // As one comparison: neither in the running window nor beyond the ring.
+        // A single comparison: neither in the running window nor beyond the ring.
         if (window - self.current).wrapping_sub(1) < RING as u64 - 1 {
             let bucket = window as usize % RING;
             slot.next = std::mem::replace(&mut self.ring[bucket], at);
@@ -309,7 +309,7 @@ impl<E: Event> Windows<E> {
         }
     }
 
-    // The heaps apart, so that the way into the ring stays short.
+    // The heaps are handled separately, so that the path into the ring stays short.
     #[inline(never)]
     fn push_apart(&mut self, window: u64, slot: u32) {
         if window == self.current {
@@ -319,8 +319,8 @@ impl<E: Event> Windows<E> {
         }
     }
 
-    /// Whether the event that is handled, at this time, is the last of its node for now: what would be pushed for the same
-    /// time can as well be done at once.
+    /// Returns true if the event being handled, at this time, is the last of its node for now: an event for the same
+    /// time need not be pushed and can be handled at once.
     #[inline]
     pub fn is_last_of(&self, now: Time) -> bool {
         let within = now.ps() & ((1 << self.shift) - 1);
@@ -328,7 +328,7 @@ impl<E: Event> Windows<E> {
         later(self.follows) && self.local.peek().is_none_or(|&Reverse((key, _))| later(key))
     }
 
-    /// Takes an event for another node, which `node` names. It must lie a look-ahead away.
+    /// Inserts an event for another node, which `node` names. It must lie a look-ahead away.
     #[inline(always)]
     pub fn send(&mut self, event: E, node: impl FnOnce() -> u32) {
         if let Some(outbox) = &mut self.outbox {
@@ -349,10 +349,10 @@ impl<E: Event> Windows<E> {
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// The next window that holds anything, the running one included; [`NEVER`] if there is none.
+    /// The next occupied window, including the running one; [`NEVER`] if there is none.
     #[inline(always)]
     pub(crate) fn first(&mut self) -> u64 {
-        // What waits beyond the ring is later than this word: a stretch is half of the ring.
+        // Events beyond the ring are later than this word: a stretch is half of the ring.
         let bits = self.occupied[self.word()] & self.not_before();
         if bits != 0 { self.in_word(bits) } else { self.first_far() }
     }
@@ -364,26 +364,26 @@ impl<E: Event> Windows<E> {
         if bits != 0 {
             return self.in_word(bits);
         }
-        // Once round: the last word is the first again, for what lies in it before the running window.
+        // One full turn: the last word is the first again, for its bits before the running window.
         for step in 1..=WORDS {
             let bits = self.occupied[(self.word() + step) % WORDS];
             if bits != 0 {
                 return self.in_word(bits) + step as u64 * 64;
             }
         }
-        // What waits beyond the ring is later than all in it.
+        // Events beyond the ring are later than all in it.
         self.late.peek().map_or(NEVER, |Reverse((time, _))| time >> self.shift)
     }
 
-    /// Moves on to a window before which nothing lies, and says how far one may go on from it: to that window at most.
-    /// All before it lie within the ring, and what waits beyond the ring comes after them.
+    /// Advances to a window before which there are no events, and returns the limit of the next advance: that window at most.
+    /// All windows before it lie within the ring, and events beyond the ring come after them.
     pub(crate) fn begin(&mut self, window: u64) -> u64 {
         self.current = window;
         self.draw_near();
         window.saturating_add(STRETCH)
     }
 
-    /// Moves on to the next window before `end` that holds anything, and takes its list: the first slot, or nothing if
+    /// Advances to the next occupied window before `end`, and takes its list: the first slot, or nothing if
     /// there is no such window.
     #[inline(always)]
     pub(crate) fn open_next(&mut self, end: u64) -> Option<u32> {
@@ -412,7 +412,7 @@ impl<E: Event> Windows<E> {
     fn word(&self) -> usize {
         self.current as usize / 64 % WORDS
     }
-    /// In that word, its bit and those of later windows.
+    /// The window's bit in that word, and those of later windows.
     #[inline(always)]
     fn not_before(&self) -> u64 {
         u64::MAX << (self.current % 64)
@@ -423,7 +423,7 @@ impl<E: Event> Windows<E> {
         self.current / 64 * 64 + u64::from(bits.trailing_zeros())
     }
 
-    /// Moves into the ring what has come within its reach.
+    /// Moves events into the ring that are now within its reach.
     fn draw_near(&mut self) {
         while let Some(&Reverse((time, slot))) = self.late.peek()
             && (time >> self.shift) - self.current < RING as u64
@@ -438,7 +438,7 @@ impl<E: Event> Windows<E> {
         self.put(self.current, slot);
     }
 
-    /// Puts back what lies within the running window, before anything runs.
+    /// Puts the events of the running window back, before anything runs.
     pub(crate) fn settle(&mut self) {
         while let Some(Reverse((_, slot))) = self.local.pop() {
             self.put(self.current, slot);
@@ -454,7 +454,7 @@ impl<E: Event> Windows<E> {
             + size_of_val(&self.occupied)
     }
 
-    /// All pending events, those on their way to another thread included, in no particular order.
+    /// All pending events, including those in transit to another thread, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let mail = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
         let near = self.ring.iter().flat_map(|&first| self.slots.list(first));

@@ -1,16 +1,16 @@
 //! One run in several parts, each with a thread where that pays.
 //!
-//! Each part has a world of its own in which only its nodes live; events for the nodes of others go into
-//! mailboxes. All parts run the same windows in the same step. Between two steps they meet: mail changes hands, and each
-//! announces the earliest window that it has an event in, mail on its way included. Where a look-ahead spans several windows, a
-//! step is half of one: what is sent in a step comes after the next, so that a part may run a step when the others have done the
-//! one before the last, and waits only for one that falls behind by more (*lag*). Mailboxes and announcements are kept for
-//! several meetings, so that a thread that is ahead does not disturb one that still reads. What an event left behind in the world
-//! that made it goes with the mail.
+//! Each part has a world of its own with its nodes only; events for the nodes of others go into
+//! mailboxes. All parts run the same windows in the same step. Between two steps they meet: each posts its mail and
+//! announces its earliest window with an event, counting mail in transit. If a look-ahead spans several windows, a
+//! step is half of one: events sent in a step are due after the next one, so that a part may run a step as soon as the others
+//! have finished the one before the last, and waits only for a part that falls behind by more (*lag*). Mailboxes and
+//! announcements are kept for several meetings, so that a thread that is ahead does not disturb one that still reads. Data
+//! that an event refers to in the world that made it is sent along with the mail.
 //!
 //! Where rounds are too small for a barrier, or the machine too busy, one thread runs the parts in turn (`trial.rs`).
-//! A node sorts its events itself, so neither the order of mail nor the number of parts or threads can be seen in
-//! what it does.
+//! A node sorts its events itself, so neither the order of mail nor the number of parts or threads affects
+//! its behaviour.
 
 use crate::barrier::{Barrier, BreakOnPanic, Broken, Patience};
 use crate::trial::{Spent, Trial, Way};
@@ -26,17 +26,17 @@ use units::Time;
 
 /// A part of the world.
 pub struct Shard<W: World> {
-    /// The nodes that this part runs, as it counts them: the numbers in [`World::node_of`] are its own, those that
-    /// [`Windows::send`](crate::Windows::send) is told are the ones of `owner_of`.
+    /// The nodes that this part runs, in its own numbering: the numbers in [`World::node_of`] are its own, those that
+    /// [`Windows::send`](crate::Windows::send) takes are the ones of `owner_of`.
     pub world: W,
     /// Their events.
     pub runner: Runner<W>,
 }
 
-/// A part of the run has panicked: a defect of the program. The world is in no state to go on.
+/// A part of the run has panicked: a defect of the program. The run cannot be continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
-    /// What the panic said.
+    /// Message of the panic.
     pub message: String,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Panicked {
 impl std::error::Error for Panicked {}
 
 impl From<Box<dyn Any + Send>> for Panicked {
-    /// From what [`catch_unwind`] or joining a thread returns.
+    /// Converts the payload that [`catch_unwind`] or joining a thread returns.
     fn from(payload: Box<dyn Any + Send>) -> Panicked {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
@@ -57,28 +57,28 @@ impl From<Box<dyn Any + Send>> for Panicked {
     }
 }
 
-/// A call of [`Workers::run`] comes back after this time, so that it can be judged and interrupted.
+/// A call of [`Workers::run`] returns after this time, so that it can be measured and interrupted.
 const PIECE: Duration = Duration::from_millis(20);
 
-/// What one part has for another.
+/// Mail from one part to another.
 struct Mail<W: World> {
     events: Vec<W::Event>,
     cargo: Vec<W::Cargo>,
 }
 
-/// What the parts share.
+/// State shared by the parts.
 pub struct Workers<W: World> {
     /// See [`Stride::kept`].
     meetings: [Meeting<W>; 4],
     parts: usize,
-    /// Rounds that each part has had a thread for.
+    /// Rounds in which each part has had a thread.
     rounds_together: u64,
     trial: Trial,
-    /// The way to run, whatever the trial says.
+    /// Fixed way to run, which overrides the trial.
     fixed: Option<Way>,
 }
 
-/// What the parts leave for each other.
+/// Mail and announcements that the parts exchange at a meeting.
 struct Meeting<W: World> {
     /// Sender, receiver.
     mailboxes: Vec<Mutex<Mail<W>>>,
@@ -90,14 +90,14 @@ struct Meeting<W: World> {
     over: AtomicBool,
 }
 
-/// How far a step goes: this many windows, whose events affect other parts when `lag` more steps have passed.
+/// Length of a step: this many windows, whose events affect other parts after `lag` more steps.
 #[derive(Clone, Copy)]
 struct Stride {
     windows: u64,
     lag: u64,
 }
 
-/// Until when a piece of a run goes.
+/// End of a piece of a run.
 #[derive(Clone, Copy)]
 struct Until {
     limit: Time,
@@ -107,8 +107,8 @@ struct Until {
 }
 
 impl<W: World<Event: Send> + Send> Workers<W> {
-    /// Workers for these parts; `owner_of` tells the part that runs each node. `fixed` is the way to run them; `None`:
-    /// as it pays.
+    /// Creates workers for these parts; `owner_of` maps each node to the part that runs it. `fixed` is the way to run them; `None`:
+    /// the faster way, by trial.
     pub fn new(shards: &mut [Shard<W>], owner_of: Arc<[u8]>, fixed: Option<Way>) -> Workers<W> {
         let parts = shards.len();
         for (home, shard) in (0..).zip(shards) {
@@ -130,24 +130,24 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         }
     }
 
-    /// Between two runs: hands over what each part has for the others.
+    /// Delivers the mail between the parts, between two runs.
     pub fn deliver(&mut self, shards: &mut [Shard<W>]) {
         deliver(shards);
     }
 
-    /// From now on the parts are run as it pays.
+    /// From now on the trial chooses the way to run.
     pub fn choose(&mut self) {
         if let Some(way) = self.fixed.take() {
             self.trial = Trial::new(way);
         }
     }
 
-    /// Rounds so far in which each part had a thread; in the others one thread ran them all.
+    /// Rounds so far in which each part had a thread; in the others one thread ran all parts.
     pub fn rounds_together(&self) -> u64 {
         self.rounds_together
     }
 
-    /// As [`Runner::run`], for all parts; comes back after some milliseconds even if the budget lasts longer.
+    /// Runs all parts, with the arguments of [`Runner::run`]; returns after some milliseconds even if the budget lasts longer.
     ///
     /// # Errors
     /// If a part panics. The others stop at their next meeting.
@@ -174,7 +174,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         Ok(status)
     }
 
-    /// A thread for each part; the first is the caller's.
+    /// Runs each part on a thread; the first runs on the caller's.
     fn run_together(&mut self, shards: &mut [Shard<W>], until: Until) -> Result<RunStatus, Panicked> {
         for meeting in &mut self.meetings {
             (*meeting.stopped.get_mut(), *meeting.over.get_mut()) = (false, false);
@@ -194,7 +194,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         });
         let mut status = RunStatus::Stopped;
         for end in ends {
-            // Whoever was let go by a broken barrier tells nothing; one of the others panicked.
+            // A part released by a broken barrier returns no status; another part panicked.
             if let Ok(of_all) = end? {
                 status = of_all;
             }
@@ -221,7 +221,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         let mut patience = Patience::default();
         shard.runner.windows.settle();
         let stride = Stride::of(&shard.runner);
-        // The earliest window of the mail that was posted last, which may not have been read yet; where the last step ended.
+        // The earliest window of the mail posted last, which may not have been read yet; the end of the last step.
         let (mut posted, mut end) = (NEVER, 0);
         for step in 0u64.. {
             let meeting = &self.meetings[stride.kept(step)];
@@ -243,7 +243,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
             if meeting.over.load(Ordering::Acquire) {
                 return Ok(RunStatus::More);
             }
-            // The same windows for all: each comes to the same end. What was announced may have been run meanwhile. Mail stays
+            // All parts compute the same windows and end together. Announced windows may have been run meanwhile. Mail stays
             // for the next run.
             let first = meeting.announced.iter().map(|next| next.load(Ordering::Acquire)).min();
             let first = first.unwrap_or(NEVER).max(end);
@@ -262,7 +262,7 @@ impl<W: World> Meeting<W> {
         self.announced.len()
     }
 
-    /// Leaves mail, and says which is the earliest window that it is for. As one copy: event by event, each would wait for memory
+    /// Posts mail, and returns the earliest window among its events. One bulk copy: event by event, each would wait for memory
     /// that another thread has read.
     fn post(&self, me: usize, shard: &mut Shard<W>) -> u64 {
         let windows = &mut shard.runner.windows;
@@ -286,7 +286,7 @@ impl<W: World> Meeting<W> {
         if earliest == Time::NEVER { NEVER } else { windows.window_of(earliest) }
     }
 
-    /// Takes the mail of the others.
+    /// Collects the mail from the other parts.
     fn collect(&self, me: usize, shard: &mut Shard<W>) {
         for other in (0..self.parts()).filter(|&other| other != me) {
             if let Ok(mut mailbox) = self.mailboxes[other * self.parts() + me].lock() {
@@ -297,14 +297,14 @@ impl<W: World> Meeting<W> {
 }
 
 impl Stride {
-    /// The stride of steps with a thread for each part.
+    /// Stride of steps with a thread for each part.
     fn of<W: World>(runner: &Runner<W>) -> Stride {
         let round = runner.windows.round();
         if round > 1 { Stride { windows: round / 2, lag: 1 } } else { Stride { windows: 1, lag: 0 } }
     }
 
-    /// Where what is left at a meeting is kept. Whoever comes to one has been at the last but `lag` with all others, and they had
-    /// read by then what was left `lag + 1` before that: nobody reads any more what lies there.
+    /// Index of the slot of a meeting. A part that arrives at a meeting has passed the one `lag` before it together with all
+    /// others, and those had then read the slot of `lag + 1` meetings before that: it is no longer read and can be reused.
     fn kept(self, meeting: u64) -> usize {
         (meeting % (2 * (self.lag + 1))) as usize
     }
@@ -322,7 +322,7 @@ impl<W: World> Default for Mail<W> {
 }
 
 impl<W: World> Mail<W> {
-    /// Hands it over. The memory stays, to be used again.
+    /// Delivers the mail. The memory is kept for reuse.
     fn open(&mut self, to: &mut Shard<W>) {
         to.world.unpack(&mut self.events, &mut self.cargo);
         for event in self.events.drain(..) {
@@ -364,7 +364,7 @@ fn run_alone<W: World>(shards: &mut [Shard<W>], until: Until) -> RunStatus {
     RunStatus::Done
 }
 
-/// Hands over what each part has for the others.
+/// Delivers the mail between the parts.
 fn deliver<W: World>(shards: &mut [Shard<W>]) {
     for from in 0..shards.len() {
         for to in 0..shards.len() {
@@ -388,7 +388,7 @@ mod tests {
     use super::*;
     use crate::Windows;
 
-    /// Something that comes to a node every 10 ps, alternately at each of two nodes.
+    /// An event at a node every 10 ps, alternately at each of two nodes.
     #[derive(Clone, Copy, Default)]
     struct Tick(u64);
     impl Event for Tick {
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn a_panic_in_any_part_ends_the_run_with_its_message() {
-        // Even ticks are those of the first part, odd ones of the second.
+        // Even ticks belong to the first part, odd ones to the second.
         for panics_at in [0, 10, 200, 310, 5_000, 5_010] {
             for way in [Way::Alone, Way::Together] {
                 let (tell, told) = std::sync::mpsc::channel();

@@ -70,6 +70,7 @@ pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Find
         return audit.findings;
     }
     lengths::check(&mut audit);
+    routes::check_detours(&mut audit);
     routes::check(layered, &mut audit);
     reroutes::check(&mut audit);
     limiters::check(&mut audit);

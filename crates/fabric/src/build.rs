@@ -12,6 +12,7 @@ pub(crate) mod guarantees;
 pub(crate) mod headroom;
 mod jobs;
 mod limiters;
+mod links;
 mod nodes;
 pub(crate) mod paths;
 pub(crate) mod port_schedulers;
@@ -44,14 +45,12 @@ use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Buffers;
 use crate::run::state::contention::Contention;
 use crate::run::state::copies::Copies;
-use crate::run::state::credits::CreditState;
 use crate::run::state::event::{Event, Place};
 use crate::run::state::faults::Faults;
 use crate::run::state::headers::Headers;
 use crate::run::state::hosts::Hosts;
 use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::ledger::Ledger;
-use crate::run::state::link_control::{LinkControl, PauseState};
 use crate::run::state::links::Links;
 use crate::run::state::nic::Nic;
 use crate::run::state::node::NodeOf;
@@ -59,6 +58,7 @@ use crate::run::state::numbering::Numbering;
 use crate::run::state::own::NodeLocal;
 use crate::run::state::port::{ColdPort, HEAD_BYTES, LinkTiming, Port, PortCounts, PortFeatures};
 use crate::run::state::probes::Probes;
+use crate::run::state::retry::RetryState;
 use crate::run::state::route_table::RouteTable;
 use crate::run::state::spreading::Spreading;
 use crate::run::state::storms::PortWatch;
@@ -68,6 +68,7 @@ use crate::run::steps::stages;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
+use flow_control::llr::ORDERED_SET_BYTES;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
 use queueing::Color;
@@ -211,7 +212,7 @@ impl<'a> Plan<'a> {
         let updates = self.node(port).credits().map_or(0.0, |own| {
             // One for so much that has come, and one a channel for what has waited long enough.
             let shortest = u32::from(self.frames.0) + u32::from(self.link(port).overhead);
-            let after = f64::from((own.update_after * own.unit).max(shortest));
+            let after = f64::from((own.update_after * own.unit).max(shortest).max(own.cf_min_spacing));
             let channels = own.channels.classes() as f64;
             let bits = f64::from(own.update_bytes) * 8.0;
             let waited = if own.update_within == Time::NEVER {
@@ -223,7 +224,7 @@ impl<'a> Plan<'a> {
         });
         BitRate::from_bps((rate - updates).max(0.0) as u64)
     }
-    /// The least time after which a node can affect another: a shortest frame, or the head of one, or a pause frame, and what
+    /// The least time after which a node can affect another: a shortest frame, or the head of one, or a pause frame, or a control ordered set, and what
     /// comes after it. `None` if there are no links.
     fn look_ahead(&self) -> Option<Time> {
         let pausing = self.spec.nodes.iter().any(|node| node.pauses().is_some());
@@ -236,7 +237,9 @@ impl<'a> Plan<'a> {
             let data = wire(bytes) + link.delay + receiver.latency();
             let pause = wire(CONTROL_FRAME_BYTES) + link.delay + self.response(peer);
             let data = if pausing { data.min(pause) } else { data };
-            receiver.credits().map_or(data, |credits| data.min(link.delay + credits.update_delay))
+            let data = receiver.credits().map_or(data, |credits| data.min(link.delay + credits.update_delay));
+            let ordered_set = || clock.span_floor(ORDERED_SET_BYTES) + link.delay;
+            if link.llr.is_some() { data.min(ordered_set()) } else { data }
         };
         (0..self.wiring.peer.len() as u32).map(of_port).min()
     }
@@ -442,6 +445,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     features.set(PortFeatures::MANAGED, managed);
     features.set(PortFeatures::CREDITS, node.credits().is_some());
     features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
+    features.set(PortFeatures::RETRY, link.llr.is_some());
     features = features.or(stages::of_node(node));
     let hot = Port {
         busy_until: Time::ZERO,
@@ -468,7 +472,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
             .then(|| Box::new(Contention::new(node.classes().classes()))),
         occupancy: Occupancy::default(),
         delay: link.delay,
-        control: link_control(plan, port),
+        control: links::link_control(plan, port),
         stops_until: Time::ZERO,
         counts: PortCounts::default(),
         watch: watchdog.map(PortWatch::new).map(Box::new),
@@ -477,21 +481,8 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
         domain: plan.domains.at_start.get(port as usize).map(|&domain| Box::new(domain)),
         trimming: nodes::trimming(plan, port),
+        retry: link.llr.map(|spec| Box::new(RetryState::new(spec))),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);
-}
-
-/// The flow control of a port's link.
-fn link_control(plan: &Plan, port: u32) -> LinkControl {
-    let peer = plan.wiring.peer[port as usize].0;
-    if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
-        let delay = plan.link(port).delay;
-        return LinkControl::Credit(Box::new(CreditState::new(own, other, delay, plan.node(port).classes())));
-    }
-    let control = plan.node(port).pauses();
-    if control.is_none() && plan.node(peer).pauses().is_none() {
-        return LinkControl::None;
-    }
-    LinkControl::Pause(Box::new(PauseState::new(plan.paused(port), plan.response(port), plan.response(peer))))
 }

@@ -5,6 +5,7 @@ mod cut_short;
 pub(crate) mod deadlock;
 pub(crate) mod dependencies;
 pub(crate) mod jobs;
+mod on_links;
 mod sources;
 pub(crate) mod threads;
 mod ties;
@@ -352,36 +353,6 @@ impl Simulation {
         self.parts().map(waits).sum::<u64>() as usize * size_of::<Waiting>()
     }
 
-    /// Frames on the link towards each port: how many, how many bytes.
-    pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
-        // What is between two parts is called as its receiver calls it, and so counted there.
-        if let Some(workers) = &mut self.workers {
-            workers.deliver(&mut self.shards);
-        }
-        let mut in_flight = vec![(0u64, 0u64); self.ports()];
-        for Shard { world, runner } in &mut self.shards {
-            for event in runner.windows().pending() {
-                if event.has_frame() {
-                    let (frames, bytes) =
-                        &mut in_flight[world.numbering.port(event.port(world.whole())) as usize];
-                    *frames += 1;
-                    *bytes += u64::from(event.frame().bytes);
-                }
-            }
-        }
-        // Those sent ahead that still wait are not on a link.
-        for port in 0..self.ports() as u32 {
-            let towards = self.peer(port) as usize;
-            for waiting in self.committed(port) {
-                let (frames, bytes) = &mut in_flight[towards];
-                // Before a run has come to rest some of them are counted where they will arrive.
-                *frames = frames.saturating_sub(1);
-                *bytes = bytes.saturating_sub(waiting.frame.bytes.into());
-            }
-        }
-        in_flight
-    }
-
     /// Frames whose first bits have arrived where they end, and whose last have not, with their paths.
     pub(crate) fn arriving(&mut self) -> Vec<(u32, Passage)> {
         let now = self.now();
@@ -405,13 +376,6 @@ impl Simulation {
     pub(crate) fn settle(&mut self) {
         let Some(before) = self.now().ps().checked_sub(1).map(Time::from_ps) else { return };
         self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
-    }
-
-    /// How many frames have left and not arrived. Below zero while more have arrived than somebody has made up for.
-    fn frames_on_links(&mut self) -> i64 {
-        let pending = self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending());
-        let pending = pending.filter(|event| event.has_frame()).count() as i64;
-        pending - self.parts().map(Fabric::frames_committed).sum::<u64>() as i64
     }
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {
@@ -541,6 +505,7 @@ mod tests {
             overhead: 20,
             response_time: None,
             cost: 1,
+            llr: None,
         };
         let flow = |from: u32| FlowSpec {
             name: from.to_string(),

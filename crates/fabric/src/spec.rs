@@ -3,6 +3,7 @@
 
 pub mod choice;
 mod cores;
+pub(crate) mod detours;
 pub mod digits;
 mod domain;
 mod faults;
@@ -39,7 +40,7 @@ use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
 use crate::spec::tuple::Tuple;
 use crate::spec::weights::Weights;
-use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
+use flow_control::{Accounting, Control, CreditSpec, LlrSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Ports, Priority};
 use queueing::{Color, CrossbarKeys};
 use schemars::JsonSchema;
@@ -383,6 +384,8 @@ pub struct LinkSpec {
     pub response_time: Option<Time>,
     /// Routing cost of the link in either direction, at least 1: frames take the paths of least total cost. Links of hosts cost 1.
     pub cost: u32,
+    /// Link-level retry in both directions; `None`: damaged frames are lost.
+    pub llr: Option<LlrSpec>,
 }
 
 /// The traffic of one sending host.

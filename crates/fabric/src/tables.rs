@@ -26,12 +26,15 @@ mod losses;
 mod message_lengths;
 mod message_times;
 mod occupancies;
+mod path_states;
 mod pauses;
 mod port_counts;
 mod ports;
 mod queue_pairs;
 mod queues;
+mod rank_steps;
 mod rank_waits;
+mod retries;
 mod series;
 mod storms;
 mod streams;
@@ -53,13 +56,14 @@ use std::{iter, ptr, thread};
 use units::Time;
 
 /// All tables of a result, in the order of documentation.
-pub static TABLES: [&TableSpec; 39] = [
+pub static TABLES: [&TableSpec; 42] = [
     &flows::FLOWS,
     &demands::DEMANDS,
     &demands::PATHS,
     &connections::CONNECTIONS,
     &queue_pairs::QUEUE_PAIRS,
     &delivery_contexts::DELIVERY_CONTEXTS,
+    &path_states::PATH_STATES,
     &limiters::RATE_LIMITERS,
     &limiters::SLOWDOWNS,
     &transfers::TRANSFERS,
@@ -69,6 +73,7 @@ pub static TABLES: [&TableSpec; 39] = [
     &jobs::COLLECTIVES,
     &jobs::MESSAGES,
     &rank_waits::RANK_WAITS,
+    &rank_steps::RANK_STEPS,
     &streams::STREAMS,
     &flows::CLASSES,
     &latencies::LATENCIES,
@@ -82,6 +87,7 @@ pub static TABLES: [&TableSpec; 39] = [
     &deadlocks::DEADLOCKS,
     &storms::STORMS,
     &credits::CREDITS,
+    &retries::LINK_RETRIES,
     &crossbars::CROSSBARS,
     &dcbx::DCBX,
     &domains::CONGESTION_DOMAINS,
@@ -147,7 +153,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 38] = [
+const BEGUN: [Make; 41] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -160,6 +166,7 @@ const BEGUN: [Make; 38] = [
     |view| vec![view.connections()],
     |view| vec![view.queue_pairs()],
     |view| vec![view.delivery_contexts()],
+    |view| vec![view.path_states()],
     |view| vec![view.rate_limiters()],
     |view| vec![view.slowdowns()],
     |view| view.transfers(),
@@ -168,6 +175,7 @@ const BEGUN: [Make; 38] = [
     |view| vec![view.collectives()],
     |view| vec![view.messages()],
     |view| vec![view.rank_waits()],
+    |view| vec![view.rank_steps()],
     |view| vec![view.streams()],
     |view| vec![view.classes()],
     |view| vec![view.latencies()],
@@ -176,6 +184,7 @@ const BEGUN: [Make; 38] = [
     |view| vec![view.deadlocks()],
     |view| vec![view.storms()],
     |view| vec![view.credits()],
+    |view| vec![view.link_retries()],
     |view| vec![view.crossbars()],
     |view| vec![view.dcbx()],
     |view| vec![view.congestion_domains()],

@@ -1,4 +1,4 @@
-//! Once a fabric has warmed up it runs without asking for memory.
+//! Once a fabric has warmed up it runs without allocating memory.
 //!
 //! Events, waiting frames and pauses use the memory of those before them. What is left is a latency in an octave
 //! beyond all before it, which makes a histogram longer: at most once an octave, so rarer and rarer.

@@ -29,8 +29,8 @@ fn fat_tree(k: u64, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spe
     net.0
 }
 
-/// The most that the allocator gave to build and run the simulation, what the simulation says of itself at its end, and
-/// its fingerprint.
+/// The most that the allocator gave to build and run the simulation, the simulation's own account at its end, and its
+/// fingerprint.
 fn memory(spec: &Spec, threads: usize) -> (usize, usize, u64) {
     let run = || {
         let mut simulation = Simulation::on_threads(spec, threads).unwrap();

@@ -1,5 +1,5 @@
-//! What a flow and an idle queue take, as the system's allocator sees it, and whether the fabric's own account of its
-//! memory agrees. Published in docs/performance.md.
+//! Memory of a flow and of an idle queue, as counted by the system's allocator, and its agreement with the fabric's own
+//! account. Published in docs/performance.md.
 //!
 //! One test only: the counter is the process's.
 
@@ -14,8 +14,8 @@ use frame::ClassMap;
 use units::{BitRate, Time};
 use workload::{Arrivals, ConstantParams, SourceSpec};
 
-/// A star of `hosts` senders at 1 % of the link, with `flows` each; `classes` at the switch. Bytes in use after a
-/// while, with what the description takes, and what the simulation says of itself.
+/// A star of `hosts` senders at 1 % of the link, with `flows` each; `classes` at the switch. Returns the bytes in use after
+/// a while, with those of the description, and the simulation's own account.
 fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
     let before = in_use();
     let mut net = Net::new(us(3_000));

@@ -1,5 +1,5 @@
-//! What a connection over TCP and a queue pair take, idle and active, and that the former asks for no memory once it runs. Published
-//! in docs/tcp.md and docs/performance.md.
+//! Memory of a connection over TCP and of a queue pair, idle and active; a TCP connection allocates none once it runs.
+//! Published in docs/tcp.md and docs/performance.md.
 //!
 //! One test only: the counter is the process's.
 
@@ -18,7 +18,7 @@ use transport::{
 };
 use units::{Amount, Bytes, Time};
 
-/// So many connections of each of ten hosts to one. Those that are idle begin after the end.
+/// Ten hosts with this many connections each to one host. Idle connections begin after the end.
 fn net(connections: usize, start: Time, application: &Application) -> Net {
     let mut net = Net::new(us(40_000));
     net.0.probes.bin = None;
@@ -61,15 +61,15 @@ fn bytes(connections: usize, start: Time, application: &Application) -> usize {
     in_use() - before
 }
 
-/// What every connection takes beside the machines of its transport: the states of both endpoints (240 B each, of which 96 B are
-/// the endpoint, with a TCP receiver in it), its source (320 B), what counts its arrivals (128 B); and, in 498 B, the copy of its
-/// description that the simulation has, its places in the tables of paths and events, and a tenth of a host with its link.
+/// Memory of a connection apart from its transport's state machines: the states of both endpoints (240 B each, of which 96 B
+/// are the endpoint, with a TCP receiver in it), its source (320 B), its arrival counter (128 B); and, in 498 B, the copy of
+/// its description in the simulation, its places in the tables of paths and events, and a tenth of a host with its link.
 const EACH: usize = 1_426;
 
-/// What a queue pair with a message takes beside itself: its clocks (144 B), the message (56 B), its clock (120 B) and what came of it
-/// (96 B), what the receiver knows of it (232 B), its place among those of the sender (24 B), and the room in the queues of these,
-/// which hold four at first where they grow. 24 B of it are measured and not explained: messages of jobs and entropy values came, and the pair
-/// itself became smaller.
+/// Memory of a queue pair with a message apart from the pair itself: its clocks (144 B), the message (56 B), its clock (120
+/// B) and its result (96 B), its state at the receiver (232 B), its place among those of the sender (24 B), and the room in
+/// the queues of these, which hold four at first where they grow. 24 B of it are measured and not explained: messages of
+/// jobs and entropy values were added, and the pair itself became smaller.
 const PAIR: usize = 776;
 
 #[test]
@@ -91,7 +91,7 @@ fn a_connection_takes_two_kilobytes_and_asks_for_no_more() {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
     let (before, events) = (asked().0, simulation.events());
-    // In one step: test builds look over the books after each, for which they ask.
+    // In one step: test builds audit the books after each, which allocates.
     assert_eq!(simulation.advance(55_000), Ok(State::Running));
     let (calls, events) = (asked().0 - before, simulation.events() - events);
     assert!(events > 50_000, "{events} events are too few to tell");

@@ -49,10 +49,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What is accepted for the channels of priorities.
+/// Accepted values for the channels of priorities.
 const HELP: &str = "expected \"all\", or eight, one for each priority: numbers, 0 to 7, or names, \"B0\" to \"B7\" (bypassable), \"O0\" to \"O7\" (ordered) and \"M0\" to \"M3\" (multicast)";
 
-/// How frames of a channel may pass each other.
+/// Rule by which frames of a channel may pass each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Bypassable,
@@ -66,7 +66,7 @@ impl Kind {
     fn letter(self) -> char {
         ['B', 'O', 'M'][self as usize]
     }
-    /// How many channels there can be of it.
+    /// Returns the maximum number of channels of this kind.
     fn count(self) -> u32 {
         [8, 8, 4][self as usize]
     }
@@ -80,7 +80,7 @@ impl Kind {
 pub enum ChannelKey {
     /// A channel that keeps the order of all of its frames.
     Number(u32),
-    /// One of a kind.
+    /// A channel of a kind, by its name.
     Name(String),
 }
 
@@ -129,7 +129,7 @@ impl JsonSchema for ChannelKey {
 /// The channels of a link, as they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelList {
-    /// All that there can be.
+    /// All possible channels.
     All,
     /// One for each priority.
     Each(Vec<ChannelKey>),
@@ -195,17 +195,18 @@ impl fmt::Display for Name {
 /// The channels of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {
-    /// By index. Those by number have it as their index; those by name are in the order of kind and number.
+    /// Names by index. Numbered channels have their number as index; named ones are in the order of kind and
+    /// number.
     names: Vec<Name>,
     /// The index of each priority's channel, and of channels beyond the priorities.
     map: ClassMap,
 }
 
 impl Channels {
-    /// The channels of all priorities.
+    /// Creates the channels of all priorities.
     ///
     /// # Errors
-    /// Not one for each priority, or a number outside of the range of its kind.
+    /// The list does not have one channel for each priority, or a number is outside the range of its kind.
     pub fn new(list: &ChannelList) -> Result<Channels, Remark> {
         let keys = match list {
             ChannelList::All => return Ok(Channels::all()),
@@ -236,22 +237,23 @@ impl Channels {
         let map = ClassMap::new(std::array::from_fn(|priority| index(&of_priorities[priority])));
         Ok(Channels { names, map: map.unwrap_or(ClassMap::SEPARATE) })
     }
-    /// All that there can be, by kind and number: priorities have the bypassable ones.
+    /// Returns all possible channels, by kind and number: priorities have the bypassable ones.
     fn all() -> Channels {
         let of_kind = |kind: Kind| (0..kind.count()).map(move |number| Name { kind: Some(kind), number });
         Channels { names: Kind::ALL.into_iter().flat_map(of_kind).collect(), map: ClassMap::CHANNELS }
     }
-    /// Whether there are all of them, more than there are priorities.
+    /// Returns true if all channels are present, more than there are priorities.
     pub fn are_all(&self) -> bool {
         self.names.len() == CHANNELS
     }
-    /// The lowest number whose frames take the channel of a name: a priority, or, of all channels, its own.
+    /// Returns the lowest number whose frames take the named channel: a priority, or, of all channels, its
+    /// own.
     pub fn number_of(&self, name: &str) -> Option<u8> {
         let index = self.names.iter().position(|known| known.to_string() == name)?;
         let numbers = self.map.numbers_of(TrafficClass(index as u8));
         (numbers != 0).then_some(numbers.trailing_zeros() as u8)
     }
-    /// The names of all channels, in words.
+    /// Returns the names of all channels, in words.
     pub fn list(&self) -> String {
         let quoted = |name: &Name| format!("\"{name}\"");
         self.names.iter().map(quoted).collect::<Vec<_>>().join(", ")
@@ -270,11 +272,11 @@ impl Channels {
         let bypassable = |&at: &usize| self.names[at].kind == Some(Kind::Bypassable);
         (0..self.names.len()).filter(bypassable).fold(0, |set, at| set | 1 << at)
     }
-    /// Whether switches copy frames of a channel that are for several receivers.
+    /// Returns true if switches copy the channel's frames for several receivers.
     pub fn is_multicast(&self, index: usize) -> bool {
         self.names.get(index).is_some_and(|name| name.kind == Some(Kind::Multicast))
     }
-    /// The names of those channels, in words.
+    /// Returns the names of the multicast channels, in words.
     pub fn multicast(&self) -> String {
         let own = (0..self.names.len()).filter(|&index| self.is_multicast(index));
         own.map(|index| format!("\"{}\"", self.name(index))).collect::<Vec<_>>().join(", ")

@@ -1,30 +1,30 @@
-//! What every flow control of links says of itself: its keys, and what the ports of a station do.
+//! Interface of the link-level flow controls: their keys, and the behaviour of a station's ports.
 
 use crate::{CreditSpec, PauseSpec};
 use keys::Remark;
 
-/// What the ports of a station do.
+/// Behaviour of a station's ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// They send pauses and obey them.
+    /// The ports send and obey pauses.
     Pauses(PauseSpec),
-    /// They grant credits and spend them.
+    /// The ports grant and consume credits.
     Credits(CreditSpec),
 }
 
 impl Control {
-    /// Whether what a station grants is its room for what comes in, in place of its receive buffer.
+    /// Returns true if a station grants its ingress buffer space, instead of its receive buffer.
     pub fn is_room(&self) -> bool {
         matches!(self, Control::Credits(_))
     }
-    /// The pauses that they send and obey; `None` if they have none.
+    /// Parameters of the pauses that the ports send and obey; `None` without pauses.
     pub fn pauses(&self) -> Option<&PauseSpec> {
         match self {
             Control::Pauses(pauses) => Some(pauses),
             Control::Credits(_) => None,
         }
     }
-    /// The credits that they grant and spend; `None` if they have none.
+    /// Parameters of the credits that the ports grant and consume; `None` without credits.
     pub fn credits(&self) -> Option<&CreditSpec> {
         match self {
             Control::Pauses(_) => None,
@@ -45,44 +45,45 @@ impl From<CreditSpec> for Control {
     }
 }
 
-/// The keys of a flow control, as a scenario has them: the settings of a station, of which it may say a part.
+/// Keys of a flow control in a scenario: the settings of a station, each of which may be omitted.
 pub trait Configuration {
-    /// The key, if there is one, whose default are the priorities that flows use.
+    /// Key whose default is the set of priorities that flows use, if there is one.
     const FROM_FLOWS: Option<&'static str> = None;
 
-    /// What these say, and where they say nothing, what `outer` says.
+    /// Returns these settings, with omitted ones taken from `outer`.
     #[must_use]
     fn or(&self, outer: &Self) -> Self;
-    /// Writes the defaults. `used`: the priorities of all flows, ascending.
+    /// Fills in the defaults. `used`: priorities of all flows, ascending.
     fn complete(&mut self, used: &[u32]);
-    /// What is wrong, and what to beware of. The keys have all defaults.
+    /// Validates the keys; returns errors and warnings. All defaults must be filled in.
     fn check(&self, used: &[u32]) -> Findings;
-    /// What the ports of a station do. The keys have all defaults; `name` is their table.
+    /// Returns the behaviour of a station's ports. All defaults must be filled in; `name` is the table's
+    /// name.
     fn start(&self, name: &'static str) -> Control;
-    /// What a reader of the written-out keys wants to know beside the values.
+    /// Returns remarks that accompany the written-out keys.
     fn notes(&self) -> Vec<&'static str> {
         Vec::new()
     }
 }
 
-/// What is wrong, and what to beware of.
+/// Errors and warnings of a validation.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What cannot be meant.
+    /// Invalid values.
     pub wrong: Vec<Remark>,
-    /// What is probably not as meant.
+    /// Values that are valid but probably not intended.
     pub warnings: Vec<Remark>,
 }
 
 impl Findings {
-    /// As `warnings`, as seen from the table around this key.
+    /// Returns the findings with paths extended by the table `key` that encloses them.
     pub(crate) fn within(self, key: &str) -> Findings {
         let within = |all: Vec<Remark>| all.into_iter().map(|remark| remark.within(key)).collect();
         Findings { wrong: within(self.wrong), warnings: within(self.warnings) }
     }
 }
 
-/// Declares settings of which each station may say a part.
+/// Declares settings each of which a station may omit.
 macro_rules! settings {
     ($(#[$doc:meta])* pub struct $name:ident { $($(#[$about:meta])* pub $key:ident: $type:ty,)* }) => {
         $(#[$doc])*
@@ -97,7 +98,7 @@ macro_rules! settings {
         }
 
         impl $name {
-            /// What these say, and where they say nothing, what `outer` says.
+            /// Returns these settings, with omitted ones taken from `outer`.
             pub(crate) fn or(&self, outer: &$name) -> $name {
                 let (own, outer) = (self.clone(), outer.clone());
                 $name { $($key: own.$key.or(outer.$key),)* }
@@ -108,7 +109,7 @@ macro_rules! settings {
 
 pub(crate) use settings;
 
-/// Makes the closed enum of flow controls from one list.
+/// Generates the closed enum of flow controls from one list.
 macro_rules! flow_controls {
     ($($(#[$doc:meta])+ $name:ident: $kind:ident($keys:ty)),* $(,)?) => {
         /// Link-level flow control: one of these.
@@ -122,20 +123,20 @@ macro_rules! flow_controls {
         }
 
         impl FlowControl {
-            /// The names of all that have keys.
+            /// Names of all flow controls that have keys.
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
-            /// Where keys stand whose default are the priorities that flows use.
+            /// Paths of the keys whose default is the set of priorities that flows use.
             pub const FROM_FLOWS: &[(&str, Option<&str>)] =
                 &[$((stringify!($name), <$keys as Configuration>::FROM_FLOWS)),*];
 
-            /// Its name, which is that of its table; `None` if there is no flow control.
+            /// Returns its name, which is also the name of its table; `None` if there is no flow control.
             pub fn name(&self) -> Option<&'static str> {
                 match self {
                     FlowControl::Off => None,
                     $(FlowControl::$kind(_) => Some(stringify!($name)),)*
                 }
             }
-            /// What this says, and where it says nothing and is of the same kind, what `outer` says.
+            /// Returns these settings; omitted ones are taken from `outer` if it is of the same kind.
             #[must_use]
             pub fn inherit(&self, outer: &FlowControl) -> FlowControl {
                 match (outer, self) {
@@ -143,21 +144,23 @@ macro_rules! flow_controls {
                     (_, own) => own.clone(),
                 }
             }
-            /// Writes the defaults. `used`: the priorities of all flows, ascending.
+            /// Fills in the defaults. `used`: priorities of all flows, ascending.
             pub fn complete(&mut self, used: &[u32]) {
                 match self {
                     FlowControl::Off => {}
                     $(FlowControl::$kind(keys) => Configuration::complete(keys, used),)*
                 }
             }
-            /// What is wrong with it where it stands, and where. It has all defaults.
+            /// Validates the settings; returns errors and warnings with their paths. All defaults must be
+            /// filled in.
             pub fn check(&self, used: &[u32]) -> Findings {
                 match self {
                     FlowControl::Off => Findings::default(),
                     $(FlowControl::$kind(keys) => Configuration::check(keys, used).within(stringify!($name)),)*
                 }
             }
-            /// What the ports of a station do, with all defaults; `None`: nothing, or something that is wrong.
+            /// Returns the behaviour of a station's ports, with all defaults; `None` without flow control, or
+            /// if a value is invalid.
             pub fn control(&self, used: &[u32]) -> Option<Control> {
                 let mut filled = self.clone();
                 filled.complete(used);
@@ -169,7 +172,7 @@ macro_rules! flow_controls {
                     $(FlowControl::$kind(keys) => Some(keys.start(stringify!($name))),)*
                 }
             }
-            /// What a reader of the written-out settings wants to know beside the values.
+            /// Returns remarks that accompany the written-out settings.
             pub fn notes(&self) -> Vec<&'static str> {
                 match self {
                     FlowControl::Off => Vec::new(),

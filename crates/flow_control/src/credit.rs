@@ -19,6 +19,11 @@
 //! Other links have other units: PCI Express counts 16 B, InfiniBand 64 B, Ultra Ethernet (CBFC) 256 B and adds 8 B to
 //! each frame; `unit` and `per_frame` are these.
 //!
+//! `preset = "cbfc"` is credit-based flow control of Ultra Ethernet: an update (CF_Update, a control ordered set of 8 B) leaves as soon as a
+//! credit comes free, but no sooner than `cf_min_spacing` after the one before. With `cf_max_spacing` an update that was lost is
+//! repeated after that distance. With `cc_message_timer` the credits of a frame that was lost on the link come back: the sending end
+//! tells periodically how many credits it has consumed (CC_Update), and the receiving end frees those of frames that never came.
+//!
 //! Source: Martinez 2006 §2 (64-byte credits, a count for each channel, channels without credits are skipped). It says
 //! nothing of buffers and updates: the defaults of the keys are ours.
 //!
@@ -27,8 +32,16 @@
 //!
 //! Not modelled: more than eight channels (a frame has one of eight priorities). Credits come free when a frame's
 //! transmission *begins*, as all memory here; a buffer that frees space byte by byte behind a frame does the same, one
-//! that waits for the last byte needs room for a frame more. The link layer's acknowledgements and repeats: a frame that is
-//! damaged on a link with credits takes its credits with it, and stops the run.
+//! that waits for the last byte needs room for a frame more. A frame that is damaged on a link with credits takes them with it,
+//! and stops the run, unless `cc_message_timer` restores them or link-level retry repeats the frame (`penstock explain llr`). CC_Update takes no time on the
+//! link, and neither does a CF_Update that says nothing new; limits of credits per port.
+
+mod counts;
+
+pub use counts::{
+    BANK, COUNTS, Freed, MOST_CREDITS, Overdraft, Receiver, Sender, channel_of_count, count_of_channel,
+    counts_of_channel, is_bypass,
+};
 
 use crate::channels::{ChannelList, Channels};
 use crate::control::settings;
@@ -39,14 +52,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Bytes, Time};
 
-/// Updates count modulo this.
-const CYCLE: u16 = 1 << 15;
-/// The most credits of a channel: less than a cycle can come free between two updates.
-pub const MOST_CREDITS: u64 = 1 << 14;
+/// Defaults of the keys by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditPreset {
+    /// Advanced Switching.
+    #[default]
+    AdvancedSwitching,
+    /// Credit-based flow control of Ultra Ethernet.
+    Cbfc,
+}
 
 settings! {
     /// Keys of credit-based flow control.
     pub struct CreditSettings {
+        /// Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB, credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again after 262144 B, lost credits back within 256 us). Default: "advanced_switching".
+        pub preset: CreditPreset,
         /// Receive buffer of each channel at each port of this station: the credits that it grants, times `unit`. A size, 1 to 16,384 whole credits. Default: "8704 B" (136 credits of 64 B: four of the largest frames of Advanced Switching).
         #[schemars(extend("default" = "8704 B"))]
         pub buffer: Bytes,
@@ -70,6 +91,15 @@ settings! {
         /// Bytes that an update takes on the link, line overhead included, ahead of frames that wait; "0 B": updates cost nothing and wait for nothing. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub update_bytes: Bytes,
+        /// Distance of updates on the link at least, in bytes at its rate (CF_min_spacing). A size, "800 B" or more; "0 B": none. Default: "0 B".
+        #[schemars(extend("default" = "0 B"))]
+        pub cf_min_spacing: Bytes,
+        /// Distance after which an update that was lost is repeated (CF_max_spacing). A size, from `cf_min_spacing` on; "0 B": it is not, and the next one makes up for it. Default: "0 B".
+        #[schemars(extend("default" = "0 B"))]
+        pub cf_max_spacing: Bytes,
+        /// Period in which the credits of frames that were lost on the link are restored (CC message timer). A time with unit, "1 us" to "25 ms"; "0 s": never, so that links may lose none. Default: "0 s".
+        #[schemars(extend("default" = "0 s"))]
+        pub cc_message_timer: Time,
         /// Departing frames carry pending updates to the other end, and take this many more bytes on the link; "0 B": at no cost. A size, up to "65535 B". Default: frames carry none.
         pub piggyback: Bytes,
     }
@@ -78,6 +108,7 @@ settings! {
 /// The keys, defaults filled in.
 #[derive(Debug)]
 struct Values {
+    preset: CreditPreset,
     buffer: Bytes,
     unit: Bytes,
     per_frame: Bytes,
@@ -86,21 +117,32 @@ struct Values {
     update_within: Time,
     update_delay: Time,
     update_bytes: Bytes,
+    cf_min_spacing: Bytes,
+    cf_max_spacing: Bytes,
+    cc_message_timer: Time,
     piggyback: Option<Bytes>,
 }
 
 impl CreditSettings {
     fn values(&self) -> Values {
-        let buffer = self.buffer.unwrap_or(Bytes::new(136 * 64));
+        let preset = self.preset.unwrap_or_default();
+        let by_preset =
+            |usual: u64, cbfc: u64| Bytes::new(if preset == CreditPreset::Cbfc { cbfc } else { usual });
+        let buffer = self.buffer.unwrap_or(by_preset(136 * 64, 64 << 10));
+        let timer = if preset == CreditPreset::Cbfc { Time::from_us(256) } else { Time::ZERO };
         Values {
+            preset,
             buffer,
-            unit: self.unit.unwrap_or(Bytes::new(64)),
-            per_frame: self.per_frame.unwrap_or_default(),
+            unit: self.unit.unwrap_or(by_preset(64, 256)),
+            per_frame: self.per_frame.unwrap_or(by_preset(0, 8)),
             channels: self.channels.clone().unwrap_or_default(),
-            update_after: self.update_after.unwrap_or(Bytes::new(1088).min(buffer)),
+            update_after: self.update_after.unwrap_or(by_preset(1088, 1).min(buffer)),
             update_within: self.update_within.unwrap_or(Time::from_us(1)),
             update_delay: self.update_delay.unwrap_or(Time::from_ns(10)),
-            update_bytes: self.update_bytes.unwrap_or_default(),
+            update_bytes: self.update_bytes.unwrap_or(by_preset(0, 8)),
+            cf_min_spacing: self.cf_min_spacing.unwrap_or(by_preset(0, 6400)),
+            cf_max_spacing: self.cf_max_spacing.unwrap_or(by_preset(0, 1 << 18)),
+            cc_message_timer: self.cc_message_timer.unwrap_or(timer),
             piggyback: self.piggyback,
         }
     }
@@ -108,6 +150,7 @@ impl CreditSettings {
     fn fill(&mut self) {
         let values = self.values();
         *self = CreditSettings {
+            preset: Some(values.preset),
             buffer: Some(values.buffer),
             unit: Some(values.unit),
             per_frame: Some(values.per_frame),
@@ -116,6 +159,9 @@ impl CreditSettings {
             update_within: Some(values.update_within),
             update_delay: Some(values.update_delay),
             update_bytes: Some(values.update_bytes),
+            cf_min_spacing: Some(values.cf_min_spacing),
+            cf_max_spacing: Some(values.cf_max_spacing),
+            cc_message_timer: Some(values.cc_message_timer),
             piggyback: values.piggyback,
         };
     }
@@ -176,12 +222,32 @@ impl Values {
             }
         }
         self.check_buffer()?;
+        self.check_cbfc()?;
         for (key, time) in [("update_within", self.update_within), ("update_delay", self.update_delay)] {
             if time > Time::from_ms(1000) {
                 return about(key, format!("{key} is {time}"), "expected at most \"1 s\"".to_string());
             }
         }
         Channels::new(&self.channels).map(drop)
+    }
+
+    fn check_cbfc(&self) -> Result<(), Remark> {
+        let (least, most, timer) = (self.cf_min_spacing, self.cf_max_spacing, self.cc_message_timer);
+        if (1..800).contains(&least.get()) || least.get() > 1 << 24 {
+            let help = "expected \"800 B\" to \"16 MiB\", or \"0 B\" for none".to_string();
+            return about("cf_min_spacing", format!("cf_min_spacing is {least}"), help);
+        }
+        if most.get() > 0 && most < least || most.get() > 1 << 24 {
+            let help = format!(
+                "expected at least cf_min_spacing, \"{least}\", and at most \"16 MiB\"; or \"0 B\" for none"
+            );
+            return about("cf_max_spacing", format!("cf_max_spacing is {most}"), help);
+        }
+        if timer > Time::ZERO && !(Time::from_us(1)..=Time::from_ms(25)).contains(&timer) {
+            let help = "expected \"1 us\" to \"25 ms\", or \"0 s\" for none".to_string();
+            return about("cc_message_timer", format!("cc_message_timer is {timer}"), help);
+        }
+        Ok(())
     }
 
     fn check_buffer(&self) -> Result<(), Remark> {
@@ -220,6 +286,9 @@ impl Values {
             update_within: self.update_within,
             update_delay: self.update_delay,
             update_bytes: count(self.update_bytes) as u16,
+            cf_min_spacing: count(self.cf_min_spacing),
+            cf_max_spacing: count(self.cf_max_spacing),
+            cc_message_timer: self.cc_message_timer,
             piggyback: self.piggyback.map(|bytes| count(bytes) as u16),
         }
     }
@@ -248,6 +317,12 @@ pub struct CreditSpec {
     pub update_delay: Time,
     /// Bytes of an update on the link; 0: none.
     pub update_bytes: u16,
+    /// Bytes between updates at least.
+    pub cf_min_spacing: u32,
+    /// Bytes after which a lost update is repeated; 0: it is not.
+    pub cf_max_spacing: u32,
+    /// Period in which lost credits are restored; zero: they are not.
+    pub cc_message_timer: Time,
     /// Bytes that a frame takes on the link for the update that it carries; `None`: frames carry none.
     pub piggyback: Option<u16>,
 }
@@ -288,206 +363,6 @@ impl CreditSpec {
     }
 }
 
-/// Counts that one update tells.
-pub const BANK: usize = 8;
-const BANKS: usize = 4;
-/// Counts of the channels of a link, in banks: of the first eight channels; of the bypass queues beside these; of the next
-/// eight channels; of the rest.
-pub const COUNTS: usize = BANKS * BANK;
-
-/// The channel of a count.
-#[inline]
-pub fn channel_of_count(count: usize) -> usize {
-    if count < BANK { count } else { count - BANK }
-}
-/// The count of what is not bypassed of a channel.
-#[inline]
-pub fn count_of_channel(channel: usize) -> usize {
-    if channel < BANK { channel } else { channel + BANK }
-}
-/// The counts of a channel: its own, and that of a bypass queue if it may have one.
-pub fn counts_of_channel(channel: usize) -> impl Iterator<Item = usize> {
-    std::iter::once(count_of_channel(channel)).chain((channel < BANK).then_some(channel + BANK))
-}
-/// Whether a count is that of a bypass queue.
-#[inline]
-pub fn is_bypass(count: usize) -> bool {
-    count / BANK == 1
-}
-
-/// What an update tells: the credits that came free since the beginning, modulo 2^15.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freed {
-    /// Those of a bank.
-    pub counts: [u16; BANK],
-    /// Which.
-    pub bank: u8,
-}
-
-/// An end of a link takes or gives credits that do not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overdraft {
-    /// The channel.
-    pub channel: u8,
-    /// Credits that were asked for or given back.
-    pub wanted: u32,
-    /// Credits that there were.
-    pub had: u32,
-}
-
-/// Counts of the sending end. An update has eight of them, which are looked at all at once.
-#[derive(Clone, Debug)]
-pub struct Sender {
-    granted: u16,
-    /// Credits that each has left.
-    available: [u16; COUNTS],
-    /// Credits given back, as the last update told.
-    freed: [u16; COUNTS],
-}
-
-impl Sender {
-    /// The other end has granted so many credits to each channel, at most [`MOST_CREDITS`].
-    pub fn new(granted: u32) -> Sender {
-        let granted = granted as u16;
-        Sender { granted, available: [granted; COUNTS], freed: [0; COUNTS] }
-    }
-    /// Credits that each channel has at first.
-    pub fn granted(&self) -> u32 {
-        u32::from(self.granted)
-    }
-    /// Credits that a channel has left.
-    #[inline]
-    pub fn available(&self, channel: usize) -> u32 {
-        u32::from(self.available[channel])
-    }
-    /// Credits that a channel has taken and not got back.
-    #[inline]
-    pub fn outstanding(&self, channel: usize) -> u32 {
-        u32::from(self.granted - self.available[channel])
-    }
-    /// A frame leaves.
-    ///
-    /// # Errors
-    /// If the channel has fewer credits.
-    #[inline]
-    pub fn take(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
-        let had = self.available(channel);
-        if credits > had {
-            return Err(Overdraft { channel: channel as u8, wanted: credits, had });
-        }
-        self.available[channel] -= credits as u16;
-        Ok(())
-    }
-    /// An update has come.
-    ///
-    /// # Errors
-    /// If more has come free than was taken.
-    #[inline]
-    pub fn learn(&mut self, told: Freed) -> Result<(), Overdraft> {
-        let first = usize::from(told.bank) * BANK;
-        let freed = bank_of(&mut self.freed, told.bank);
-        let available = bank_of(&mut self.available, told.bank);
-        let back: [u16; BANK] =
-            std::array::from_fn(|count| told.counts[count].wrapping_sub(freed[count]) % CYCLE);
-        // Below 2^14 + 2^15.
-        let left: [u16; BANK] = std::array::from_fn(|count| available[count] + back[count]);
-        if left.iter().fold(0, |most, &one| most.max(one)) > self.granted {
-            return Err(self.too_many(first, back));
-        }
-        *available = left;
-        *freed = told.counts;
-        Ok(())
-    }
-    /// The first count of which more has come back than was taken.
-    #[cold]
-    fn too_many(&self, first: usize, back: [u16; BANK]) -> Overdraft {
-        let wrong = (0..BANK).find(|&at| u32::from(back[at]) > self.outstanding(first + at));
-        let at = wrong.unwrap_or_default();
-        let (wanted, had) = (u32::from(back[at]), self.outstanding(first + at));
-        Overdraft { channel: (first + at) as u8, wanted, had }
-    }
-}
-
-/// The counts of a bank.
-#[inline]
-fn bank_of(counts: &mut [u16; COUNTS], bank: u8) -> &mut [u16; BANK] {
-    let first = usize::from(bank) % BANKS * BANK;
-    (&mut counts[first..first + BANK]).try_into().expect("a bank has that many counts")
-}
-
-/// Counts of the receiving end.
-#[derive(Clone, Debug)]
-pub struct Receiver {
-    granted: u32,
-    /// Credits of what the buffer holds.
-    held: [u32; COUNTS],
-    /// Credits that came free since the beginning, and those that an update has told of, modulo [`CYCLE`].
-    freed: [u16; COUNTS],
-    told: [u16; COUNTS],
-    /// The banks in which the two differ, bit n for bank n.
-    owes: u8,
-    last_update: Option<Time>,
-}
-
-impl Receiver {
-    /// An empty buffer of so many credits for each channel.
-    pub fn new(granted: u32) -> Receiver {
-        let none = [0; COUNTS];
-        Receiver { granted, held: [0; COUNTS], freed: none, told: none, owes: 0, last_update: None }
-    }
-    /// A frame has come.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    #[inline]
-    pub fn arrive(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
-        let had = self.room(channel);
-        if credits > had {
-            return Err(Overdraft { channel: channel as u8, wanted: credits, had });
-        }
-        self.held[channel] += credits;
-        Ok(())
-    }
-    /// A frame has left the buffer. When an update is due, if that is known by now.
-    #[inline]
-    pub fn free(&mut self, spec: &CreditSpec, channel: usize, credits: u32, now: Time) -> Time {
-        self.held[channel] -= credits;
-        self.freed[channel] = (self.freed[channel] + credits as u16) % CYCLE;
-        self.owes |= 1 << (channel / BANK);
-        let owed = self.freed[channel].wrapping_sub(self.told[channel]) % CYCLE;
-        // No two updates in the same instant.
-        let earliest = self.last_update.map_or(now, |last| now.max(last + Time::from_ps(1)));
-        if u32::from(owed) >= spec.update_after { earliest } else { earliest.max(now + spec.update_within) }
-    }
-    /// Credits of what the buffer holds of a channel.
-    pub fn held(&self, channel: usize) -> u32 {
-        self.held[channel]
-    }
-    /// Credits that a channel has room for.
-    pub fn room(&self, channel: usize) -> u32 {
-        self.granted - self.held[channel]
-    }
-    /// Whether there is anything to tell.
-    pub fn owes(&self) -> bool {
-        self.owes != 0
-    }
-    /// The update to send now. It tells of the first bank of which something is owed: if anything is owed after it, the
-    /// next is due at once.
-    pub fn update(&mut self, now: Time) -> Freed {
-        let bank = if self.owes == 0 { 0 } else { self.owes.trailing_zeros() as u8 };
-        self.owes &= !(1 << bank);
-        let counts = *bank_of(&mut self.freed, bank);
-        *bank_of(&mut self.told, bank) = counts;
-        self.last_update = Some(now);
-        Freed { counts, bank }
-    }
-    /// Credits of what the buffer holds, and of what has left it and `sender` does not know of.
-    pub fn holds(&self, channel: usize, sender: &Sender) -> u64 {
-        u64::from(self.held[channel])
-            + u64::from(self.freed[channel].wrapping_sub(sender.freed[channel]) % CYCLE)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -505,6 +380,37 @@ mod tests {
             ..CreditSettings::default()
         };
         assert_eq!([248, 249, 2176].map(|bytes| cbfc.spec().need(bytes)), [1, 2, 9]);
+    }
+
+    #[test]
+    fn the_preset_of_ultra_ethernet() {
+        let keys = CreditSettings { preset: Some(CreditPreset::Cbfc), ..CreditSettings::default() };
+        let cbfc = keys.spec();
+        assert_eq!([248, 249, 2176].map(|bytes| cbfc.need(bytes)), [1, 2, 9]);
+        assert_eq!((cbfc.credits, cbfc.update_after, cbfc.update_bytes), (256, 1, 8));
+        assert_eq!((cbfc.cf_min_spacing, cbfc.cf_max_spacing), (6400, 262_144));
+        assert_eq!(cbfc.cc_message_timer, Time::from_us(256));
+        let own = CreditSettings { cf_min_spacing: Some(Bytes::new(799)), ..keys.clone() };
+        assert!(own.check().unwrap_err().message.contains("cf_min_spacing is 799 B"));
+        let own = CreditSettings { cf_max_spacing: Some(Bytes::new(6000)), ..keys.clone() };
+        assert!(own.check().unwrap_err().message.contains("cf_max_spacing"));
+        let own = CreditSettings { cc_message_timer: Some(Time::from_ns(999)), ..keys };
+        assert!(own.check().unwrap_err().message.contains("cc_message_timer is 999 ns"));
+    }
+
+    #[test]
+    fn updates_keep_their_distance_and_a_lost_one_is_sent_again() {
+        let (mut receiver, spec) = (Receiver::new(136).spaced(Time::from_us(2)), spec());
+        receiver.arrive(0, 60).unwrap();
+        let us = Time::from_us;
+        assert_eq!(receiver.free(&spec, 0, 20, us(5)), us(5));
+        let first = receiver.update(us(5));
+        assert_eq!(receiver.free(&spec, 0, 20, us(6)), us(7));
+        assert_eq!(receiver.update(us(7)).counts[0], 40);
+        assert!(!receiver.owes());
+        receiver.lost(first);
+        assert!(receiver.owes());
+        assert_eq!(receiver.update(us(9)).counts[0], 40, "an update tells all that has come free");
     }
 
     #[test]
@@ -554,7 +460,7 @@ mod tests {
         let mut told = receiver.update(Time::from_us(99));
         told.bank = 0;
         told.counts = [0; BANK];
-        told.counts[7] = (163_840 % u64::from(CYCLE)) as u16 + 1;
+        told.counts[7] = (163_840 % (1u64 << 15)) as u16 + 1;
         assert_eq!(sender.learn(told), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
     }
 

@@ -31,9 +31,9 @@ use units::{BitRate, Bytes, Length, Time};
 
 /// Response limit of 10GBASE-T in pause quanta (IEEE 802.3 clause 31B.3.7).
 pub const RESPONSE_QUANTA_10GBASE_T: u64 = 74;
-/// What SONiC's buffer manager takes for the response of a 10 Gb/s port, in pause quanta.
+/// Response of a 10 Gb/s port in SONiC's buffer manager, in pause quanta.
 pub const RESPONSE_QUANTA_SONIC_10G: u64 = 67;
-/// What it takes at 400 Gb/s and above.
+/// Response at 400 Gb/s and above in SONiC's buffer manager, in pause quanta.
 const RESPONSE_QUANTA_SONIC_MOST: u64 = 905;
 
 const fn gbps(rate: u64) -> BitRate {
@@ -61,7 +61,7 @@ pub fn interface_bits(rate: BitRate) -> u64 {
     Phy::slowest_at(rate).map_or(limit, Phy::interface_bits)
 }
 
-/// The longest time that a station may take to obey a pause, in quanta of 512 bit times.
+/// Returns the maximum time in which a station must obey a pause, in quanta of 512 bit times.
 ///
 /// A rate between two entries of the standard takes that of the next higher rate; above 400 Gb/s the time
 /// of 400 Gb/s is kept, rounded up to whole quanta of the rate. Both are choices of this simulator.
@@ -72,17 +72,17 @@ pub fn response_quanta(rate: BitRate) -> u64 {
     entry.map_or(scaled as u64, |&(_, value)| value)
 }
 
-/// The longest time that a station may take to obey a pause.
+/// Returns the maximum time in which a station must obey a pause.
 pub fn response_time(rate: BitRate) -> Time {
     rate.time_for_bits_ceil(response_quanta(rate) * QUANTUM_BITS)
 }
 
-/// The longest time that a station with this PHY may take to obey a pause, if the PHY has a limit of its own.
+/// Returns the maximum response time of a station with this PHY, if the PHY has a limit of its own.
 pub fn response_time_of(phy: &Phy) -> Option<Time> {
     phy.response_quanta.map(|quanta| phy.rate.time_for_bits_ceil(quanta * QUANTUM_BITS))
 }
 
-/// What the headroom of one link and priority depends on.
+/// Parameters of the headroom of one link and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
     /// Rate of the link in b/s, the highest if it changes; above 0, no default.
@@ -103,8 +103,8 @@ pub struct Headroom {
     /// Response H of the station that is paused, not of the one that pauses, in bit times. Default:
     /// [`response_quanta`] times 512.
     pub response_bits: u64,
-    /// From the arrival of a frame's last bit to its place in the accounted queue, for a switch that looks
-    /// at the watermark only then; frames in this pipeline come on top. Default: 0.
+    /// Time from the arrival of a frame's last bit to its place in the accounted queue, for a switch that
+    /// compares with the watermark only then; frames in this pipeline come on top. Default: 0.
     pub pipeline: Time,
 }
 
@@ -136,7 +136,7 @@ impl Headroom {
         Headroom { interface_bits: phy.interface_bits(), response_bits: quanta * QUANTUM_BITS, ..self }
     }
 
-    /// All terms of the formula. Times become bits rounded up.
+    /// Returns all terms of the formula. Times are converted to bits, rounded up.
     pub fn delay(&self) -> TotalDelay {
         let wire_bits = |bytes: u16| (u64::from(bytes) + u64::from(self.overhead)) * 8;
         TotalDelay {
@@ -153,7 +153,8 @@ impl Headroom {
 }
 
 impl Headroom {
-    /// By how many bits more come at `rate` than at `slowest` while a frame at `slowest` is in the way.
+    /// Returns the additional bits that arrive at `rate` instead of `slowest` while a frame at `slowest`
+    /// delays the pause frame.
     fn slow_bits(&self, frame_bits: u64) -> u64 {
         if self.slowest == self.rate {
             return 0;
@@ -169,7 +170,7 @@ pub struct TotalDelay {
     pub rate: BitRate,
     /// M: a longest frame with line overhead; counts twice.
     pub frame_bits: u64,
-    /// What the first M is longer, if it began at a lower rate; 0 on a link that keeps its rate.
+    /// Additional duration of the first M, if it began at a lower rate; 0 on a link that keeps its rate.
     pub slow_bits: u64,
     /// P: the pause frame with line overhead.
     pub pause_bits: u64,
@@ -207,8 +208,8 @@ impl TotalDelay {
     pub fn time(&self) -> Time {
         self.rate.time_for_bits_ceil(self.bits())
     }
-    /// How many longest frames fit into the time, for reports; a queue counted in frames needs this
-    /// rounded up, see [`TotalDelay::full_frames`].
+    /// Returns the number of longest frames that fit into the time, for reports; a queue counted in frames
+    /// needs this rounded up, see [`TotalDelay::full_frames`].
     pub fn frames(&self) -> f64 {
         self.bits() as f64 / self.frame_bits as f64
     }
@@ -292,7 +293,7 @@ pub struct SonicModel {
     pub small_percent: u32,
     /// Bytes a cell of the packet memory; above 0, no default (it belongs to the chip).
     pub cell: u32,
-    /// Whether the cells that a 64 B frame takes are rounded up to whole ones. Default: no.
+    /// True if the cells of a 64 B frame are rounded up to whole ones. Default: false.
     pub whole_cells: bool,
     /// Bytes in flight in a gearbox. Default: 0.
     pub gearbox: f64,
@@ -450,7 +451,7 @@ mod tests {
     #[test]
     fn a_link_that_changes_its_rate() {
         let link = Headroom { slowest: gbps(1), ..at_10g_300m() };
-        // A frame of 12,336 bits at 1 Gb/s lets in ten times as much at 10 Gb/s.
+        // During a frame of 12,336 bits at 1 Gb/s, ten times as many bits arrive at 10 Gb/s.
         assert_eq!(link.delay().bits(), at_10g_300m().delay().bits() + 9 * 12_336);
         let odd = Headroom::of_link(BitRate::from_bps(1_187_500_000), Time::ZERO);
         assert_eq!(odd.delay().slow_bits, 0);

@@ -14,6 +14,7 @@
 mod channels;
 mod control;
 pub mod credit;
+pub mod llr;
 pub mod max_min;
 pub mod pause;
 mod pause_length;
@@ -28,7 +29,8 @@ pub mod headroom;
 
 pub use channels::{ChannelKey, ChannelList, Channels};
 pub use control::{Configuration, Control, Findings};
-pub use credit::{CreditSettings, CreditSpec};
+pub use credit::{CreditPreset, CreditSettings, CreditSpec};
+pub use llr::{Llr, LlrSettings, LlrSpec};
 pub use pause_length::{Drain, PauseLength, PauseQuanta};
 pub use pause_settings::PauseSettings;
 pub use tpfc::{Sampling, Target, TargetMethod, TargetSpec};
@@ -70,6 +72,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("max_min", include_str!("max_min.rs"), "TargetSpec"),
     ("credit", include_str!("credit.rs"), "CreditSettings"),
     ("channels", include_str!("channels.rs"), "CreditSettings"),
+    ("llr", include_str!("llr.rs"), "LlrSettings"),
     ("headroom", include_str!("headroom.rs"), ""),
     ("phy", include_str!("phy.rs"), ""),
     ("pause_length", include_str!("pause_length.rs"), "PauseSettings"),

@@ -39,18 +39,19 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use units::Amount;
 
-/// One ingress port as seen from an egress queue.
+/// State of one ingress port in an egress queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Partner {
-    /// Bytes it has in the queue.
+    /// Bytes from this port in the queue.
     bytes: u64,
-    /// Whether it waits in line.
+    /// True while it is a target in the wait queue.
     target: bool,
-    /// The number of the pause that last made it a target: of equals the one paused longest ago is next.
+    /// Sequence number of the pause that last made it a target: among equals, the one paused longest ago
+    /// comes first.
     last_target: u64,
 }
 
-/// The levels that the rules compare with.
+/// Thresholds of the rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     /// High watermark.
@@ -63,7 +64,7 @@ impl Marks {
     fn high(&self) -> u64 {
         number(self.xoff)
     }
-    /// What one partner has in flight.
+    /// Returns the bytes that one partner may have in flight.
     fn in_flight(&self) -> u64 {
         self.high().saturating_sub(number(self.target))
     }
@@ -75,30 +76,30 @@ fn number(amount: Amount) -> u64 {
     }
 }
 
-/// The targets of one egress queue.
+/// Targets of one egress queue.
 #[derive(Clone, Debug)]
 pub struct MaxMin {
     partners: Vec<Partner>,
-    /// All that has left.
+    /// Total that has left.
     left: Occupancy,
-    /// For each waiting frame, the bytes that had left when it came.
+    /// For each waiting frame, the bytes that had left when it arrived.
     left_before: VecDeque<u64>,
     /// Targets in the order in which they were paused.
     line: VecDeque<u32>,
-    /// What had left at the last release.
+    /// Bytes that had left at the last release.
     released_at: u64,
-    /// What had left, and how long the queue was, when the targets last changed.
+    /// Bytes that had left, and the queue's length, when the targets last changed.
     changed: (u64, u64),
-    /// Whether the queue has not fallen since, although a high watermark's worth has left it and targets wait.
+    /// True if a high watermark's worth has left since then while targets wait, and the queue has not fallen.
     stands: bool,
-    /// How many targets there have been.
+    /// Number of targets so far.
     count: u64,
-    /// Scratch: bytes, age of the last pause and port of those that may send.
+    /// Scratch: bytes, time of the last pause and port of the partners that may send.
     heaviest: Vec<(u64, Reverse<u64>, u32)>,
 }
 
 impl MaxMin {
-    /// An empty queue in a station with `ports` ports.
+    /// Creates an empty queue in a station with `ports` ports.
     pub fn new(ports: usize) -> MaxMin {
         MaxMin {
             partners: vec![Partner::default(); ports],
@@ -113,7 +114,7 @@ impl MaxMin {
         }
     }
 
-    /// A frame enters.
+    /// Adds a frame.
     pub fn add(&mut self, from: Option<u32>, bytes: u16) {
         self.left_before.push_back(self.left.bytes);
         if let Some(from) = from {
@@ -121,7 +122,7 @@ impl MaxMin {
         }
     }
 
-    /// A frame leaves.
+    /// Removes a frame.
     pub fn remove(&mut self, from: Option<u32>, bytes: u16) {
         self.left_before.pop_front();
         self.left.add(bytes);
@@ -130,13 +131,13 @@ impl MaxMin {
         }
     }
 
-    /// Whether `port` waits in line.
+    /// Returns true if `port` is in the wait queue.
     pub fn is_target(&self, port: u32) -> bool {
         self.partners[port as usize].target
     }
 
-    /// Finds the partners to pause before a frame enters the queue `before`, and puts them in line. `sends`
-    /// tells whether a port may send as far as is known here.
+    /// Finds the partners to pause before a frame enters the queue `before`, and enqueues them. `sends`
+    /// returns true for a port that may send, as far as is known here.
     pub fn search(
         &mut self,
         marks: Marks,
@@ -146,7 +147,7 @@ impl MaxMin {
     ) {
         targets.clear();
         let (queue, high, in_flight) = (before.count(marks.xoff), marks.high(), marks.in_flight());
-        // No more targets than frames: below this nothing can be due.
+        // There are no more targets than frames: below this, nothing can be due.
         let stands = std::mem::take(&mut self.stands);
         if !stands && queue + in_flight * before.frames.min(self.partners.len() as u64) < high {
             return;
@@ -184,8 +185,8 @@ impl MaxMin {
         }
     }
 
-    /// A frame has left, and `after` is the queue without it; `low`: it was at or below the low watermark.
-    /// Says who may go on: `None` if only targets have to wait further, the next in line if it is its turn.
+    /// Processes the departure of a frame. `after` is the queue without it; `low`: the queue was at or below
+    /// the low watermark. Returns the ports that may resume.
     pub fn next(&mut self, marks: Marks, after: Occupancy, low: bool) -> Release {
         if after.frames == 0 {
             self.line.clear();
@@ -209,12 +210,12 @@ impl MaxMin {
     }
 }
 
-/// Who may go on.
+/// Ports that may resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// All that are not targets.
+    /// All ports that are not targets may resume.
     pub others: bool,
-    /// The target whose turn it is; it is one no more.
+    /// Target whose turn it is; it has been removed from the targets.
     pub turn: Option<u32>,
 }
 
@@ -225,7 +226,7 @@ mod tests {
     const MARKS: Marks = Marks { xoff: Amount::Frames(12), target: Amount::Frames(10) };
     const FRAME: u16 = 1000;
 
-    /// A queue with its counter, fed and drained by hand.
+    /// A queue with its counter, filled and drained by hand.
     struct Queue {
         max_min: MaxMin,
         waiting: VecDeque<(u32, u16)>,
@@ -240,7 +241,7 @@ mod tests {
             let bytes = self.waiting.iter().map(|&(_, bytes)| u64::from(bytes)).sum();
             Occupancy { bytes, frames: self.waiting.len() as u64 }
         }
-        /// A frame comes; gives the targets found before.
+        /// Adds a frame; returns the targets found before it.
         fn comes(&mut self, from: u32, bytes: u16) -> Vec<u32> {
             let mut targets = Vec::new();
             let paused = &self.paused;
@@ -258,7 +259,7 @@ mod tests {
             self.paused.retain(|&port| self.max_min.is_target(port));
             release
         }
-        /// Rounds of frames from these ports, of which one leaves a round, until somebody is a target.
+        /// Adds rounds of frames from these ports, with one departure per round, until there is a target.
         fn fill(&mut self, round: &[u32], bytes: u16) -> Vec<u32> {
             for _ in 0..100 {
                 for &from in round {
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_heaviest_is_enough() {
-        // Port 2 brings in half of what comes, twice what leaves.
+        // Port 2 sends half of the arrivals, twice the departures.
         let mut queue = Queue::new(4);
         assert_eq!(queue.fill(&[2, 0, 2, 1], FRAME)[0], 2);
         assert!(queue.occupancy().frames <= 10);
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn who_is_paused_counts_as_nothing() {
-        // Port 2 fills the link, port 0 wants half of it.
+        // Port 2 fills the link, port 0 sends half its rate.
         let mut queue = Queue::new(3);
         let mut targets = Vec::new();
         for step in 0..40 {
@@ -297,7 +298,7 @@ mod tests {
             queue.leaves(0);
         }
         assert_eq!(targets, [2]);
-        // Its frames in flight bring the queue up; what the other sends fits.
+        // Its frames in flight raise the queue; the traffic of the other fits.
         for _ in 0..2 {
             assert!(queue.comes(2, FRAME).is_empty());
         }
@@ -371,7 +372,7 @@ mod tests {
         let mut targets = queue.fill(&[0, 1], FRAME);
         assert_eq!(targets.len(), 1);
         let other = 1 - targets[0];
-        // The other one sends as much as leaves: the queue stands, and the first would wait for ever.
+        // The other one sends at the drain rate: the queue does not fall, and the first would wait forever.
         for _ in 0..40 {
             queue.leaves(0);
             targets.extend(queue.comes(other, FRAME));

@@ -47,27 +47,27 @@ impl Configuration for LinkPauses {
 /// Bit times in a pause quantum (802.3 Annex 31B.2).
 pub const QUANTUM_BITS: u64 = 512;
 
-/// How long `quanta` last on a link of this rate, rounded down.
+/// Returns the duration of `quanta` on a link of this rate, rounded down.
 pub fn pause_time(quanta: u16, rate: BitRate) -> Time {
     rate.time_for_bits_floor(u64::from(quanta) * QUANTUM_BITS)
 }
 
-/// What one pause frame says.
+/// Contents of one pause frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseSignal {
     /// Priorities to stop, bit n for priority n.
     pub xoff: u8,
-    /// Priorities that may go on (time zero).
+    /// Priorities that may resume (time zero).
     pub xon: u8,
 }
 
 impl PauseSignal {
-    /// Whether there is nothing to say.
+    /// Returns true if it affects no priority.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.xoff | self.xon == 0
     }
-    /// This signal, overtaken by a later one before it was sent: one frame says both.
+    /// Merges a later signal into this one, which was not sent yet: one frame carries both.
     #[inline]
     #[must_use]
     pub fn then(self, later: PauseSignal) -> PauseSignal {
@@ -75,15 +75,16 @@ impl PauseSignal {
     }
 }
 
-/// The pauses that a transmitter has to obey: until when each priority is stopped.
+/// Pauses that a transmitter must obey: the time until which each priority is stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseTimers {
     until: [Time; PRIORITIES],
 }
 
 impl PauseTimers {
-    /// A pause frame takes effect. `obeyed`: priorities for which pausing is enabled, others ignore their
-    /// bit. `until`: the end of the frame's reception plus the announced time. `now`: when XON acts.
+    /// Applies a pause frame. `obeyed`: priorities for which pausing is enabled; the bits of others are
+    /// ignored. `until`: the end of the frame's reception plus the announced time. `now`: the time at which
+    /// XON takes effect.
     pub fn apply(&mut self, signal: PauseSignal, obeyed: u8, until: Time, now: Time) {
         for priority in members(signal.xon & obeyed) {
             self.until[priority] = now;
@@ -92,23 +93,23 @@ impl PauseTimers {
             self.until[priority] = until;
         }
     }
-    /// When the pause of the last of these priorities ends; a queue that several priorities share stops
-    /// as long as any of them is paused.
+    /// Returns the end of the pause of the last of these priorities; a queue that several priorities share is
+    /// stopped while any of them is paused.
     #[inline]
     pub fn until(&self, priorities: u8) -> Time {
         members(priorities).map(|priority| self.until[priority]).max().unwrap_or(Time::ZERO)
     }
-    /// The priorities that are paused now, as a bit set.
+    /// Returns the priorities that are paused now, as a bit set.
     #[inline]
     pub fn paused(&self, now: Time) -> u8 {
         let set = |set, (priority, &until): (usize, &Time)| set | u8::from(until > now) << priority;
         self.until.iter().enumerate().fold(0, set)
     }
-    /// When the first of the pauses that run now ends; [`Time::NEVER`] if none does.
+    /// Returns the time at which the first current pause ends; [`Time::NEVER`] if there is none.
     pub fn first_end(&self, now: Time) -> Time {
         self.until.iter().copied().filter(|&until| until > now).min().unwrap_or(Time::NEVER)
     }
-    /// Ends all pauses at once, as a reset of the link does.
+    /// Ends all pauses at once, as a link reset does.
     pub fn clear(&mut self) {
         *self = PauseTimers::default();
     }

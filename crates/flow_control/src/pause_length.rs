@@ -43,16 +43,16 @@ pub enum PauseQuanta {
     One(u32),
     /// One for each priority.
     Each(Vec<u32>),
-    /// By what has to drain.
+    /// The time that the queue needs to drain.
     Computed,
 }
 
-/// How long the pauses of a station are.
+/// Length of the pauses of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseLength {
     /// In quanta of 512 bit times, by priority; 1 to 65535 each.
     Fixed([u16; PRIORITIES]),
-    /// By what has to drain.
+    /// The time that the queue needs to drain.
     Computed,
 }
 
@@ -63,36 +63,36 @@ impl From<u16> for PauseLength {
 }
 
 impl PauseLength {
-    /// The shortest pause for any of these priorities, and no longer than this one if it is computed.
+    /// Returns the shortest pause of these priorities in quanta; `least` if pauses are computed.
     pub fn shortest(&self, priorities: u8, least: u64) -> u16 {
         match self {
             PauseLength::Fixed(each) => members(priorities).map(|at| each[at]).min().unwrap_or(u16::MAX),
             PauseLength::Computed => u16::try_from(least).unwrap_or(u16::MAX),
         }
     }
-    /// Whether all pauses are as long.
+    /// Returns true if all pauses have the same length.
     pub fn is_uniform(&self) -> bool {
         matches!(self, PauseLength::Fixed(each) if each.iter().all(|&quanta| quanta == each[0]))
     }
 }
 
-/// What has to leave before a pause may end.
+/// Bytes that must drain before a pause may end.
 #[derive(Clone, Copy, Debug)]
 pub struct Drain {
-    /// What the counter holds.
+    /// Occupancy of the counter.
     pub held: Occupancy,
-    /// Its high and its low watermark.
+    /// High and low watermark of the counter.
     pub marks: (Amount, Amount),
-    /// Bytes of the queue that the frames wait in, with those of others.
+    /// Bytes of the queue in which its frames wait, including those of other counters.
     pub queue: u64,
-    /// Rate at which it leaves.
+    /// Drain rate of the queue.
     pub rate: BitRate,
     /// Bytes around each frame on the wire there.
     pub overhead: u16,
 }
 
 impl Drain {
-    /// How long it takes until the counter is down at its low watermark.
+    /// Returns the time until the counter is down at its low watermark.
     pub fn time(&self) -> Time {
         let Occupancy { bytes, frames } = self.held;
         if self.held.within(self.marks.1) || frames == 0 {
@@ -108,13 +108,13 @@ impl Drain {
         let bits = u128::from(wire(queue, frames * queue / bytes)) * u128::from(over) / u128::from(of);
         self.rate.time_for_bits_ceil(u64::try_from(bits).unwrap_or(u64::MAX))
     }
-    /// How long a pause has to be over a link.
+    /// Returns the length of a pause over a link, in quanta.
     pub fn quanta(&self, link: &Renewal) -> u16 {
         let lasts = self.time() + link.response;
         let quanta = link.rates.1.bits_in_ceil(lasts).div_ceil(QUANTUM_BITS);
         u16::try_from(quanta.max(link.least_quanta(true))).unwrap_or(u16::MAX)
     }
-    /// Whether a pause over a link that is about to end may end.
+    /// Returns true if a pause over a link that is about to end may end.
     pub fn may_end(&self, link: &Renewal) -> bool {
         !self.held.reaches(self.marks.0) && self.time() + link.response <= link.latest_lead()
     }
@@ -123,7 +123,7 @@ impl Drain {
 impl PauseQuanta {
     const COMPUTED: &str = "computed";
 
-    /// What stations do.
+    /// Returns the pause length of a station.
     pub(crate) fn length(&self) -> PauseLength {
         let number = |&quanta: &u32| u16::try_from(quanta).unwrap_or(u16::MAX);
         match self {
@@ -134,7 +134,7 @@ impl PauseQuanta {
             PauseQuanta::Computed => PauseLength::Computed,
         }
     }
-    /// What is wrong with it. `single`: it is that of single priorities.
+    /// Validates the key. `single`: it applies to single priorities.
     pub(crate) fn check(&self, single: bool) -> Result<(), Remark> {
         let about = |message: String, help: &str| Remark::about("pause_quanta", message, help);
         let range = |quanta: u32| match quanta {
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(drain(30, 30).time(), Time::from_ps(20 * 1_233_600));
         let bits: u64 = 20 * 1542 * 8 + 60 * 512;
         assert_eq!(drain(30, 30).quanta(&link()), bits.div_ceil(512) as u16);
-        // Every second frame of the queue is another's: twice as long.
+        // Every second frame of the queue belongs to another counter: twice as long.
         assert_eq!(drain(30, 60).time(), Time::from_ps(40 * 1_233_600));
         assert_eq!(drain(10, 60).time(), Time::ZERO);
     }

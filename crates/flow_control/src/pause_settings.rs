@@ -1,4 +1,4 @@
-//! The keys that PAUSE and PFC share, and what cannot be meant.
+//! Keys that PAUSE and PFC share, and their validation.
 
 use crate::control::{Findings, settings};
 use crate::pause_length::{PauseLength, PauseQuanta};
@@ -61,7 +61,7 @@ macro_rules! described_as_settings {
 
 pub(crate) use described_as_settings;
 
-/// What is wrong, with these words.
+/// Returns an error with this message and help.
 fn wrong<T>(key: &str, message: impl Into<String>, help: impl Into<String>) -> Result<T, Remark> {
     Err(Remark::about(key, message, help))
 }
@@ -69,7 +69,7 @@ fn wrong<T>(key: &str, message: impl Into<String>, help: impl Into<String>) -> R
 const ONE_UNIT: &str = "expected both in bytes or both in frames";
 
 impl PauseSettings {
-    /// Writes the defaults.
+    /// Fills in the defaults.
     pub(crate) fn complete(&mut self) {
         let accounting = *self.accounting.get_or_insert(Accounting::Ingress);
         self.xoff.get_or_insert(Or::word());
@@ -82,7 +82,7 @@ impl PauseSettings {
         self.refresh.get_or_insert(true);
         self.response_time.get_or_insert(Or::word());
     }
-    /// What is wrong with them. `single`: they are those of single priorities.
+    /// Validates the settings. `single`: they apply to single priorities.
     pub(crate) fn check(&self, single: bool, used: &[u32]) -> Findings {
         let mut found = Findings::default();
         self.check_priorities(single, used, &mut found);
@@ -104,7 +104,7 @@ impl PauseSettings {
         }
         found
     }
-    /// What a reader of the written-out settings wants to know beside the values.
+    /// Returns remarks that accompany the written-out settings.
     pub(crate) fn notes(&self) -> Vec<&'static str> {
         let computed = |key: Option<Or<Amount, Computed>>| key.is_some_and(|key| key.value().is_none());
         let all = [
@@ -128,11 +128,12 @@ impl PauseSettings {
     fn headroom(&self) -> Option<Amount> {
         self.headroom?.value()
     }
-    /// `None`: not given.
+    /// Returns the accounting; `None`: not given.
     fn accounting(&self) -> Accounting {
         self.accounting.unwrap_or(Accounting::Ingress)
     }
-    /// The specification of a station, with defaults where nothing is said. `name`: the table of the keys.
+    /// Returns the specification of a station, with defaults for omitted settings. `name`: the table of the
+    /// keys.
     pub(crate) fn spec(&self, name: &'static str, kind: PauseKind) -> PauseSpec {
         let marks = |(xoff, xon)| Watermarks { xoff, xon, headroom: self.headroom() };
         PauseSpec {
@@ -252,7 +253,7 @@ impl PauseSettings {
             let help = "expected xoff and xon too: the target watermark lies between them";
             return wrong("a target watermark without xoff and xon".to_string(), help);
         };
-        // One that is computed is known with the links.
+        // A computed watermark is only known with the links.
         let Some(watermark) = target.watermark.value() else { return Ok(()) };
         if !watermark.comparable(xoff) {
             wrong(format!("watermark {watermark} has another unit than xoff {xoff}"), ONE_UNIT)

@@ -49,34 +49,35 @@ impl Configuration for PriorityPauses {
     }
 }
 
-/// A pause that this station has asked for, as far as it knows.
+/// A pause requested by this station, as far as it can determine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutstandingPause {
-    /// From when on the XOFF must be said again; zero if none is in force.
+    /// Time from which the XOFF must be renewed; zero if none is in force.
     renew_at: Time,
 }
 
 impl OutstandingPause {
-    /// Whether XOFF has to be sent now, because none is in force or it is about to run out.
+    /// Returns true if XOFF must be sent now, because none is in force or it is about to expire.
     #[inline]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.renew_at
     }
-    /// Whether an XOFF is in force (as far as this station knows).
+    /// Returns true if an XOFF is in force (as far as this station can determine).
     #[inline]
     pub fn in_force(&self) -> bool {
         self.renew_at > Time::ZERO
     }
-    /// XOFF is sent; it has to be renewed at `renew_at`.
+    /// Notes that XOFF is sent; it must be renewed at `renew_at`.
     #[inline]
     pub fn set(&mut self, renew_at: Time) {
         self.renew_at = renew_at;
     }
-    /// When the XOFF has to be renewed.
+    /// Returns the time at which the XOFF must be renewed.
     pub fn renew_at(&self) -> Time {
         self.renew_at
     }
-    /// XON is sent, or the pause may run out: nothing is in force any more. Tells whether it was.
+    /// Notes that XON is sent, or that the pause may expire: none is in force afterwards. Returns true if one
+    /// was.
     #[inline]
     pub fn release(&mut self) -> bool {
         std::mem::take(&mut self.renew_at) > Time::ZERO
@@ -86,17 +87,17 @@ impl OutstandingPause {
 /// Watermarks of one ingress port in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Levels {
-    /// At or above: XOFF.
+    /// Occupancy at or above which XOFF is sent.
     pub xoff: Amount,
-    /// At or below: XON.
+    /// Occupancy at or below which XON is sent.
     pub xon: Amount,
-    /// What fits at all: `xoff` and the headroom above it. A frame beyond it is lost.
+    /// Total capacity: `xoff` and the headroom above it. A frame beyond it is lost.
     pub capacity: Amount,
 }
 
 impl Levels {
-    /// From configured watermarks. `headroom`: bytes needed above XOFF if the watermarks do not say. The shortest and
-    /// the longest frame turn bytes into frames and frames into bytes, rounded up.
+    /// Computes the levels from configured watermarks. `headroom`: bytes needed above XOFF if the watermarks do not specify it. The
+    /// shortest and the longest frame convert bytes to frames and frames to bytes, rounded up.
     pub fn new(marks: &Watermarks, headroom: u64, (min_frame, max_frame): (u16, u16)) -> Levels {
         // Frames may all be small. No standard frame is shorter than this.
         let smallest = u64::from(min_frame.clamp(1, frame::MIN_FRAME_BYTES));
@@ -116,30 +117,31 @@ impl Levels {
     }
 }
 
-/// What an [`IngressCounter`] says of a frame that is about to wait.
+/// Result of admitting a frame to an [`IngressCounter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// It is counted, or need not be.
+    /// The frame is counted, or need not be.
     Fits,
-    /// It is counted, and XOFF is due.
+    /// The frame is counted, and XOFF is due.
     AtXoff,
-    /// There is no room for it above XOFF: it is not counted, and lost.
+    /// There is no room for the frame above XOFF: it is not counted, and lost.
     Full,
 }
 
-/// What came in through one port with one priority and still waits, and the pause asked for because of it.
+/// Occupancy of the frames that arrived through one port with one priority, and the pause requested because
+/// of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IngressCounter {
-    /// What waits.
+    /// Frames waiting in the station.
     pub occupancy: Occupancy,
     /// The pause in force.
     pub pause: OutstandingPause,
-    /// Since when it is above the low watermark.
+    /// Time since which the occupancy is above the low watermark.
     pub rising_since: Time,
 }
 
 impl IngressCounter {
-    /// A frame begins to wait. True: XOFF is due.
+    /// Counts a frame that begins to wait. Returns true if XOFF is due.
     #[inline(always)]
     #[must_use]
     pub fn add(&mut self, bytes: u16, levels: &Levels, now: Time) -> bool {
@@ -149,7 +151,7 @@ impl IngressCounter {
         self.occupancy.add(bytes);
         self.occupancy.reaches(levels.xoff) && self.pause.is_due(now)
     }
-    /// As `add`, if it fits at all.
+    /// Variant of `add` that checks the capacity first.
     #[inline(always)]
     pub fn admit(&mut self, bytes: u16, levels: &Levels, now: Time) -> Counted {
         if !self.occupancy.has_room(levels.capacity, bytes) {
@@ -160,14 +162,14 @@ impl IngressCounter {
             Counted::Fits
         }
     }
-    /// A frame leaves. True: XON is due (if the station sends XON at all).
+    /// Removes a frame. Returns true if XON is due (provided that the station sends XON at all).
     #[inline(always)]
     #[must_use]
     pub fn remove(&mut self, bytes: u16, levels: &Levels) -> bool {
         self.occupancy.remove(bytes);
         self.occupancy.within(levels.xon) && self.pause.release()
     }
-    /// The time to renew has come. True: XOFF is due again.
+    /// Handles the renewal time. Returns true if XOFF is due again.
     #[must_use]
     pub fn renew(&self, levels: &Levels, now: Time) -> bool {
         self.pause.in_force() && self.pause.is_due(now) && !self.occupancy.within(levels.xon)
@@ -189,7 +191,7 @@ mod tests {
         assert!(!counter.add(64, &LEVELS, now));
         assert!(counter.add(64, &LEVELS, now));
         counter.pause.set(Time::from_us(100));
-        // In force: not said again, until it is about to run out.
+        // In force: not repeated until it is about to expire.
         assert!(!counter.add(64, &LEVELS, Time::from_us(99)));
         assert!(counter.add(64, &LEVELS, Time::from_us(100)));
         counter.pause.set(Time::from_us(200));
@@ -199,7 +201,7 @@ mod tests {
         assert!(!counter.renew(&LEVELS, Time::from_us(199)));
         assert!(counter.renew(&LEVELS, Time::from_us(200)));
         assert!(counter.remove(64, &LEVELS));
-        // Said once.
+        // Sent once.
         assert!(!counter.remove(64, &LEVELS));
         assert!(!counter.renew(&LEVELS, Time::from_us(300)));
     }

@@ -45,7 +45,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use units::{BitRate, Time};
 
-/// What one sublayer may take.
+/// Delay limit of one sublayer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sublayer {
     /// Its name in the standard.
@@ -54,18 +54,18 @@ pub struct Sublayer {
     pub bits: u64,
     /// The clause of IEEE 802.3 that limits it.
     pub clause: &'static str,
-    /// Whether the number is published elsewhere too; otherwise it is recalled, see the page of this module.
+    /// True if the number is published elsewhere too; otherwise it is recalled, see the page of this module.
     pub published: bool,
 }
 
-/// A PHY, as far as delays go.
+/// A PHY and its delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phy {
     /// Its name, like "25GBASE-R RS-FEC".
     pub name: &'static str,
     /// Its rate.
     pub rate: BitRate,
-    /// What it consists of, MAC, MAC Control and reconciliation included.
+    /// Its sublayers, including MAC, MAC Control and reconciliation.
     pub sublayers: &'static [Sublayer],
     /// The limit of the response to a pause in quanta of 512 bit times, where it is not that of the rate.
     pub response_quanta: Option<u64>,
@@ -82,7 +82,7 @@ impl PhyName {
         let port_types = PORT_TYPES.iter().flat_map(|(_, types)| types.iter().copied());
         std::iter::once(PhyName::SLOWEST).chain(PHYS.iter().map(|phy| phy.name)).chain(port_types)
     }
-    /// The PHY, at a link of this rate; `None`: none of this name and rate is known.
+    /// Returns the PHY at a link of this rate; `None`: none of this name and rate is known.
     pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
         match self.0 {
             Some(name) => Phy::named(name).filter(|phy| phy.rate == rate),
@@ -150,7 +150,7 @@ const PCS_100G: Sublayer = recalled("PCS", 35_328, "82");
 const PMA_100G: Sublayer = recalled("PMA", 9_216, "83");
 const PMD_100G: Sublayer = recalled("PMD", 2_048, "86, 88, 95");
 
-/// All that are known here, by rate.
+/// All known PHYs, by rate.
 pub const PHYS: &[Phy] = &[
     phy(
         "10GBASE-R",
@@ -255,30 +255,30 @@ pub const PORT_TYPES: &[(&str, &[&str])] = &[
 ];
 
 impl Phy {
-    /// The PHY of this name, or of the port type of this name; capital and small letters are the same.
+    /// Returns the PHY of this name, or of the port type of this name, ignoring case.
     pub fn named(name: &str) -> Option<&'static Phy> {
         let name = name.trim();
         let is_it = |known: &str| known.eq_ignore_ascii_case(name);
         let of_type = PORT_TYPES.iter().find(|(_, types)| types.iter().any(|known| is_it(known)));
         PHYS.iter().find(|phy| is_it(phy.name) || of_type.is_some_and(|(known, _)| *known == phy.name))
     }
-    /// The port types that have this PHY.
+    /// Returns the port types that have this PHY.
     pub fn port_types(&self) -> &'static [&'static str] {
         PORT_TYPES.iter().find(|(name, _)| *name == self.name).map_or(&[], |(_, types)| types)
     }
-    /// The PHYs of a rate.
+    /// Returns the PHYs of a rate.
     pub fn at(rate: BitRate) -> impl Iterator<Item = &'static Phy> {
         PHYS.iter().filter(move |phy| phy.rate == rate)
     }
-    /// The PHY of a rate that may take longest, if any is known.
+    /// Returns the PHY of a rate with the longest delay, if any is known.
     pub fn slowest_at(rate: BitRate) -> Option<&'static Phy> {
         Phy::at(rate).max_by_key(|phy| phy.interface_bits())
     }
-    /// The interface delay of one station in bit times: the sum over the sublayers.
+    /// Returns the interface delay of one station in bit times: the sum over the sublayers.
     pub fn interface_bits(&self) -> u64 {
         self.sublayers.iter().map(|sublayer| sublayer.bits).sum()
     }
-    /// The interface delay of one station, and of one way over a link: rounded up.
+    /// Returns the interface delay of one station, and of one way over a link, rounded up.
     pub fn interface_delay(&self) -> Time {
         self.rate.time_for_bits_ceil(self.interface_bits())
     }
@@ -312,14 +312,14 @@ mod tests {
 
     #[test]
     fn sums_are_the_limits_of_the_response() {
-        // What speaks for the recalled numbers: the limits of clause 31B.3.7 are published.
+        // Evidence for the recalled numbers: the limits of clause 31B.3.7 are published.
         let quanta = |name| bits(name) as f64 / QUANTUM_BITS as f64;
         for (name, limit) in [("25GBASE-R RS-FEC", 80.0), ("200GBASE-R", 453.0), ("400GBASE-R", 905.0)] {
             assert_eq!(quanta(name), limit, "{name}");
             assert_eq!(limit, response_quanta(Phy::named(name).unwrap().rate) as f64);
         }
         assert_eq!(quanta("10GBASE-T") + 8.0, 74.0);
-        // No PHY takes longer than a station with it may take to obey.
+        // No PHY has a longer delay than the response limit of its station.
         for phy in PHYS {
             let limit = phy.response_quanta.unwrap_or(response_quanta(phy.rate));
             assert!(phy.interface_bits() <= limit * QUANTUM_BITS, "{}", phy.name);

@@ -21,12 +21,12 @@ use crate::pause::{QUANTUM_BITS, pause_time};
 use frame::CONTROL_FRAME_BYTES;
 use units::{BitRate, Time, WireClock};
 
-/// What decides when a pause over a link has to be renewed.
+/// Parameters that determine when a pause over a link must be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renewal {
     /// Rate of the link in b/s; above 0, no default.
     pub rate: BitRate,
-    /// The lowest and the highest rate that the link ever has. Default: `rate`.
+    /// Minimum and maximum rate of the link over time. Default: `rate`.
     pub rates: (BitRate, BitRate),
     /// One-way delay of the link; no default.
     pub delay: Time,
@@ -34,7 +34,7 @@ pub struct Renewal {
     pub max_frame: u16,
     /// Bytes around each frame on the wire. Default: 20 B.
     pub overhead: u16,
-    /// From the end of a pause frame to its effect at the paused station. Default: [`response_time`].
+    /// Time from the end of a pause frame to its effect at the paused station. Default: [`response_time`].
     pub response: Time,
 }
 
@@ -51,7 +51,7 @@ impl Renewal {
         }
     }
 
-    /// From the decision to send a pause of `quanta` to that to renew it.
+    /// Returns the time from the decision to send a pause of `quanta` to the decision to renew it.
     pub fn renew_after(&self, quanta: u16) -> Time {
         let lasts = pause_time(quanta, self.rates.1);
         let early = self.delay * 4 + self.frame_floor(self.rates.0) + self.response + Time::from_us(1);
@@ -59,45 +59,46 @@ impl Renewal {
         let shortest = self.shortest_interval();
         let usual = lasts.saturating_sub(early).max(half).max(shortest);
         let latest = lasts.saturating_sub(self.lead());
-        // No renewal of a pause that is too short comes in time; it is not to fill the link.
+        // No renewal of a pause that is too short arrives in time; it must not fill the link.
         if latest < shortest { usual } else { usual.min(latest) }
     }
 
-    /// From the decision to send a pause of `quanta` to the last time at which a renewal comes in time.
+    /// Returns the time from the decision to send a pause of `quanta` to the last one at which a renewal
+    /// arrives in time.
     pub fn renew_late(&self, quanta: u16) -> Time {
         let lasts = pause_time(quanta, self.rates.1);
         lasts.saturating_sub(self.lead()).max(self.shortest_interval())
     }
 
-    /// How long before the end of a pause the last look at it is, and what a longest frame takes more: a frame that
-    /// has just begun to leave counts for nothing that waits.
+    /// Returns how long before the end of a pause its last check is, plus the time of a longest frame: a frame whose transmission has just
+    /// begun does not count towards the drained bytes.
     pub(crate) fn latest_lead(&self) -> Time {
         self.lead() + self.wire(self.max_frame)
     }
 
-    /// The shortest pause that works, in quanta; more than 65535 if none does. `renewed`: it has to go on without
-    /// a gap where that is needed; otherwise it only has to take effect.
+    /// Returns the shortest pause that works, in quanta; more than 65535 if none does. `renewed`: it must continue without a gap where
+    /// needed; otherwise it only has to take effect.
     pub fn least_quanta(&self, renewed: bool) -> u64 {
         let least = if renewed { self.lead() + self.shortest_interval() } else { self.response };
         // Quanta last a whole number of picoseconds, rounded down.
         self.rates.1.bits_in_ceil(least + Time::from_ps(1)).div_ceil(QUANTUM_BITS).max(1)
     }
 
-    /// By how much the decision to renew has to come before the end of the pause, both as if their frames began at
-    /// once: the response, and what the frame may have to wait for. Two picoseconds are for rounding, and
-    /// because a port that is free in the instant in which both meet sends a frame.
+    /// Returns how long before the end of the pause the decision to renew must be made, both as if their frames began at once: the
+    /// response, and the frames that it may have to wait for. Two picoseconds account for rounding, and for a port that is free at the
+    /// instant in which both meet and sends a frame.
     fn lead(&self) -> Time {
         self.response + self.wire(self.max_frame) + self.wire(CONTROL_FRAME_BYTES) + Time::from_ps(2)
     }
 
-    /// The longest that so many bytes take on the link.
+    /// Returns the maximum time of this many bytes on the link.
     fn wire(&self, bytes: u16) -> Time {
         let bits = (u64::from(bytes) + u64::from(self.overhead)) * 8;
         self.rates.0.time_for_bits_ceil(bits)
     }
 
-    /// Pause frames in a row would leave nothing for data, and two neighbours that do that to each other would
-    /// never empty their queues.
+    /// Returns the minimum interval between renewals. Consecutive pause frames would leave no room for data,
+    /// and two neighbours that pause each other would never empty their queues.
     fn shortest_interval(&self) -> Time {
         let bytes = u64::from(CONTROL_FRAME_BYTES) + u64::from(self.overhead);
         (WireClock::new(self.rate).span_floor(bytes) * 2).max(Time::from_ps(1))

@@ -70,19 +70,19 @@ fn one() -> u32 {
 /// [`TargetSpec`], with the target watermark in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// How targets are found.
+    /// Method by which targets are found.
     pub method: TargetMethod,
-    /// At or above: search.
+    /// Occupancy at or above which a search begins.
     pub watermark: Amount,
-    /// When a sample is drawn.
+    /// Occasion on which a sample is drawn.
     pub sampling: Sampling,
-    /// For each frame that a search looks at.
+    /// Search time per frame examined.
     pub search_time: Time,
 }
 
 impl TargetSpec {
-    /// With a computed watermark in numbers. `in_flight`: bytes that one partner has in flight; `longest`: the longest
-    /// frame. `None`: that is more than the high watermark.
+    /// Returns the target parameters with the watermark in numbers. `in_flight`: bytes that one partner has in flight; `longest`: the
+    /// longest frame. `None`: the computed distance exceeds the high watermark.
     pub fn with(&self, xoff: Amount, in_flight: u64, longest: u16) -> Option<Target> {
         let partners = u64::from(self.partners);
         let below = |high: u64, room: u64| high.checked_sub(partners.saturating_mul(room));
@@ -100,7 +100,7 @@ impl TargetSpec {
 }
 
 impl Target {
-    /// How long a search takes in a queue of so many frames.
+    /// Returns the duration of a search in a queue of this many frames.
     pub fn search(&self, frames: u64) -> Time {
         match self.method {
             TargetMethod::RandomSampling => self.search_time,
@@ -132,10 +132,10 @@ pub enum Sampling {
     EveryEnqueue,
 }
 
-/// Who has to be paused because of a frame that enters the queue.
+/// Ports to pause because of a frame that enters the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// Nobody.
+    /// No port.
     None,
     /// The ports in [`EgressCounter::targets`], because of the target watermark.
     Targets,
@@ -143,34 +143,34 @@ pub enum Aim {
     All,
 }
 
-/// One ingress port as seen from an egress queue.
+/// State of one ingress port in an egress queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     frames: u32,
     pause: OutstandingPause,
 }
 
-/// One egress queue, its frames by ingress port, and the pauses asked for because of it.
+/// One egress queue, its frames by ingress port, and the pauses requested because of it.
 #[derive(Clone, Debug)]
 pub struct EgressCounter {
-    /// Ports of the station.
+    /// Number of ports of the station.
     ports: u32,
-    /// By ingress port; empty until the first frame waits. Most queues of a large switch never hold one, and all of
-    /// them together would take memory by the square of its ports.
+    /// State by ingress port; empty until the first frame waits. Most queues of a large switch never hold a frame, and allocating all of
+    /// them would need memory proportional to the square of its ports.
     shares: Vec<Share>,
     /// Ingress ports with frames in the queue: N.
     present: u32,
-    /// Whether the next frame above the target watermark starts a search (one-shot sampling).
+    /// True if the next frame above the target watermark starts a search (one-shot sampling).
     armed: bool,
     targets: Vec<u32>,
-    /// Since when it is above the low watermark.
+    /// Time since which the occupancy is above the low watermark.
     rising_since: Time,
-    /// Targets by max-min share; made when they are first asked for.
+    /// Targets by max-min share; created on first use.
     max_min: Option<Box<MaxMin>>,
 }
 
 impl EgressCounter {
-    /// An empty queue in a station with `ports` ports.
+    /// Creates an empty queue in a station with `ports` ports.
     pub fn new(ports: u32) -> EgressCounter {
         EgressCounter {
             ports,
@@ -183,7 +183,7 @@ impl EgressCounter {
         }
     }
 
-    /// Makes room for what is kept of each port.
+    /// Allocates the state of each port.
     #[inline]
     fn prepare(&mut self) {
         if self.shares.is_empty() {
@@ -191,30 +191,31 @@ impl EgressCounter {
             self.targets.reserve(self.ports as usize);
         }
     }
-    /// The pause in force towards an ingress port.
+    /// Returns the pause in force towards an ingress port, mutably.
     pub fn pause_mut(&mut self, port: u32) -> &mut OutstandingPause {
         self.prepare();
         &mut self.shares[port as usize].pause
     }
-    /// The pause in force towards an ingress port, to look at.
+    /// Returns the pause in force towards an ingress port.
     pub fn pause(&self, port: u32) -> OutstandingPause {
         self.shares.get(port as usize).map_or_else(OutstandingPause::default, |share| share.pause)
     }
-    /// Bytes behind the value itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.shares.capacity() * size_of::<Share>() + self.targets.capacity() * size_of::<u32>()
     }
-    /// Ingress ports found by the last [`EgressCounter::aim`] that answered [`Aim::Targets`].
+    /// Returns the ingress ports found by the last [`EgressCounter::aim`] that returned [`Aim::Targets`].
     pub fn targets(&self) -> &[u32] {
         &self.targets
     }
-    /// Waiting frames that came in through `port`.
+    /// Returns the number of waiting frames that arrived through `port`.
     pub fn frames_from(&self, port: u32) -> u32 {
         self.shares.get(port as usize).map_or(0, |share| share.frames)
     }
 
-    /// A frame is about to enter; `before` is the queue without it. `draw(n)` gives a number below `n`,
-    /// and `ingress_of(i)` the ingress port of the i-th waiting frame: for random sampling.
+    /// Determines the ports to pause when a frame is about to enter; `before` is the queue without it.
+    /// `draw(n)` returns a number below `n`, and `ingress_of(i)` the ingress port of the i-th waiting frame:
+    /// for random sampling.
     pub fn aim(
         &mut self,
         xoff: Amount,
@@ -229,7 +230,7 @@ impl EgressCounter {
             let marks = Marks { xoff, target: target.watermark };
             let (shares, ports) = (&self.shares, self.shares.len());
             let max_min = self.max_min.get_or_insert_with(|| Box::new(MaxMin::new(ports)));
-            // Also at the high watermark: who is paused for more than safety waits for its turn.
+            // Also at the high watermark: a port that is paused for more than safety waits for its turn.
             max_min.search(marks, before, |port| shares[port as usize].pause.is_due(now), &mut self.targets);
             return match (before.reaches(xoff), self.targets.is_empty()) {
                 (true, _) => Aim::All,
@@ -264,7 +265,7 @@ impl EgressCounter {
         Aim::Targets
     }
 
-    /// Since when the queue is above its low watermark, now that a frame enters; `before` is the queue without it.
+    /// Records since when the queue is above its low watermark, when a frame enters; `before` is the queue without it.
     #[inline]
     pub fn rising_since(&mut self, before: Occupancy, xon: Amount, now: Time) -> Time {
         if before.within(xon) {
@@ -273,7 +274,7 @@ impl EgressCounter {
         self.rising_since
     }
 
-    /// A frame enters. `from`: its ingress port; `None` if it came from no link.
+    /// Adds a frame. `from`: its ingress port; `None` if it arrived from no link.
     #[inline]
     pub fn add(&mut self, from: Option<u32>, bytes: u16) {
         if let Some(max_min) = &mut self.max_min {
@@ -287,7 +288,7 @@ impl EgressCounter {
         }
     }
 
-    /// A frame leaves; `after` is the queue without it.
+    /// Removes a frame; `after` is the queue without it.
     #[inline]
     pub fn remove(&mut self, from: Option<u32>, bytes: u16, target: Option<&Target>, after: Occupancy) {
         if let Some(max_min) = &mut self.max_min {
@@ -305,9 +306,9 @@ impl EgressCounter {
         }
     }
 
-    /// A frame has left the queue, which held `before` with it and holds `after` now: releases pauses in
-    /// force, and calls `xon` for each. At the low watermark they are all released, unless targets by max-min
-    /// share have to wait for their turn.
+    /// Releases pauses in force after a frame has left the queue, which held `before` with it and holds
+    /// `after` now, and calls `xon` for each. At the low watermark all pauses are released, except those of
+    /// max-min targets, which wait for their turn.
     pub fn release(
         &mut self,
         levels: &Levels,
@@ -316,8 +317,8 @@ impl EgressCounter {
         after: Occupancy,
         mut xon: impl FnMut(u32),
     ) {
-        // Appendices A and B look at the queue before the frame is taken out, and at every turn, also when it is
-        // empty: so a low watermark of zero is reached with the last frame.
+        // Appendices A and B examine the queue before the frame is removed, on every dequeue, even if the queue is empty: so a low
+        // watermark of zero is reached with the last frame.
         let low = before.within(levels.xon) || after.frames == 0;
         let (others, turn) = match (target, &mut self.max_min) {
             (Some(target), Some(max_min)) => {
@@ -337,8 +338,8 @@ impl EgressCounter {
         }
     }
 
-    /// Whether the pause towards `port` has to be said again: the queue is still above the low watermark. That of
-    /// a target by max-min share runs out: then it has waited long enough for its turn.
+    /// Returns true if the pause towards `port` must be renewed: the queue is still above the low watermark. The pause of a max-min target
+    /// is not renewed: when it expires, the target has waited long enough for its turn.
     pub fn renew(&self, port: u32, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
         let pause = self.pause(port);
         let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));

@@ -41,10 +41,10 @@ impl Default for WatchdogSpec {
 }
 
 impl WatchdogSpec {
-    /// What is wrong with it in a run of this length, and what to beware of. `pauses`: a switch can be paused.
+    /// Validates the settings for a run of this length. `pauses`: a switch can be paused.
     ///
     /// # Errors
-    /// A time that every pause takes.
+    /// A detection time that every pause exceeds.
     pub fn check(&self, duration: Time, pauses: bool) -> Remarks {
         let detection = self.detection;
         let about = |message: String, help: &str| Remark::about("detection_time", message, help);
@@ -77,29 +77,29 @@ pub enum StormAction {
     Forward,
 }
 
-/// What has to be done when a queue is looked at.
+/// Result of a check of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
+    /// No action.
     Quiet,
-    /// Look again then.
+    /// Check again at this time.
     LookAt(Time),
-    /// A storm has been detected; it had begun then.
+    /// A storm has been detected; it began at this time.
     Storm(Time),
     /// The storm is over.
     Over,
 }
 
-/// One queue as its watchdog sees it.
+/// State of one queue at its watchdog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueWatch {
-    /// Since when it has been paused with frames waiting.
+    /// Time since which it has been paused with frames waiting.
     stuck_since: Option<Time>,
     storming: bool,
 }
 
 impl QueueWatch {
-    /// The queue is paused and has frames. Tells when to look.
+    /// The queue is paused and has frames. Returns the time of the next check.
     pub fn stuck(&mut self, spec: &WatchdogSpec, now: Time) -> Option<Time> {
         if self.stuck_since.is_some() || self.storming {
             return None;
@@ -111,11 +111,11 @@ impl QueueWatch {
     pub fn free(&mut self) {
         self.stuck_since = None;
     }
-    /// Whether it is in a storm.
+    /// Returns true if it is in a storm.
     pub fn is_storming(&self) -> bool {
         self.storming
     }
-    /// Looks at the queue; `paused_until` is the end of its last pause as known now.
+    /// Checks the queue; `paused_until` is the end of its last pause as known now.
     pub fn look(&mut self, spec: &WatchdogSpec, now: Time, paused_until: Time) -> Verdict {
         if self.storming {
             let over = paused_until + spec.restoration;
@@ -171,7 +171,7 @@ mod tests {
         queue.free();
         assert_eq!(queue.look(&SPEC, us(13), us(20)), Verdict::Quiet);
         assert_eq!(queue.stuck(&SPEC, us(14)), Some(us(24)));
-        // An old look comes first and moves on.
+        // A check scheduled earlier comes first and is postponed.
         assert_eq!(queue.look(&SPEC, us(20), us(40)), Verdict::LookAt(us(24)));
         // A pause that ends in the very instant was not too long.
         assert_eq!(queue.look(&SPEC, us(24), us(24)), Verdict::Quiet);

@@ -3,7 +3,7 @@
 use flow_control::headroom::{Headroom, SonicModel};
 use units::{BitRate, Length};
 
-/// How a chip differs from the defaults.
+/// Differences of a chip from the defaults.
 fn of_switch(sku: &str, model: SonicModel) -> SonicModel {
     const OLDER_RESPONSE: f64 = 3.8 * 1024.0;
     const TILES: f64 = 15.0;
@@ -56,9 +56,9 @@ fn every_row_of_nine_published_tables() {
     }
 }
 
-/// What is published is memory. If frames fill their cells, as those of 9216 B nearly do, a byte is a byte: rows below
-/// the accounting in bit times are then too small for the slowest PHY of the rate. If all frames have 64 B, a byte takes
-/// as much memory as the switch's own model says, and no row is enough for two longest frames of the port on the way.
+/// The published values are memory. If frames fill their cells, as those of 9216 B nearly do, a byte is a byte: rows below the accounting
+/// in bit times are then too small for the slowest PHY of the rate. If all frames have 64 B, a byte takes as much memory as in the switch's
+/// own model, and no row suffices for two longest frames of the port on the way.
 #[test]
 fn rows_that_the_accounting_in_bit_times_calls_too_small() {
     let mut short = [0, 0];

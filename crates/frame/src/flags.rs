@@ -1,8 +1,8 @@
 //! The label of a frame: its priority, kind and ECN bits, and single-bit flags, in 16 bits.
 //!
-//! A frame is copied from link to queue to link, so that it has to stay at 24 B. A priority or channel takes 5 bits, the flags 4, ECN 2;
-//! the remaining 5 bits hold 32 kinds. Of a trimmed frame, whose kind is one of the first 16, the highest of these bits is set if it was
-//! trimmed on its last hop. What only some frames carry belongs into a [`Header`](crate::Header), which has no such bound.
+//! Frames are copied from link to queue to link, so a frame must stay at 24 B. A priority or channel takes 5 bits, the flags 4, ECN 2; the
+//! remaining 5 bits hold 32 kinds. For a trimmed frame, whose kind is one of the first 16, the highest of these bits is set if it was
+//! trimmed on its last hop. Fields of only some frames belong in a [`Header`](crate::Header), which has no such bound.
 
 use crate::Priority;
 
@@ -15,24 +15,24 @@ pub enum Ecn {
     NotCapable = 0b00,
     /// ECT(1).
     Capable1 = 0b01,
-    /// ECT(0), what a transport that understands marks sends.
+    /// ECT(0), sent by ECN-capable transports.
     Capable = 0b10,
     /// CE: congestion experienced.
     Experienced = 0b11,
 }
 
-/// What a frame is for.
+/// Purpose of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
-    /// It only fills the wire: open-loop traffic.
+    /// Open-loop traffic, which only fills the wire.
     #[default]
     Raw = 0,
     /// Data of an endpoint; the word is its sequence number.
     Data = 1,
-    /// An acknowledgement of an endpoint; the word says up to where.
+    /// An acknowledgement of an endpoint; the word is its acknowledgement number.
     Ack = 2,
-    /// An acknowledgement that tells of a mark (ECN echo).
+    /// An acknowledgement that echoes a mark (ECN echo).
     MarkedAck = 3,
     /// A congestion notification packet from a receiver.
     Cnp = 4,
@@ -40,7 +40,7 @@ pub enum FrameKind {
     Cnm = 5,
     /// The [`Tag`](crate::Tag) of a frame, which its receiver returns.
     Tag = 6,
-    /// A part of a transfer that a source pushes, or of one of its streams; the word says of which among those of its path.
+    /// A part of a transfer that a source pushes, or of one of its streams; the word is its number among those of its path.
     Part = 7,
 }
 
@@ -58,7 +58,7 @@ const KIND_SHIFT: u32 = 10;
 const KIND_BITS: u32 = 5;
 const KIND: u16 = ((1 << KIND_BITS) - 1) << KIND_SHIFT;
 const TRIMMED: u16 = 1 << (KIND_SHIFT + KIND_BITS);
-/// Of a trimmed frame.
+/// Set on a trimmed frame that was cut on its last hop.
 const AT_LAST_HOP: u16 = TRIMMED >> 1;
 
 /// The kinds by the highest six bits of a label: whole, trimmed, and trimmed on the last hop.
@@ -95,19 +95,19 @@ pub enum Trim {
 }
 
 impl Flags {
-    /// Both together, at priority 0.
+    /// Combines priority 0, kind and ECN bits.
     #[inline]
     pub const fn new(kind: FrameKind, ecn: Ecn) -> Flags {
         Flags((kind as u16) << KIND_SHIFT | (ecn as u16) << ECN_SHIFT)
     }
-    /// The flags of a frame of this priority or channel, 0 to 31.
+    /// Returns the flags of a frame of this priority or channel, 0 to 31.
     #[inline(always)]
     #[must_use]
     pub const fn at(self, priority: Priority) -> Flags {
         debug_assert!(priority.0 as u16 <= PRIORITY, "a priority of more than 5 bits");
         Flags(self.0 & !PRIORITY | priority.0 as u16 & PRIORITY)
     }
-    /// The priority or channel.
+    /// Returns the priority or channel.
     #[inline(always)]
     pub const fn priority(self) -> Priority {
         Priority((self.0 & PRIORITY) as u8)
@@ -117,19 +117,19 @@ impl Flags {
     pub const fn is_unlabelled(self) -> bool {
         self.0 & !PRIORITY == 0
     }
-    /// What the frame is for.
+    /// Returns the purpose of the frame.
     #[inline]
     pub const fn kind(self) -> FrameKind {
         KIND_OF[(self.0 >> KIND_SHIFT) as usize]
     }
-    /// Returns true if the kind is one of these, a bit each.
+    /// Returns true if the kind is in this set, one bit per kind.
     #[inline]
     const fn is_among(self, kinds: u32) -> bool {
         // Those of trimmed frames are the first sixteen, twice.
         let trimmed = (kinds & 0xffff) as u64 * 0x1_0001;
         (kinds as u64 | trimmed << 32) >> (self.0 >> KIND_SHIFT) & 1 != 0
     }
-    /// The flags of a frame whose payload a switch has cut. Of a kind from the seventeenth on it stays whole.
+    /// Returns the flags of a frame whose payload a switch has cut. Kinds from the seventeenth on stay whole.
     #[inline]
     #[must_use]
     pub const fn trimmed(self, at_last_hop: bool) -> Flags {
@@ -143,7 +143,7 @@ impl Flags {
     pub const fn is_trimmed(self) -> bool {
         self.0 & TRIMMED != 0
     }
-    /// The payload that it has lost.
+    /// Returns the payload that the frame has lost.
     #[inline]
     pub const fn trim(self) -> Trim {
         match self.0 & (TRIMMED | AT_LAST_HOP) {
@@ -152,18 +152,18 @@ impl Flags {
             _ => Trim::AtLastHop,
         }
     }
-    /// Whether a source pushes such frames: no endpoint sends or awaits them.
+    /// Returns true if a source pushes frames of this kind: no endpoint sends or awaits them.
     #[inline]
     pub const fn is_pushed(self) -> bool {
         self.is_among(1 << FrameKind::Raw as u8 | 1 << FrameKind::Part as u8)
     }
-    /// Whether a node originates such frames itself (CNPs, congestion messages, returned tags): they enter a queue without being
-    /// pulled from an endpoint, a rate limiter or a source.
+    /// Returns true if a node originates frames of this kind itself (CNPs, congestion messages, returned tags): they enter a queue without
+    /// being pulled from an endpoint, a rate limiter or a source.
     #[inline]
     pub const fn is_originated(self) -> bool {
         self.is_among(1 << FrameKind::Cnp as u8 | 1 << FrameKind::Cnm as u8 | 1 << FrameKind::Tag as u8)
     }
-    /// Its ECN bits.
+    /// Returns its ECN bits.
     #[inline]
     pub const fn ecn(self) -> Ecn {
         match self.0 >> ECN_SHIFT & 0b11 {
@@ -173,7 +173,7 @@ impl Flags {
             _ => Ecn::Experienced,
         }
     }
-    /// Marks the frame. False, and nothing done, if its transport does not understand marks.
+    /// Marks the frame. Returns false, without side effects, if its transport is not ECN-capable.
     #[inline]
     #[must_use]
     pub const fn mark(&mut self) -> bool {
@@ -183,17 +183,18 @@ impl Flags {
         self.0 |= ECN;
         true
     }
-    /// The flags of a frame that carries more than a word.
+    /// Returns the flags of a frame that carries more than a word.
     #[inline]
     pub const fn wide(self) -> Flags {
         Flags(self.0 | WIDE)
     }
-    /// Whether the word of the frame says where what it carries lies.
+    /// Returns true if the word is the position of the frame's contents.
     #[inline]
     pub const fn is_wide(self) -> bool {
         self.0 & WIDE != 0
     }
-    /// The flags of a frame with a [`Tag`](crate::Tag). What it carries beside is where the tag is: it is wide.
+    /// Returns the flags of a frame with a [`Tag`](crate::Tag). Its other contents are stored with the tag:
+    /// it is wide.
     #[inline]
     pub const fn tagged(self) -> Flags {
         Flags(self.0 | TAGGED | WIDE)
@@ -203,7 +204,7 @@ impl Flags {
     pub const fn narrow(self) -> Flags {
         Flags(self.0 & !(TAGGED | WIDE))
     }
-    /// Whether it has a [`Tag`](crate::Tag).
+    /// Returns true if it has a [`Tag`](crate::Tag).
     #[inline]
     pub const fn is_tagged(self) -> bool {
         self.0 & TAGGED != 0
@@ -213,17 +214,17 @@ impl Flags {
     pub const fn bypassable(self, it_is: bool) -> Flags {
         if it_is { Flags(self.0 | BYPASSABLE) } else { self }
     }
-    /// Whether others of its virtual channel may pass it.
+    /// Returns true if other frames of its virtual channel may pass it.
     #[inline]
     pub const fn is_bypassable(self) -> bool {
         self.0 & BYPASSABLE != 0
     }
-    /// Whether whoever receives the frame has nothing to do but to count it.
+    /// Returns true if a receiver only has to count the frame.
     #[inline]
     pub const fn is_plain(self) -> bool {
         self.0 & (KIND | TAGGED | TRIMMED) == 0
     }
-    /// Whether an endpoint sends such frames to another one, and it has no tag.
+    /// Returns true if an endpoint sends frames of this kind to another one, and the frame has no tag.
     #[inline]
     pub const fn is_of_endpoint(self) -> bool {
         const THOSE: u32 = 1 << FrameKind::Data as u8
@@ -232,8 +233,8 @@ impl Flags {
             | 1 << FrameKind::Cnp as u8;
         self.is_among(THOSE) && !self.is_tagged()
     }
-    /// Kind, ECN bits and flags without the priority, for fingerprints. Those of the first eight kinds, whole, lie in the low eight bits;
-    /// bits 8 to 52 are 0.
+    /// Returns kind, ECN bits and flags without the priority, for fingerprints. Those of the first eight kinds, whole, are in the low eight
+    /// bits; bits 8 to 52 are 0.
     #[inline]
     pub const fn digest(self) -> u64 {
         const LOW: u16 = 0b1_1111;
@@ -247,7 +248,7 @@ impl Flags {
 mod tests {
     use super::*;
 
-    /// Kinds that the bits can tell apart.
+    /// Number of kinds that the bits can represent.
     const KINDS: u32 = 1 << KIND_BITS;
 
     const ALL: [FrameKind; 8] = [

@@ -56,6 +56,8 @@ pub struct UetHeader {
     pub received: u32,
     /// Of an ACK: packets held at the receiver while one before them is missing.
     pub out_of_order: u16,
+    /// Of an ACK of MRC: links of the receiver that are down, bit n for the n-th one (port status).
+    pub links_down: u16,
     /// Of an ACK: time between the arrival of the packet that it answers and its own departure.
     pub service: Time,
     /// Of a request: credit target. Of an ACK or a control packet: credit. In units of 256 B, modulo 2^24.

@@ -1,7 +1,7 @@
-//! What travels through a fabric, and the typed indices that name its places.
+//! Frames, their contents, and the typed indices of a fabric's components.
 //!
-//! A [`Frame`] is a small plain value (24 bytes): it is copied from link to queue to link, never
-//! shared. What all frames of a flow have in common lives with the flow, not in the frame.
+//! A [`Frame`] is a small plain value (24 bytes): it is copied from link to queue to link, never shared.
+//! Properties that all frames of a flow have in common are stored with the flow, not in the frame.
 
 #![warn(clippy::too_many_lines)]
 
@@ -31,7 +31,7 @@ pub const MAX_TAGGED_FRAME_BYTES: u16 = 1522;
 pub const LINE_OVERHEAD_BYTES: u64 = 20;
 /// A MAC Control frame (PAUSE or PFC), DA to FCS.
 pub const CONTROL_FRAME_BYTES: u16 = 64;
-/// Ethernet header and FCS without a tag: what a frame carries beside its payload.
+/// Ethernet header and FCS without a tag: the bytes of a frame in addition to its payload.
 pub const HEADER_BYTES: u16 = 18;
 /// Priorities of IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
@@ -78,7 +78,7 @@ index!(
     FlowId(u32)
 );
 index!(
-    /// The way of one flow to one of its destinations.
+    /// The path of one flow to one of its destinations.
     PathId(u32)
 );
 index!(
@@ -94,14 +94,14 @@ index!(
 /// A frame in a queue or on a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// When its node made it; latency counts from here.
+    /// Time at which its node created it; latency counts from here.
     pub created: Time,
     /// The path of the flow or connection that it belongs to.
     pub path: PathId,
-    /// Where it goes next.
+    /// Next step of its path.
     pub route: Route,
-    /// What it carries: a sequence number or an acknowledgement, by its kind; of a wide frame, where the rest lies. 0 in a
-    /// raw frame.
+    /// Payload word: by kind, a sequence number or an acknowledgement; in a wide frame, the position of the other contents. 0 in a raw
+    /// frame.
     pub word: u32,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
@@ -110,12 +110,12 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Its priority or channel.
+    /// Returns its priority or channel.
     #[inline(always)]
     pub const fn priority(&self) -> Priority {
         self.flags.priority()
     }
-    /// The frame at another priority.
+    /// Returns the frame at another priority.
     #[inline(always)]
     #[must_use]
     pub const fn at(self, priority: Priority) -> Frame {
@@ -123,11 +123,11 @@ impl Frame {
     }
 }
 
-/// Which traffic class each priority uses at a port.
+/// Map from priorities to the traffic classes of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassMap {
-    /// Four bits a priority, the lowest for priority 0: small enough to lie with a port. Three of them are the class; the
-    /// fourth of priority 0 says that there are [`CHANNELS`] classes.
+    /// Four bits per priority, the lowest for priority 0: small enough to be stored with a port. Three of them are the class; the fourth of
+    /// priority 0 is set if there are [`CHANNELS`] classes.
     packed: u32,
 }
 
@@ -137,10 +137,10 @@ const CHANNELS_TOO: u32 = 0b1000;
 impl ClassMap {
     /// One class for all priorities.
     pub const SHARED: ClassMap = ClassMap { packed: 0 };
-    /// One class a priority.
+    /// One class per priority.
     pub const SEPARATE: ClassMap = ClassMap { packed: 0x7654_3210 };
 
-    /// One class a channel: numbers beyond the priorities are those of their classes.
+    /// One class per channel: numbers beyond the priorities are those of their classes.
     pub const CHANNELS: ClassMap = ClassMap { packed: ClassMap::SEPARATE.packed | CHANNELS_TOO };
 
     /// The map that sends priority `p` to class `class_of[p]`; `None` if a class is above 7.
@@ -149,7 +149,7 @@ impl ClassMap {
         let pack = |packed, &class: &u8| packed << CLASS_BITS | u32::from(class);
         (usize::from(highest) < PRIORITIES).then(|| ClassMap { packed: class_of.iter().rev().fold(0, pack) })
     }
-    /// The class of a priority or channel.
+    /// Returns the class of a priority or channel.
     #[inline]
     pub const fn class(&self, priority: Priority) -> TrafficClass {
         if priority.0 as usize >= PRIORITIES {
@@ -158,21 +158,21 @@ impl ClassMap {
         }
         self.class_of_priority(priority)
     }
-    /// As `class`, where there are no channels beyond the priorities.
+    /// Variant of `class` for links without channels beyond the priorities.
     #[inline(always)]
     pub const fn class_of_priority(&self, priority: Priority) -> TrafficClass {
         debug_assert!((priority.0 as usize) < PRIORITIES);
         TrafficClass((self.packed >> (priority.0 as u32 * CLASS_BITS % u32::BITS)) as u8 & 7)
     }
-    /// How many classes there are: one more than the highest.
+    /// Returns the number of classes: one more than the highest.
     pub fn classes(&self) -> usize {
         self.numbers().map(|p| self.class(Priority(p)).at() + 1).max().unwrap_or(1)
     }
-    /// The priorities, or channels, that it maps.
+    /// Returns the priorities, or channels, that it maps.
     pub fn numbers(&self) -> std::ops::Range<u8> {
         0..if self.packed & CHANNELS_TOO != 0 { CHANNELS as u8 } else { PRIORITIES as u8 }
     }
-    /// The classes of these priorities (bit n for priority n), bit n for class n.
+    /// Returns the classes of these priorities (bit n for priority n), bit n for class n.
     #[inline]
     pub fn classes_of(&self, priorities: impl Into<u32>) -> u32 {
         let (mut priorities, mut classes) = (priorities.into(), 0);
@@ -182,22 +182,23 @@ impl ClassMap {
         }
         classes
     }
-    /// The priorities of a class as a bit set, bit n for priority n. What pauses and watches for them ask: no channel
-    /// beyond the priorities is paused.
+    /// Returns the priorities of a class as a bit set, bit n for priority n. Pauses and watchdogs use it: no channel beyond the priorities
+    /// is paused.
     pub fn priorities(&self, class: TrafficClass) -> u8 {
         self.numbers_of(class) as u8
     }
-    /// The priorities or channels of a class as a bit set, bit n for number n.
+    /// Returns the priorities or channels of a class as a bit set, bit n for number n.
     #[inline]
     pub const fn numbers_of(&self, class: TrafficClass) -> u32 {
         if class.at() >= PRIORITIES {
             let is_channel = self.packed & CHANNELS_TOO != 0 && class.at() < CHANNELS;
             return if is_channel { 1 << class.0 } else { 0 };
         }
-        // Four bits a priority, none of which is above 7: less than 8 is left of all but those that are alike.
+        // Four bits per priority, none of which is above 7: the difference is below 8 for all, and 0 for
+        // those of the class.
         let unlike = (self.packed & 0x7777_7777) ^ (class.0 as u32 * 0x1111_1111);
         let alike = ((0x8888_8888 - unlike) & 0x8888_8888) >> 3;
-        // One bit of four each: they come together in pairs, the pairs in fours, and those.
+        // One bit of four each: they are combined into pairs, fours, and eights.
         let pairs = (alike | alike >> 3) & 0x0303_0303;
         let fours = pairs | pairs >> 6;
         fours & 0x0F | fours >> 12 & 0xF0

@@ -1,8 +1,8 @@
-//! How full a piece of memory is, in bytes and in frames at once.
+//! Occupancy of a piece of memory, in bytes and in frames at once.
 
 use units::Amount;
 
-/// Frames that wait somewhere, counted both ways: limits and watermarks come in either.
+/// Waiting frames, counted both ways: limits and watermarks are in either unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// Bytes, DA to FCS.
@@ -12,26 +12,26 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Bytes and frames.
+    /// Creates an occupancy of these bytes and frames.
     #[inline]
     pub fn both(self) -> [u64; 2] {
         [self.bytes, self.frames]
     }
-    /// One frame more.
+    /// Adds a frame.
     #[inline]
     pub fn add(&mut self, bytes: u16) {
         self.bytes += u64::from(bytes);
         self.frames += 1;
     }
-    /// All that the other counts, too.
+    /// Adds the frames of another occupancy.
     pub fn join(&mut self, other: Occupancy) {
         self.bytes += other.bytes;
         self.frames += other.frames;
     }
-    /// One frame less.
+    /// Removes a frame.
     ///
     /// # Panics
-    /// If it was never added: what is counted here is wrong then, and all that follows from it.
+    /// If the frame was never added: the counts and everything derived from them would be wrong.
     #[inline(always)]
     pub fn remove(&mut self, bytes: u16) {
         match (self.bytes.checked_sub(u64::from(bytes)), self.frames.checked_sub(1)) {
@@ -48,7 +48,7 @@ impl Occupancy {
             self.bytes, self.frames
         )
     }
-    /// The count that `mark` speaks of.
+    /// Returns the count in the unit of `mark`.
     #[inline]
     pub fn count(&self, mark: Amount) -> u64 {
         match mark {
@@ -56,7 +56,7 @@ impl Occupancy {
             Amount::Frames(_) => self.frames,
         }
     }
-    /// At or above `mark`.
+    /// Returns true at or above `mark`.
     #[inline]
     pub fn reaches(&self, mark: Amount) -> bool {
         match mark {
@@ -64,7 +64,7 @@ impl Occupancy {
             Amount::Frames(frames) => self.frames >= frames,
         }
     }
-    /// At or below `mark`.
+    /// Returns true at or below `mark`.
     #[inline]
     pub fn within(&self, mark: Amount) -> bool {
         match mark {
@@ -72,7 +72,7 @@ impl Occupancy {
             Amount::Frames(frames) => self.frames <= frames,
         }
     }
-    /// Whether a frame of `bytes` more stays within `limit`.
+    /// Returns true if one more frame of `bytes` stays within `limit`.
     #[inline]
     pub fn has_room(&self, limit: Amount, bytes: u16) -> bool {
         match limit {

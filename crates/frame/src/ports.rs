@@ -1,22 +1,22 @@
 //! Ports of UDP and TCP.
 
-/// The two ports of a flow. 0 stands for one that nobody has given.
+/// The two ports of a flow; 0: not specified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ports {
-    /// That of the sender.
+    /// Port of the sender.
     pub source: u16,
-    /// That of the receiver.
+    /// Port of the receiver.
     pub destination: u16,
 }
 
 impl Ports {
-    /// The first port that is nobody's (RFC 6335, section 6); the operating system takes those of clients from here on.
+    /// First port that is not assigned (RFC 6335, section 6); operating systems choose client ports from here on.
     pub const FIRST_DYNAMIC: u16 = 49_152;
     /// The port of the discard protocol (RFC 863).
     pub const DISCARD: u16 = 9;
 
-    /// These, with a dynamic port in place of a source that nobody has given, by the high bits of `bits`, and that of discard
-    /// in place of a destination.
+    /// Returns these ports with unspecified ones filled in: for the source, a dynamic port by the high bits of `bits`; for the destination,
+    /// that of discard.
     pub const fn or_drawn(self, bits: u64) -> Ports {
         let source = if self.source == 0 { Ports::FIRST_DYNAMIC | (bits >> 50) as u16 } else { self.source };
         let destination = if self.destination == 0 { Ports::DISCARD } else { self.destination };

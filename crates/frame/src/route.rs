@@ -8,36 +8,36 @@
 
 use crate::NodeId;
 
-/// Where a frame goes next.
+/// Next step of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route(u32);
 
-/// A [`Route`], told apart.
+/// The decoded form of a [`Route`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heading {
     /// Along a path: the index of the next egress port in the table of hops.
     Forward(u32),
-    /// Back along a path: the index of the hop that leads here; it is taken the other way round.
+    /// Back along a path: the index of the hop that leads here, followed in the opposite direction.
     Backward(u32),
     /// To a node, by the forwarding tables of the switches.
     Destination(NodeId),
-    /// Along the paths to several receivers, or what is left of one: the index of the next egress port on the first.
+    /// Along the paths to several receivers, or the rest of one: the index of the next egress port on the first.
     Tree(u32),
 }
 
 const DESTINATION: u32 = 1 << 31;
 const BACKWARD: u32 = 1 << 30;
 const TREE: u32 = DESTINATION | BACKWARD;
-/// Of a destination: the bits of the node; the entropy lies above.
+/// Number of bits of a destination that hold the node; the entropy is above them.
 const NODE_BITS: u32 = 20;
 const NODE: u32 = Route::NODES - 1;
 
 impl Route {
-    /// Hops that the table of hops may have.
+    /// Maximum number of hops in the table of hops.
     pub const LIMIT: u32 = BACKWARD;
-    /// Nodes that a destination may be.
+    /// Maximum number of nodes that a destination can address.
     pub const NODES: u32 = 1 << NODE_BITS;
-    /// Entropy values that a frame may have.
+    /// Number of entropy values of a frame.
     pub const ENTROPIES: u16 = (Route::LIMIT >> NODE_BITS) as u16;
 
     /// Along a path from this hop on; `hop` is below [`Route::LIMIT`].
@@ -58,7 +58,7 @@ impl Route {
         debug_assert!(node.0 < Route::NODES);
         Route(DESTINATION | node.0)
     }
-    /// The route of a frame with this entropy value, below [`Route::ENTROPIES`]. One that follows a listed path stays as it is.
+    /// Returns the route of a frame with this entropy value, below [`Route::ENTROPIES`]. A route along a listed path is unchanged.
     #[inline]
     #[must_use]
     pub const fn with_entropy(self, entropy: u16) -> Route {
@@ -68,7 +68,7 @@ impl Route {
         }
         Route(DESTINATION | (entropy as u32) << NODE_BITS | self.0 & NODE)
     }
-    /// The entropy value of a frame; 0 along a listed path.
+    /// Returns the entropy value of a frame; 0 along a listed path.
     #[inline]
     pub const fn entropy(self) -> u16 {
         if self.0 >> (32 - 2) == DESTINATION >> (32 - 2) {
@@ -83,12 +83,12 @@ impl Route {
         debug_assert!(hop < Route::LIMIT);
         Route(TREE | hop)
     }
-    /// Whether switches may copy the frame.
+    /// Returns true if switches may copy the frame.
     #[inline]
     pub const fn is_tree(self) -> bool {
         self.0 >= TREE
     }
-    /// Which of the four it is.
+    /// Returns the decoded form.
     #[inline]
     pub const fn heading(self) -> Heading {
         if self.is_tree() {
@@ -101,12 +101,12 @@ impl Route {
             Heading::Forward(self.0)
         }
     }
-    /// The bits, for fingerprints.
+    /// Returns the bits, for fingerprints.
     #[inline]
     pub const fn bits(self) -> u32 {
         self.0
     }
-    /// The next hop along a path: the plain case, as one comparison.
+    /// Returns the next hop along a path: the common case, as one comparison.
     #[inline]
     pub const fn next_hop(self) -> Option<u32> {
         if self.0 < Route::LIMIT { Some(self.0) } else { None }

@@ -1,67 +1,67 @@
-//! What rate limiters, congestion points and receivers tell each other.
+//! Tags and notices exchanged by rate limiters, congestion points and receivers.
 
 use crate::{FrameKind, Priority};
 use units::{BitRate, Time};
 
-/// The number of a congestion point: a traffic class of an egress port of a switch.
+/// Number of a congestion point: a traffic class of an egress port of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PointId(pub u32);
 
-/// A tag that a rate limiter puts on a frame, beside what the frame carries anyway.
+/// Tag that a rate limiter adds to a frame, in addition to the frame's own contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// Rate discovery: the highest rate that the congestion points so far allow, and the one that said so; `None`: none
-    /// has written into it.
+    /// Rate discovery: the minimum rate that the congestion points so far allow, and the point that set it; `None`: no point has written
+    /// into it.
     Rate(Option<(BitRate, PointId)>),
-    /// The rate limit tag: the frame has passed a limiter that this congestion point slows down.
+    /// Rate limit tag: the frame has passed a limiter that this congestion point slows down.
     Limited(PointId),
-    /// Layer-2 congestion information: what a message has learned of its path.
+    /// Layer-2 congestion information: the state of a message's path.
     Path(PathNews),
-    /// The CN-TAG: the number of the flow at its host.
+    /// CN-TAG: the number of the flow at its host.
     Flow(u16),
 }
 
-/// What a message has learned of its path: its source asks, its receiver answers, congestion points write into either.
+/// State of a path, collected by a message: the source requests it, the receiver replies, and congestion points write into either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathNews {
-    /// When the source asked; `None`: the receiver tells without being asked again.
+    /// Time of the source's request; `None`: the receiver sends the message unrequested.
     pub asked: Option<Time>,
-    /// Congestion points on the way to the receiver.
+    /// Number of congestion points on the path to the receiver.
     pub hops: u8,
-    /// Rate of the slowest link, that of the source included.
+    /// Rate of the slowest link, including that of the source.
     pub slowest: BitRate,
-    /// The highest congestion level so far, in thousandths of the buffer of a port.
+    /// Highest congestion level so far, in thousandths of the buffer of a port.
     pub level: u32,
-    /// Who said so, and the rate of its link; `None`: the receiver.
+    /// Congestion point of that level, and the rate of its link; `None`: the receiver.
     pub at: Option<(PointId, BitRate)>,
-    /// On which way congestion points write their level.
+    /// Direction in which congestion points write their level.
     pub levels: LevelsOn,
-    /// Messages that the receiver shall send after its answer.
+    /// Number of messages that the receiver sends after its reply.
     pub more: u16,
-    /// The time between them.
+    /// Interval between them.
     pub every: Time,
 }
 
-/// On which way congestion points write their level.
+/// Direction in which congestion points write their level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelsOn {
-    /// On none.
+    /// In neither direction.
     Neither,
-    /// To the receiver.
+    /// On the way to the receiver.
     WayThere,
-    /// Back to the source.
+    /// On the way back to the source.
     WayBack,
 }
 
 impl PathNews {
-    /// A congestion point with this level has seen the message.
+    /// Returns the state after a congestion point with this level has processed the message.
     #[must_use]
     pub fn raised(self, level: u32, by: PointId, link: BitRate) -> PathNews {
         if level > self.level { PathNews { level, at: Some((by, link)), ..self } } else { self }
     }
 
     fn digest(&self) -> u64 {
-        // The rate of its link follows from who it is.
+        // The rate of the link follows from the congestion point.
         let at = self.at.map_or(0, |(PointId(point), _)| u64::from(point) + 1);
         let asked = self.asked.map_or(0, |at| at.ps() + 1);
         let counts = u64::from(self.hops) << 18 | u64::from(self.more) << 2 | self.levels as u64;
@@ -71,40 +71,40 @@ impl PathNews {
     }
 }
 
-/// What a congestion point tells the source of a frame.
+/// Notice of a congestion point to the source of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notice {
-    /// Who tells it.
+    /// Congestion point that sends it.
     pub point: PointId,
-    /// By the scheme: quantised, signed, or the length of the queue.
+    /// Feedback in the form of the scheme: quantised, signed, or the length of the queue.
     pub feedback: u32,
-    /// How far the queue is below its set point, in units of 64 B, and how much it has grown, likewise.
+    /// Distance of the queue below its set point, and its growth, both in units of 64 B.
     pub offset: i16,
-    /// Its growth.
+    /// Growth of the queue, in units of 64 B.
     pub delta: i16,
-    /// The frame that it is about.
+    /// Frame that triggered the notice.
     pub sampled: Sampled,
 }
 
-/// What a message repeats of the frame that was sampled.
+/// Fields of the sampled frame that a notice repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
-    /// What it was for.
+    /// Purpose of the frame.
     pub kind: FrameKind,
-    /// Its priority.
+    /// Priority of the frame.
     pub priority: Priority,
-    /// Its length with its tags, DA to FCS.
+    /// Length of the frame with its tags, DA to FCS.
     pub bytes: u16,
-    /// What it carries; 0 of one whose word is not known.
+    /// Payload word of the frame; 0 if unknown.
     pub word: u32,
-    /// The flow of its CN-TAG.
+    /// Flow number of its CN-TAG.
     pub flow: Option<u16>,
-    /// How many of its octets are repeated.
+    /// Number of its octets that are repeated.
     pub octets: u8,
 }
 
 impl Tag {
-    /// Its contents, for fingerprints.
+    /// Returns a digest of the contents, for fingerprints.
     pub fn digest(&self) -> u64 {
         match *self {
             Tag::Rate(None) => 1,
@@ -117,7 +117,8 @@ impl Tag {
 }
 
 impl Notice {
-    /// Its contents, for fingerprints. What it says beside is for the reader: it follows from the queue, and nobody acts on it.
+    /// Returns a digest of the contents, for fingerprints. The other fields are informative: they follow from the queue, and nothing reacts
+    /// to them.
     pub fn digest(&self) -> u64 {
         u64::from(self.point.0) << 32 | u64::from(self.feedback)
     }

@@ -1,20 +1,21 @@
-//! In-band telemetry: what switches write into a packet on its way, and its receiver returns to the sender.
+//! In-band telemetry: fields that switches write into a packet on its way, and that its receiver returns to
+//! the sender.
 
 use crate::header::mixed;
 use units::{BitRate, Time};
 
-/// Hops of which a packet can carry stamps, at most.
+/// Maximum number of hops with stamps in a packet.
 pub const MOST_STAMPS: usize = 8;
 
-/// What a packet asks the switches on its way for; of an acknowledgement, what it returns.
+/// Telemetry that a packet requests from the switches on its way, or that an acknowledgement returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Telemetry {
     /// Nothing.
     #[default]
     None,
-    /// A [`Stamp`] of each hop, as long as it has room: for so many, at most [`MOST_STAMPS`]. They lie in [`Stamps`].
+    /// A [`Stamp`] of each hop, while there is room: for this many, at most [`MOST_STAMPS`]. They are stored in [`Stamps`].
     Hops(u8),
-    /// The highest utilisation on its way.
+    /// The highest utilisation on the path.
     Worst {
         /// In millionths.
         utilisation: u32,
@@ -24,13 +25,13 @@ pub enum Telemetry {
 }
 
 impl Telemetry {
-    /// Whether there are [`Stamps`] beside it.
+    /// Returns true if there are [`Stamps`] in addition.
     #[inline(always)]
     pub const fn has_stamps(self) -> bool {
         matches!(self, Telemetry::Hops(_))
     }
 
-    /// Its contents, for fingerprints: 0 of nothing.
+    /// Returns a digest of the contents, for fingerprints: 0 for none.
     pub(crate) fn digest(self) -> u64 {
         match self {
             Telemetry::None => 0,
@@ -40,20 +41,20 @@ impl Telemetry {
     }
 }
 
-/// What an egress port of a switch knew when the transmission of a packet began.
+/// State of a switch's egress port at the start of a packet's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// When that was.
+    /// Time at which the transmission started.
     pub at: Time,
-    /// Bytes that the port had sent before it, on the wire: with what lies between frames.
+    /// Bytes that the port had sent before it on the wire, including preambles and gaps.
     pub sent: u64,
-    /// Bytes of frames that waited behind it.
+    /// Bytes of frames queued behind it.
     pub queue: u64,
     /// The rate of the link.
     pub rate: BitRate,
 }
 
-/// Those of a packet, in the order of its hops.
+/// Stamps of a packet, in the order of its hops.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {
     path: u32,
@@ -70,7 +71,7 @@ impl Default for Stamps {
 }
 
 impl Stamps {
-    /// One more hop, through a port of this number; not if there are `most` already.
+    /// Adds a hop through a port of this number, unless there are `most` already.
     pub fn push(&mut self, port: u32, stamp: Stamp, most: u8) {
         let at = usize::from(self.len);
         if at < usize::from(most).min(MOST_STAMPS) {
@@ -79,17 +80,17 @@ impl Stamps {
             self.path = (self.path ^ port.wrapping_add(1)).wrapping_mul(0x9E37_79B1).rotate_left(13);
         }
     }
-    /// The stamps.
+    /// Returns the stamps.
     #[inline]
     pub fn hops(&self) -> &[Stamp] {
         &self.hops[..usize::from(self.len)]
     }
-    /// Differs where the ports differ, as far as 32 bits can tell.
+    /// Returns a hash of the path's ports, 32 bits.
     #[inline]
     pub const fn path(&self) -> u32 {
         self.path
     }
-    /// These stamps again, of a packet that has come over such a path.
+    /// Returns these stamps for a packet on a path with hash `path`.
     #[must_use]
     pub fn again(path: u32, hops: impl IntoIterator<Item = Stamp>) -> Stamps {
         let mut all = Stamps::default();
@@ -98,7 +99,7 @@ impl Stamps {
         }
         Stamps { path, ..all }
     }
-    /// Its contents, for fingerprints.
+    /// Returns a digest of the contents, for fingerprints.
     pub fn digest(&self) -> u64 {
         let words = |hop: &Stamp| [hop.at.ps(), hop.sent, hop.queue, hop.rate.bps()];
         self.hops().iter().flat_map(words).fold(u64::from(self.path), mixed)

@@ -1,8 +1,8 @@
 //! Bytes of each rank, exact, and times on an ideal fabric, of every algorithm.
 
-use crate::replay::{Ideal, Outcome, run};
+use crate::replay::{Ideal, Outcome, run, run_with};
 use crate::schedule::{Action, Schedule};
-use crate::{Algorithm, Collective, CollectiveSpec, JobCosts};
+use crate::{Algorithm, Collective, CollectiveSpec, Computation, JobCosts};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
@@ -16,7 +16,7 @@ fn spec(collective: Collective, algorithm: Algorithm) -> CollectiveSpec {
     CollectiveSpec { collective, algorithm, bytes: BYTES, chunks: 1, group: 2, root: 0, skew: 0.0 }
 }
 
-fn every() -> Vec<CollectiveSpec> {
+pub fn every() -> Vec<CollectiveSpec> {
     use Collective::{
         AllGather, AllReduce, AllToAll, Barrier, Broadcast, Reduce, ReduceScatter, SendReceive,
     };
@@ -197,14 +197,16 @@ fn a_fixed_cost_of_10_us_per_128_kib_is_13_gigabytes_a_second_on_any_network() {
 
 #[test]
 fn iterations_follow_each_other_and_computation_is_exposed() {
-    let costs = JobCosts { compute: Time::from_us(50), ..JobCosts::default() };
+    let compute = Time::from_us(50);
     let ring = spec(Collective::AllReduce, Algorithm::Ring);
     let one = once(&ring, 4).end;
-    let outcome = run(&ring, 4, costs, 3, &FABRIC);
-    assert_eq!(outcome.end, (one + costs.compute) * 3);
+    let own = (JobCosts::default(), Computation::each(compute));
+    let outcome = run_with(&ring, 4, own, 3, &FABRIC);
+    assert_eq!(outcome.end, (one + compute) * 3);
     for rank in &outcome.ranks {
-        assert_eq!((rank.times().len(), rank.counts().computed), (3, costs.compute * 3));
-        assert!(rank.times().iter().all(|own| own.computed == own.began + costs.compute));
+        assert_eq!((rank.times().len(), rank.counts().computed), (3, compute * 3));
+        assert!(rank.times().iter().all(|own| own.computed == own.began + compute));
+        assert!(rank.times().iter().all(|own| own.computing == compute));
     }
 }
 

@@ -67,6 +67,14 @@ pub enum Placement {
     /// Rank i is at the i-th of the hosts, in the order in which they are selected.
     #[default]
     Linear,
+    /// Hosts of one leaf switch follow each other.
+    Packed,
+    /// One host of each leaf switch after the other: neighbouring ranks are at different switches.
+    Spread,
+    /// Hosts of one pod follow each other: of the switches that are connected without those of the highest level.
+    ByPod,
+    /// Hosts of one rail follow each other: those whose names have the same number behind the point, as in `rails`.
+    ByRail,
     /// At the hosts in an order that is drawn from the seed and the name of the job.
     Random,
 }
@@ -74,8 +82,6 @@ pub enum Placement {
 /// Costs of a rank's processor (LogGOPS).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobCosts {
-    /// Computation before each iteration.
-    pub compute: Time,
     /// Per message, at its sender and at its receiver (o).
     pub overhead: Time,
     /// Per byte of a message, at its sender and at its receiver, in picoseconds (O).

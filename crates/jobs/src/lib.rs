@@ -8,6 +8,8 @@
 #![warn(clippy::too_many_lines)]
 
 mod collectives;
+mod computation;
+mod compute_keys;
 mod keys;
 mod matching;
 mod rank;
@@ -17,10 +19,14 @@ mod workload;
 #[cfg(test)]
 mod algebra;
 #[cfg(test)]
+mod critical_path;
+#[cfg(test)]
 mod replay;
 
+pub use crate::compute_keys::{ComputeTimes, StragglerKeys};
 pub use crate::keys::{JobCosts, Placement, WorkloadKeys};
 pub use collectives::{Algorithm, Collective};
-pub use rank::{Blocked, IterationTimes, PeerCounts, Post, Rank, RankCounts, Unsent};
+pub use computation::Computation;
+pub use rank::{Blocked, IterationTimes, PeerCounts, Post, Rank, RankCounts, Step, StepKind, Unsent};
 pub use schedule::{Action, Schedule};
 pub use workload::{CollectiveSpec, Generated, Workload, WorkloadSpec};

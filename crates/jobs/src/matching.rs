@@ -7,6 +7,7 @@
 
 use crate::rank::Blocked;
 use std::collections::{BTreeMap, VecDeque};
+use units::Time;
 
 /// Messages without a receive, and receives without a message.
 #[derive(Clone, Debug, Default)]
@@ -15,8 +16,8 @@ pub(crate) struct Matching {
     exact: BTreeMap<(u32, u32), VecDeque<(u64, Blocked)>>,
     /// Receives that accept any sender or label, in order.
     wild: VecDeque<(u64, Blocked)>,
-    /// Messages by sender and label, in order of arrival.
-    arrived: BTreeMap<(u32, u32), VecDeque<u64>>,
+    /// Messages by sender and label, in order of arrival, and when each arrived.
+    arrived: BTreeMap<(u32, u32), VecDeque<(u64, Time)>>,
     order: u64,
 }
 
@@ -28,7 +29,7 @@ impl Blocked {
 
 impl Matching {
     /// A message has been delivered. Returns the receive that takes it, or keeps it.
-    pub fn deliver(&mut self, from: u32, tag: u32) -> Option<Blocked> {
+    pub fn deliver(&mut self, from: u32, tag: u32, now: Time) -> Option<Blocked> {
         self.order += 1;
         let first = self.exact.get(&(from, tag)).and_then(VecDeque::front).map(|one| one.0);
         let any = self.wild.iter().position(|(_, one)| one.accepts(from, tag));
@@ -36,7 +37,7 @@ impl Matching {
             return self.wild.remove(place).map(|one| one.1);
         }
         if first.is_none() {
-            self.arrived.entry((from, tag)).or_default().push_back(self.order);
+            self.arrived.entry((from, tag)).or_default().push_back((self.order, now));
             return None;
         }
         let waiting = self.exact.get_mut(&(from, tag))?;
@@ -47,14 +48,15 @@ impl Matching {
         found.map(|one| one.1)
     }
 
-    /// A receive begins. Returns true if a message is there for it, which it takes; otherwise it waits.
-    pub fn receive(&mut self, blocked: Blocked) -> bool {
+    /// A receive begins. Returns sender and label of the message that it takes, and when that arrived; `None`: none is there, and it
+    /// waits.
+    pub fn receive(&mut self, blocked: Blocked) -> Option<((u32, u32), Time)> {
         self.order += 1;
         let key = match (blocked.from, blocked.tag) {
             (Some(from), Some(tag)) => self.arrived.contains_key(&(from, tag)).then_some((from, tag)),
             _ => {
                 let fit = self.arrived.iter().filter(|((from, tag), _)| blocked.accepts(*from, *tag));
-                fit.min_by_key(|(_, order)| order.front().copied()).map(|(&key, _)| key)
+                fit.min_by_key(|(_, order)| order.front().map(|own| own.0)).map(|(&key, _)| key)
             }
         };
         let Some(key) = key else {
@@ -64,15 +66,14 @@ impl Matching {
                 }
                 _ => self.wild.push_back((self.order, blocked)),
             }
-            return false;
+            return None;
         };
-        if let Some(arrived) = self.arrived.get_mut(&key) {
-            arrived.pop_front();
-            if arrived.is_empty() {
-                self.arrived.remove(&key);
-            }
+        let arrived = self.arrived.get_mut(&key)?;
+        let taken = arrived.pop_front();
+        if arrived.is_empty() {
+            self.arrived.remove(&key);
         }
-        true
+        taken.map(|own| (key, own.1))
     }
 
     /// Receives that wait.
@@ -87,17 +88,16 @@ impl Matching {
     pub fn memory_bytes(&self) -> usize {
         self.exact.len() * size_of::<((u32, u32), VecDeque<(u64, Blocked)>)>()
             + self.wild.capacity() * size_of::<(u64, Blocked)>()
-            + self.arrived.len() * size_of::<((u32, u32), VecDeque<u64>)>()
+            + self.arrived.len() * size_of::<((u32, u32), VecDeque<(u64, Time)>)>()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Time;
 
     fn receive(lane: u32, from: Option<u32>, tag: Option<u32>) -> Blocked {
-        Blocked { lane, from, tag, bytes: 8, since: Time::ZERO }
+        Blocked { lane, from, tag, bytes: 8, since: Time::ZERO, step: 0 }
     }
 
     #[test]
@@ -106,11 +106,11 @@ mod tests {
         for (lane, from, tag) in
             [(0, Some(1), Some(7)), (1, None, Some(7)), (2, Some(1), Some(7)), (3, None, None)]
         {
-            assert!(!own.receive(receive(lane, from, tag)));
+            assert_eq!(own.receive(receive(lane, from, tag)), None);
         }
         let taken: Vec<_> = [(1, 7), (1, 7), (1, 9), (1, 7), (2, 7)]
             .into_iter()
-            .map(|(from, tag)| own.deliver(from, tag).map(|one| one.lane))
+            .map(|(from, tag)| own.deliver(from, tag, Time::ZERO).map(|one| one.lane))
             .collect();
         assert_eq!(taken, [Some(0), Some(1), Some(3), Some(2), None]);
         assert_eq!(own.unclaimed().collect::<Vec<_>>(), [((2, 7), 1)]);
@@ -119,13 +119,15 @@ mod tests {
     #[test]
     fn a_receive_takes_what_arrived_first() {
         let mut own = Matching::default();
-        for (from, tag) in [(5, 1), (2, 1), (2, 3)] {
-            assert_eq!(own.deliver(from, tag), None);
+        let at = |us: u64| Time::from_us(us);
+        for (from, tag, arrived) in [(5, 1, 1), (2, 1, 2), (2, 3, 3)] {
+            assert_eq!(own.deliver(from, tag, at(arrived)), None);
         }
-        assert!(own.receive(receive(0, None, Some(1))));
+        assert_eq!(own.receive(receive(0, None, Some(1))), Some(((5, 1), at(1))));
         assert_eq!(own.unclaimed().map(|one| one.0).collect::<Vec<_>>(), [(2, 1), (2, 3)]);
-        assert!(own.receive(receive(1, Some(2), None)) && own.receive(receive(2, Some(2), Some(3))));
-        assert!(!own.receive(receive(3, None, None)));
+        assert_eq!(own.receive(receive(1, Some(2), None)), Some(((2, 1), at(2))));
+        assert_eq!(own.receive(receive(2, Some(2), Some(3))), Some(((2, 3), at(3))));
+        assert_eq!(own.receive(receive(3, None, None)), None);
         assert_eq!(own.blocked().map(|one| one.lane).collect::<Vec<_>>(), [3]);
     }
 }

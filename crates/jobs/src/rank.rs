@@ -15,14 +15,21 @@
 //!
 //! Not modelled: a computation that is interrupted; the handshake of a rendezvous, whose send would end when the receive is there.
 
+mod log;
+mod occupied;
+mod reading;
 mod records;
 
+pub use log::{Step, StepKind};
 pub use records::{Blocked, IterationTimes, PeerCounts, Post, RankCounts, Unsent};
 
+use crate::computation::Computation;
 use crate::keys::JobCosts;
 use crate::matching::Matching;
 use crate::schedule::{Action, Schedule};
 use crate::workload::{Generated, Workload};
+use log::Log;
+use occupied::Occupied;
 use program::Work;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -37,6 +44,9 @@ enum Then {
     Go,
 }
 
+/// The work of a processor: when it is done, order of requests, lane, step, what follows.
+type Occupation = (Time, u64, u32, u32, Then);
+
 /// Messages in flight to one peer, and counts.
 #[derive(Clone, Debug, Default)]
 struct Peer {
@@ -50,6 +60,9 @@ pub struct Rank {
     workload: Arc<Workload>,
     rank: u32,
     costs: JobCosts,
+    computation: Computation,
+    /// Its computations so far.
+    computations: u64,
     start: Time,
     iterations: u32,
     /// By lane, the number of its next action; by operation of a program, what it still waits for.
@@ -62,25 +75,35 @@ pub struct Rank {
     computing: bool,
     /// By processor, until when it is occupied.
     busy_until: Vec<Time>,
-    /// Lanes that a processor works for: when it is done, order of requests, lane, what follows.
-    working: BinaryHeap<Reverse<(Time, u64, u32, Then)>>,
+    /// What processors are occupied with.
+    working: BinaryHeap<Reverse<Occupation>>,
     requests: u64,
     matching: Matching,
     posts: VecDeque<Post>,
-    /// Labels of messages to itself.
-    local: VecDeque<u32>,
+    /// Labels and steps of messages to itself.
+    local: VecDeque<(u32, u32)>,
     peers: BTreeMap<u32, Peer>,
     unsent: u64,
     times: Vec<IterationTimes>,
     counts: RankCounts,
+    /// Computation of this iteration.
+    occupied: Occupied,
+    log: Log,
 }
 
 /// In place of a lane: the computation at the beginning of an iteration.
 const COMPUTATION: u32 = u32::MAX;
 
 impl Rank {
-    /// Rank number `rank` of a job that begins at `start` and repeats its workload `iterations` times.
-    pub fn new(workload: &Arc<Workload>, rank: u32, costs: JobCosts, start: Time, iterations: u32) -> Rank {
+    /// Rank number `rank` of a job that begins at `start` and repeats its workload `iterations` times. It records the steps of the
+    /// first `recorded` of them.
+    pub fn new(
+        workload: &Arc<Workload>,
+        rank: u32,
+        (costs, computation): (JobCosts, Computation),
+        start: Time,
+        [iterations, recorded]: [u32; 2],
+    ) -> Rank {
         let (at, lanes) = match &**workload {
             Workload::Generated(own) => (own.lanes() as usize, own.lanes() as usize),
             Workload::Program(program, _) => (program.ranks()[rank as usize].operations().len(), 0),
@@ -89,6 +112,8 @@ impl Rank {
             workload: workload.clone(),
             rank,
             costs,
+            computation,
+            computations: 0,
             start,
             iterations,
             at: vec![0; at].into(),
@@ -105,6 +130,8 @@ impl Rank {
             unsent: 0,
             times: Vec::new(),
             counts: RankCounts::default(),
+            occupied: Occupied::default(),
+            log: Log::new(recorded),
         }
     }
 
@@ -121,11 +148,12 @@ impl Rank {
         if self.times.is_empty() && self.start <= now && self.iterations > 0 {
             self.begin(now);
         }
-        while let Some(&Reverse((at, _, lane, then))) = self.working.peek() {
+        while let Some(&Reverse((at, _, lane, step, then))) = self.working.peek() {
             if at > now {
                 break;
             }
             self.working.pop();
+            self.log.end(step, now);
             match then {
                 Then::BeginLanes => self.begin_lanes(now),
                 Then::Post(post) => {
@@ -138,11 +166,11 @@ impl Rank {
         self.settle(now);
     }
 
-    /// A message to a peer has been acknowledged.
-    pub fn on_sent(&mut self, peer: u32, tag: u32, now: Time) {
-        let Some(peer) = self.peers.get_mut(&peer) else { return };
-        let Some(place) = peer.unsent.iter().position(|one| one.tag == tag) else { return };
-        let Some(Unsent { bytes, posted, lane, .. }) = peer.unsent.remove(place) else { return };
+    /// A message to a peer has been acknowledged. Returns the number of its step; `None`: it is not recorded.
+    pub fn on_sent(&mut self, peer: u32, tag: u32, now: Time) -> Option<u32> {
+        let peer = self.peers.get_mut(&peer)?;
+        let place = peer.unsent.iter().position(|one| one.tag == tag)?;
+        let Unsent { bytes, posted, lane, step, .. } = peer.unsent.remove(place)?;
         let took = now.saturating_sub(posted);
         let counts = &mut peer.counts;
         counts.messages += 1;
@@ -150,6 +178,7 @@ impl Rank {
         counts.time = counts.time.saturating_add(took);
         counts.time_max = counts.time_max.max(took);
         self.unsent -= 1;
+        self.log.end(step, now);
         if self.ends_with_acknowledgement(bytes) {
             self.end_operation(lane, now);
         } else if let Some((left, waits)) = self.in_flight.get_mut(lane as usize) {
@@ -159,6 +188,7 @@ impl Rank {
             }
         }
         self.settle(now);
+        (step != log::NONE).then_some(step)
     }
 
     /// A message of a peer has been delivered.
@@ -172,60 +202,10 @@ impl Rank {
         self.posts.pop_front()
     }
 
-    /// Returns true if all iterations are over.
-    pub fn is_done(&self) -> bool {
-        self.finished() == self.iterations as usize
-    }
-    /// Iterations that are over.
-    pub fn finished(&self) -> usize {
-        self.times.len() - usize::from(self.times.last().is_some_and(|last| last.ended == Time::NEVER))
-    }
-    /// Its iterations that have begun.
-    pub fn times(&self) -> &[IterationTimes] {
-        &self.times
-    }
-    /// Its totals.
-    pub fn counts(&self) -> RankCounts {
-        self.counts
-    }
-    /// By peer that it has sent to, ascending, what it counts.
-    pub fn peers(&self) -> impl Iterator<Item = (u32, PeerCounts)> + '_ {
-        self.peers.iter().map(|(&peer, own)| (peer, own.counts))
-    }
-    /// Messages that were delivered and that it has not received: sender, label and number.
-    pub fn unclaimed(&self) -> impl Iterator<Item = ((u32, u32), usize)> + '_ {
-        self.matching.unclaimed()
-    }
-    /// Lanes that wait for a message.
-    pub fn blocked(&self) -> impl Iterator<Item = Blocked> + '_ {
-        self.matching.blocked()
-    }
-    /// Messages to a peer that are not acknowledged, the oldest first.
-    pub fn unsent(&self, peer: u32) -> impl Iterator<Item = Unsent> + '_ {
-        self.peers.get(&peer).into_iter().flat_map(|own| own.unsent.iter().copied())
-    }
-    /// Peers with messages that are not acknowledged.
-    pub fn unsent_peers(&self) -> impl Iterator<Item = u32> + '_ {
-        self.peers.iter().filter(|(_, own)| !own.unsent.is_empty()).map(|(&peer, _)| peer)
-    }
-    /// End of the work of its processor; `None`: it is idle.
-    pub fn works_until(&self) -> Option<Time> {
-        self.working.iter().map(|Reverse((at, ..))| *at).max()
-    }
-    /// Memory beside itself, in bytes.
-    pub fn memory_bytes(&self) -> usize {
-        let peers = self.peers.values().map(|own| own.unsent.capacity() * size_of::<Unsent>());
-        self.at.len() * size_of::<u32>()
-            + self.in_flight.len() * size_of::<(u32, bool)>()
-            + peers.sum::<usize>()
-            + self.peers.len() * size_of::<(u32, Peer)>()
-            + self.matching.memory_bytes()
-            + self.posts.capacity() * size_of::<Post>()
-            + self.times.capacity() * size_of::<IterationTimes>()
-    }
-
     fn begin(&mut self, now: Time) {
-        self.times.push(IterationTimes { began: now, computed: now, ended: Time::NEVER });
+        self.log.begin(self.times.len() as u32);
+        let (computed, ended, computing) = (now, Time::NEVER, Time::ZERO);
+        self.times.push(IterationTimes { began: now, computed, ended, computing });
         self.left = self.at.len() as u32;
         match &*self.workload {
             Workload::Generated(_) => self.at.fill(0),
@@ -234,12 +214,13 @@ impl Rank {
                 self.at.iter_mut().zip(operations).for_each(|(left, own)| *left = own.waits());
             }
         }
-        if self.costs.compute == Time::ZERO {
+        let time = self.computation.before(self.times.len() - 1);
+        if time == Time::ZERO {
             return self.begin_lanes(now);
         }
         self.computing = true;
-        self.counts.computed = self.counts.computed.saturating_add(self.costs.compute);
-        self.work((COMPUTATION, 0), self.costs.compute, Then::BeginLanes, now);
+        let time = self.drawn(time);
+        self.work((COMPUTATION, 0), (StepKind::Compute, None), time, Then::BeginLanes, now);
     }
 
     fn begin_lanes(&mut self, now: Time) {
@@ -248,11 +229,15 @@ impl Rank {
             last.computed = now;
         }
         let workload = Arc::clone(&self.workload);
+        let cause = self.log.cause;
         match &*workload {
-            Workload::Generated(own) => (0..own.lanes()).for_each(|lane| self.go(own, lane, now)),
+            Workload::Generated(own) => (0..own.lanes()).for_each(|lane| {
+                self.log.cause = cause;
+                self.go(own, lane, now);
+            }),
             Workload::Program(program, _) => {
                 let roots = program.ranks()[self.rank as usize].roots();
-                roots.for_each(|operation| self.start_operation(operation, now));
+                roots.for_each(|operation| self.start_operation((operation, cause), now));
             }
         }
     }
@@ -278,7 +263,7 @@ impl Rank {
                 Action::Send { to, bytes, tag } => self.send((lane, 0), Post { to, bytes, tag }, now),
                 Action::Receive { from, bytes, tag } => {
                     let (from, tag) = (Some(from), Some(tag));
-                    self.receive(0, Blocked { lane, from, tag, bytes, since: now }, now)
+                    self.receive(0, Blocked { lane, from, tag, bytes, since: now, step: log::NONE }, now)
                 }
                 Action::AwaitSends => {
                     let (left, waits) = &mut self.in_flight[lane as usize];
@@ -293,12 +278,14 @@ impl Rank {
         }
     }
 
-    /// Starts an operation of a program that waits for nothing any more, and those that wait for its start alone.
-    fn start_operation(&mut self, first: u32, now: Time) {
+    /// Starts an operation of a program that waits for nothing any more since a step has ended, and those that wait for its start
+    /// alone.
+    fn start_operation(&mut self, first: (u32, u32), now: Time) {
         let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
         let rank = &program.ranks()[self.rank as usize];
         let mut ready = vec![first];
-        while let Some(operation) = ready.pop() {
+        while let Some((operation, cause)) = ready.pop() {
+            self.log.cause = cause;
             let own = &rank.operations()[operation as usize];
             let (lane, cpu) = (operation, own.cpu());
             let ended = match own.work() {
@@ -307,14 +294,17 @@ impl Rank {
                         && (to == self.rank || !self.ends_with_acknowledgement(bytes))
                 }
                 Work::Recv { from, bytes, tag } => {
-                    self.receive(cpu, Blocked { lane, from, tag, bytes, since: now }, now)
+                    self.receive(cpu, Blocked { lane, from, tag, bytes, since: now, step: log::NONE }, now)
                 }
                 Work::Calc { time } => self.compute((lane, cpu), time, now),
             };
-            ready.extend(rank.after_start(operation).iter().rev().filter(|&&next| self.releases(next)));
+            let started = rank.after_start(operation).iter().rev().filter(|&&next| self.releases(next));
+            ready.extend(started.map(|&next| (next, cause)));
             if ended {
                 self.left -= 1;
-                ready.extend(rank.after_end(operation).iter().rev().filter(|&&next| self.releases(next)));
+                let cause = self.log.cause;
+                let ended = rank.after_end(operation).iter().rev().filter(|&&next| self.releases(next));
+                ready.extend(ended.map(|&next| (next, cause)));
             }
         }
     }
@@ -330,9 +320,10 @@ impl Rank {
     fn end_operation(&mut self, operation: u32, now: Time) {
         let Workload::Program(program, _) = &*Arc::clone(&self.workload) else { return };
         self.left -= 1;
+        let cause = self.log.cause;
         for &next in program.ranks()[self.rank as usize].after_end(operation) {
             if self.releases(next) {
-                self.start_operation(next, now);
+                self.start_operation((next, cause), now);
             }
         }
     }
@@ -356,48 +347,105 @@ impl Rank {
             return true;
         }
         self.counts.overhead = self.counts.overhead.saturating_add(cost);
-        self.work((lane, cpu), cost, Then::Post(post), now)
+        let message = (post.to, post.tag, post.bytes);
+        self.work((lane, cpu), (StepKind::SendCost, Some(message)), cost, Then::Post(post), now)
     }
 
-    fn receive(&mut self, cpu: u8, blocked: Blocked, now: Time) -> bool {
-        self.matching.receive(blocked) && self.take((blocked.lane, cpu), blocked.bytes, now)
+    fn receive(&mut self, cpu: u8, mut blocked: Blocked, now: Time) -> bool {
+        blocked.step = self.log.add(Step {
+            peer: blocked.from.unwrap_or(self.rank),
+            tag: blocked.tag.unwrap_or_default(),
+            bytes: blocked.bytes,
+            ..self.step(StepKind::Receive, blocked.lane, now)
+        });
+        let Some((message, arrived)) = self.matching.receive(blocked) else { return false };
+        self.matched(cpu, blocked, (message, arrived), now)
+    }
+
+    /// A step that is requested now.
+    fn step(&self, kind: StepKind, lane: u32, now: Time) -> Step {
+        let (peer, never) = (self.rank, Time::NEVER);
+        Step {
+            kind,
+            lane,
+            peer,
+            tag: 0,
+            bytes: 0,
+            since: now,
+            begin: never,
+            end: never,
+            iteration: 0,
+            after: 0,
+        }
     }
 
     /// A message is there: to the receive that waits for it, if one does.
     fn take_in(&mut self, from: u32, tag: u32, now: Time) {
-        let Some(Blocked { lane, bytes, .. }) = self.matching.deliver(from, tag) else { return };
+        let Some(blocked) = self.matching.deliver(from, tag, now) else { return };
+        let lane = blocked.lane;
         let cpu = match &*self.workload {
             Workload::Generated(_) => 0,
             Workload::Program(program, _) => {
                 program.ranks()[self.rank as usize].operations()[lane as usize].cpu()
             }
         };
-        if self.take((lane, cpu), bytes, now) {
+        if self.matched(cpu, blocked, ((from, tag), now), now) {
             self.go_on(lane, now);
         }
     }
 
-    /// A message is matched. Returns true if the lane goes on at once.
-    fn take(&mut self, (lane, cpu): (u32, u8), bytes: u64, now: Time) -> bool {
+    /// A receive has its message, of this sender and label, which arrived at `arrived`. Returns true if the lane goes on at once.
+    fn matched(
+        &mut self,
+        cpu: u8,
+        blocked: Blocked,
+        ((from, tag), arrived): ((u32, u32), Time),
+        now: Time,
+    ) -> bool {
+        let Blocked { lane, bytes, step, .. } = blocked;
+        self.log.deliver(step, (from, tag), arrived);
+        self.log.end(step, now);
         self.counts.received += 1;
         self.counts.bytes_received += bytes;
         let cost = self.costs.of_message(bytes);
         self.counts.overhead = self.counts.overhead.saturating_add(cost);
-        cost == Time::ZERO || self.work((lane, cpu), cost, Then::Go, now)
+        let kind = (StepKind::ReceiveCost, Some((from, tag, bytes)));
+        cost == Time::ZERO || self.work((lane, cpu), kind, cost, Then::Go, now)
     }
 
     fn compute(&mut self, (lane, cpu): (u32, u8), time: Time, now: Time) -> bool {
-        self.counts.computed = self.counts.computed.saturating_add(time);
-        time == Time::ZERO || self.work((lane, cpu), time, Then::Go, now)
+        let time = self.drawn(time);
+        time == Time::ZERO || self.work((lane, cpu), (StepKind::Compute, None), time, Then::Go, now)
     }
 
-    /// Occupies a processor. Returns false: the lane waits.
-    fn work(&mut self, (lane, cpu): (u32, u8), time: Time, then: Then, now: Time) -> bool {
+    /// The time of its next computation, with its factor.
+    fn drawn(&mut self, time: Time) -> Time {
+        let time = self.computation.scaled(time, self.computations);
+        self.computations += 1;
+        self.counts.computed = self.counts.computed.saturating_add(time);
+        time
+    }
+
+    /// Occupies a processor, with a message or a computation. Returns false: the lane waits.
+    fn work(
+        &mut self,
+        (lane, cpu): (u32, u8),
+        (kind, message): (StepKind, Option<(u32, u32, u64)>),
+        time: Time,
+        then: Then,
+        now: Time,
+    ) -> bool {
         let cpu = usize::from(cpu);
         self.busy_until.resize(self.busy_until.len().max(cpu + 1), Time::ZERO);
-        let busy_until = &mut self.busy_until[cpu];
-        *busy_until = (*busy_until).max(now).saturating_add(time);
-        self.working.push(Reverse((*busy_until, self.requests, lane, then)));
+        let begin = self.busy_until[cpu].max(now);
+        let done = begin.saturating_add(time);
+        self.busy_until[cpu] = done;
+        if kind == StepKind::Compute {
+            self.occupied.add(begin, done, now);
+        }
+        let (peer, tag, bytes) = message.unwrap_or((self.rank, 0, 0));
+        let step = self.log.occupy(cpu, Step { peer, tag, bytes, begin, ..self.step(kind, lane, now) });
+        self.working.push(Reverse((done, self.requests, lane, step, then)));
         self.requests += 1;
         false
     }
@@ -405,29 +453,33 @@ impl Rank {
     fn post(&mut self, lane: u32, post: Post, now: Time) {
         self.counts.sent += 1;
         self.counts.bytes_sent += post.bytes;
-        if post.to == self.rank {
-            return self.local.push_back(post.tag);
+        let Post { to, bytes, tag } = post;
+        let step = Step { peer: to, tag, bytes, begin: now, ..self.step(StepKind::Send, lane, now) };
+        let step = self.log.add(step);
+        if to == self.rank {
+            return self.local.push_back((tag, step));
         }
         self.unsent += 1;
         if let Some((left, _)) = self.in_flight.get_mut(lane as usize) {
             *left += 1;
         }
-        let unsent = Unsent { tag: post.tag, bytes: post.bytes, posted: now, lane };
-        self.peers.entry(post.to).or_default().unsent.push_back(unsent);
+        let unsent = Unsent { tag, bytes, posted: now, lane, step };
+        self.peers.entry(to).or_default().unsent.push_back(unsent);
         self.posts.push_back(post);
     }
 
     /// Delivers messages to itself, and ends the iteration if it is over.
     fn settle(&mut self, now: Time) {
         loop {
-            while let Some(tag) = self.local.pop_front() {
+            while let Some((tag, step)) = self.local.pop_front() {
+                self.log.end(step, now);
                 self.take_in(self.rank, tag, now);
             }
             if self.left > 0 || self.unsent > 0 || self.computing {
                 return;
             }
             let Some(last) = self.times.last_mut().filter(|last| last.ended == Time::NEVER) else { return };
-            last.ended = now;
+            (last.ended, last.computing) = (now, self.occupied.take());
             if self.is_done() {
                 return;
             }

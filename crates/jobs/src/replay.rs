@@ -1,7 +1,7 @@
 //! Runs a workload over an ideal fabric: each NIC sends and receives at a rate, messages are delivered after a latency.
 
 use crate::rank::{Post, Rank};
-use crate::{CollectiveSpec, JobCosts, WorkloadSpec};
+use crate::{CollectiveSpec, Computation, JobCosts, WorkloadSpec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -24,9 +24,20 @@ pub struct Outcome {
 
 /// Runs all ranks to their end, or until nothing is left to happen.
 pub fn run(spec: &CollectiveSpec, n: u32, costs: JobCosts, iterations: u32, fabric: &Ideal) -> Outcome {
+    run_with(spec, n, (costs, Computation::each(Time::ZERO)), iterations, fabric)
+}
+
+/// [`run`] with computation.
+pub fn run_with(
+    spec: &CollectiveSpec,
+    n: u32,
+    own: (JobCosts, Computation),
+    iterations: u32,
+    fabric: &Ideal,
+) -> Outcome {
     let workload = Arc::new(WorkloadSpec::Collective(*spec).start(n));
     let mut ranks: Vec<Rank> =
-        (0..n).map(|rank| Rank::new(&workload, rank, costs, Time::ZERO, iterations)).collect();
+        (0..n).map(|rank| Rank::new(&workload, rank, own.clone(), Time::ZERO, [iterations; 2])).collect();
     let mut free = vec![[Time::ZERO; 2]; n as usize];
     // Messages whose first byte reaches the receiver, and those that are whole there.
     let mut coming = BinaryHeap::new();

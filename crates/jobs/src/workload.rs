@@ -5,9 +5,11 @@ use crate::collectives::{
     Algorithm, Binomial, Bruck, Collective, Direct, Dissemination, DoubleTree, Halves, HalvingDoubling,
     Hierarchical, Pipeline, RecursiveDoubling, Ring, Skewed,
 };
+use crate::keys::JobCosts;
 use crate::schedule::{Action, Schedule};
 use program::{Program, Work};
 use std::sync::Arc;
+use units::Time;
 
 /// A collective, checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,6 +183,31 @@ impl Workload {
         };
         sends.retain(|&(to, _)| to != rank);
         sends
+    }
+
+    /// Steps of all of `n` ranks in an iteration with these costs, at most: sends, receives, and times on a processor, the one before
+    /// the iteration included if it `computes`.
+    pub fn steps(&self, n: u32, costs: &JobCosts, computes: bool) -> u64 {
+        let has_cost = costs.overhead > Time::ZERO || costs.overhead_per_byte > Time::ZERO;
+        let message = 1 + u64::from(has_cost);
+        let begin = u64::from(computes);
+        let of_rank = |rank: u32| match self {
+            Workload::Generated(own) => {
+                let actions =
+                    (0..own.lanes()).flat_map(|lane| (0..).map_while(move |at| own.action(rank, lane, at)));
+                let of = |action| match action {
+                    Action::Send { .. } | Action::Receive { .. } => message,
+                    Action::Compute { .. } => 1,
+                    Action::AwaitSends => 0,
+                };
+                actions.map(of).sum::<u64>()
+            }
+            Workload::Program(program, _) => {
+                let operations = program.ranks()[rank as usize].operations().iter();
+                operations.map(|own| if matches!(own.work(), Work::Calc { .. }) { 1 } else { message }).sum()
+            }
+        };
+        (0..n).map(|rank| begin + of_rank(rank)).sum()
     }
 
     /// By rank, the other ranks that it sends to, ascending.

@@ -8,16 +8,16 @@ use std::fmt;
 
 /// A family of mechanisms, made from one list of names and parameters.
 pub trait Choice: Sized {
-    /// What is accepted, after "expected".
+    /// Accepted values, after "expected".
     const EXPECTED: &'static str;
     /// The names of all.
     const NAMES: &'static [&'static str];
-    /// The names of those that have keys.
+    /// Names of the mechanisms that have keys.
     const WITH_KEYS: &'static [&'static str];
-    /// Where a table stands in a scenario, such as `switch.scheduler`.
+    /// Place of a table in a scenario, such as `switch.scheduler`.
     const TABLE: &'static str;
 
-    /// The mechanism of this name without any key of its own; `None` if it has keys.
+    /// The mechanism of this name that takes no keys; `None` if it has keys.
     fn plain(name: &str) -> Option<Self>;
     /// The mechanism of this name, which has keys, from its table.
     fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Self, D::Error>;
@@ -51,11 +51,11 @@ impl<T: Choice> Forms for T {
 /// A table without keys.
 pub type NoKeys = MapDeserializer<'static, std::iter::Empty<(&'static str, &'static str)>, de::value::Error>;
 
-/// Reads a kind that is named alone: all of its keys have their defaults. If one has none, the message shows what to write.
-/// `table`: where its table stands, if that is known.
+/// Reads a kind that is given by name only: all of its keys have their defaults. If one has none, the message shows the required text.
+/// `table`: the place of its table, if known.
 ///
 /// # Errors
-/// Says that a key has no default, and what to write.
+/// If a key has no default; the message has the required text.
 pub fn alone<T>(
     name: &str,
     table: Option<&str>,
@@ -76,7 +76,7 @@ pub fn alone<T>(
     })
 }
 
-/// Reads one of these names, so that an error stands at the name.
+/// Reads one of these names, so that an error is reported at the name.
 struct NameOf(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for NameOf {
@@ -115,7 +115,7 @@ pub const fn joined<const N: usize>(first: &[&'static str], second: &[&'static s
     all
 }
 
-/// The schema of what two choices accept together, as derives describe them.
+/// The schema of the union of two choices, as derives describe them.
 pub fn either(description: &str, choices: [Schema; 2]) -> Schema {
     let all: Vec<_> =
         choices.iter().filter_map(|one| one.get("oneOf")?.as_array().cloned()).flatten().collect();
@@ -126,11 +126,11 @@ pub fn either(description: &str, choices: [Schema; 2]) -> Schema {
 pub struct Keyed {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
-    /// Its keys, or where they are described.
+    /// Its keys, or a reference to their schema.
     pub keys: Schema,
-    /// Whether it has a key without a default.
+    /// True if it has a key without a default.
     pub required: bool,
 }
 
@@ -146,12 +146,12 @@ impl Keyed {
     }
 }
 
-/// The schema of a choice. `plain`: name and description of those without keys.
+/// The schema of a choice. `plain`: name and description of the mechanisms without keys.
 pub fn schema(description: &str, plain: &[(&str, &str)], keyed: Vec<Keyed>) -> Schema {
     let name =
         |name: &str, about: &str| json_schema!({ "type": "string", "const": name, "description": about });
     let named = plain.iter().map(|(text, about)| name(text, about));
-    // A table that has to have a key cannot be left out.
+    // A table with a required key cannot be left out.
     let optional = keyed.iter().filter(|one| !one.required);
     let names: Vec<Schema> = named.chain(optional.map(|one| name(one.name, one.about))).collect();
     let table = |Keyed { name, about, keys, .. }: Keyed| {

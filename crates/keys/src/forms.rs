@@ -1,16 +1,16 @@
-//! Values that are text or a number or a list or a table, with errors that say which.
+//! Values that are text or a number or a list or a table, with errors about the form that was given.
 //!
-//! The derived reading of an untagged enum forgets why each alternative failed, and where. Here the form that was
-//! written decides the alternative, and its own error is the one reported.
+//! The derived reading of an untagged enum drops the reason and the position of each alternative's failure. Here the given
+//! form selects the alternative, and its own error is the one reported.
 
 use serde::Deserializer;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How a value reads from each form it accepts; a form that is not accepted stays at its default.
+/// Reads a value from each form it accepts; a form that is not accepted keeps the default method.
 pub trait Forms: Sized {
-    /// What is accepted, after "expected".
+    /// Accepted forms, after "expected".
     const EXPECTED: &'static str;
     /// From text.
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
@@ -30,7 +30,7 @@ pub trait Forms: Sized {
     }
 }
 
-/// Reads a value by the form that was written.
+/// Reads a value by the given form.
 pub fn read_by_form<'de, T: Forms, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(FormsVisitor(PhantomData))
 }

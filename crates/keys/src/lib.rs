@@ -1,10 +1,10 @@
-//! How a mechanism declares its keys.
+//! Declaration of a mechanism's keys.
 //!
-//! The parameters of a mechanism are one struct in its own file. What derives `serde` and `schemars` on it reads the keys
-//! of a scenario, writes them back with every default, and describes them in the JSON Schema; its doc comments say what
-//! each key means, with unit, range and default. This crate adds what derives do not do: values of several forms
-//! ([`Forms`]), a choice among mechanisms ([`Choice`]), what is wrong with a value, with its place
-//! ([`Remark`]), and which keys change nothing ([`Unused`]).
+//! The parameters of a mechanism are one struct in its own file. The `serde` and `schemars` derives read the keys
+//! of a scenario, write them back with every default, and describe them in the JSON Schema; the doc comments give
+//! each key's meaning, unit, range and default. This crate adds what derives do not do: values of several forms
+//! ([`Forms`]), a choice among mechanisms ([`Choice`]), errors in a value, with its place
+//! ([`Remark`]), and keys without effect ([`Unused`]).
 
 #![warn(clippy::too_many_lines)]
 

@@ -1,6 +1,6 @@
-//! What was probably meant by an unknown word.
+//! Suggestions for an unknown word.
 
-/// The candidate that was probably meant, if one is near: at most a third of the letters differ.
+/// The most similar candidate, if one is near: at most a third of the letters differ.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: String = word.to_lowercase().chars().take(64).collect();
     let letters = word.chars().count();

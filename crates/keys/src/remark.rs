@@ -1,15 +1,15 @@
-//! What is wrong with a value, or to beware of, and where it stands among the keys of its mechanism.
+//! An error in a value, or a warning, and its place among the keys of its mechanism.
 
 use serde::Serialize;
 use std::fmt;
 
-/// How bad it is.
+/// Severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The scenario cannot run.
     Error,
-    /// The scenario runs, but probably not as meant.
+    /// The scenario runs, but probably not as intended.
     Warning,
     /// The scenario runs, but a lossless class of it can lose frames: no `check` of it ends in "ok".
     BrokenPromise,
@@ -24,54 +24,54 @@ pub enum Step {
     Index(usize),
 }
 
-/// What is wrong with the keys of a mechanism, or to beware of.
+/// An error in the keys of a mechanism, or a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// From the table of the mechanism to the value; empty: the table itself.
+    /// Path from the table of the mechanism to the value; empty: the table itself.
     pub path: Vec<Step>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What is accepted, or was probably meant. May be empty.
+    /// Accepted values, or the probable intent. May be empty.
     pub help: String,
 }
 
-/// What to beware of, or the first thing that is wrong.
+/// Warnings, or the first error.
 pub type Remarks = Result<Vec<Remark>, Remark>;
 
 impl Remark {
-    /// About the table itself.
+    /// Creates a remark about the table itself.
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> Remark {
         Remark { path: Vec::new(), message: message.into(), help: help.into() }
     }
-    /// About the value of this key.
+    /// Creates a remark about the value of this key.
     pub fn about(key: &str, message: impl Into<String>, help: impl Into<String>) -> Remark {
         Remark::new(message, help).within(key)
     }
-    /// About an entry of the list that it spoke of.
+    /// Narrows it to an entry of its list.
     #[must_use]
     pub fn entry(mut self, index: usize) -> Remark {
         self.path.push(Step::Index(index));
         self
     }
-    /// About a key of what it spoke of.
+    /// Narrows it to a key of its table.
     #[must_use]
     pub fn key(mut self, key: &str) -> Remark {
         self.path.push(Step::Key(key.to_string()));
         self
     }
-    /// As `key`, as seen from the table around this key.
+    /// Prefixes the path with the key of the surrounding table.
     #[must_use]
     pub fn within(mut self, key: &str) -> Remark {
         self.path.insert(0, Step::Key(key.to_string()));
         self
     }
-    /// As `within`, as seen from the list around this entry.
+    /// Prefixes the path with the index in the surrounding list.
     #[must_use]
     pub fn within_entry(mut self, index: usize) -> Remark {
         self.path.insert(0, Step::Index(index));
         self
     }
-    /// Whether it says this.
+    /// Returns true if its text contains these words.
     pub fn contains(&self, words: &str) -> bool {
         self.to_string().contains(words)
     }

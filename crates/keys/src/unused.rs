@@ -1,16 +1,16 @@
-//! Keys that change nothing, because what they are for is not there.
+//! Keys without effect, because another setting that they need is missing.
 
 use crate::Remark;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What to beware of in a key that changes nothing. `needs`: without what.
+/// Warning about a key without effect. `needs`: the missing setting.
 pub fn unused(key: &str, needs: &str) -> Remark {
     Remark::about(key, format!("`{key}` changes nothing here"), format!("it needs {needs}"))
 }
 
-/// Which keys of a mechanism change nothing. A key that has its default is never told of: nobody wrote it, or it says what
-/// would hold without it.
+/// Finds the keys of a mechanism without effect. A key at its default is never reported: either it is not given, or its value
+/// is the one that would hold without it.
 ///
 /// ```
 /// # #[derive(serde::Serialize)]
@@ -30,13 +30,13 @@ pub struct Unused {
 }
 
 impl Unused {
-    /// Of these keys, which have these defaults.
+    /// Starts with these keys and their defaults.
     pub fn of<K: Serialize>(given: &K, default: &K) -> Unused {
         // Keys are plain data, which always can be written.
         let value = |keys: &K| serde_json::to_value(keys).unwrap_or_default();
         Unused { given: value(given), default: value(default), found: Vec::new() }
     }
-    /// These keys matter only if this holds, which is what they need.
+    /// Reports the keys that are given although this does not hold; `needs` names the condition.
     #[must_use]
     pub fn unless(mut self, holds: bool, needs: &str, keys: &[&str]) -> Unused {
         let is_written = |key: &&&str| self.given.get(key) != self.default.get(key);
@@ -46,7 +46,7 @@ impl Unused {
         }
         self
     }
-    /// What was found.
+    /// The warnings.
     pub fn remarks(self) -> Vec<Remark> {
         self.found
     }

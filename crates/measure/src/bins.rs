@@ -1,7 +1,7 @@
-//! Log-linear bins: 32 of equal width an octave.
+//! Log-linear bins: 32 of equal width per octave.
 //!
 //! Octave 0 holds 0 to 31 one by one; octave k the 32 equal parts of [2^(k+4), 2^(k+5)), so that octaves 0 and 1 have
-//! the same width and need no case apart. Below 64 every number has a bin of its own.
+//! the same width and need no special case. Below 64 every number has a bin of its own.
 
 /// Bins an octave, as a power of two.
 const SUB_BITS: u32 = 5;

@@ -1,8 +1,8 @@
 //! Time series of many places in bins of one width.
 //!
-//! The bin that is running lies with the place itself; a bin that has ended goes to a [`Grid`] with a row for each time.
-//! Places write side by side there, and only those that carried anything have a column: a bin that ends touches memory
-//! that its neighbours have touched just before. A grid with a row for each place takes twice as long at 1,024 hosts.
+//! The running bin is stored with the place itself; a bin that has ended moves to a [`Grid`] with a row for each time.
+//! Places write side by side there, and only places with traffic have a column: a bin that ends touches memory
+//! that its neighbours have just touched. A grid with a row per place takes twice as long at 1,024 hosts.
 
 use crate::passage::Passage;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use units::Time;
 
 /// No column.
 const NONE: u32 = u32::MAX;
-/// Columns are added to a row by so many at a time.
+/// Columns are added to a row in groups of this size.
 const COLUMNS: usize = 64;
 
 /// Bins that have ended.
@@ -18,7 +18,7 @@ const COLUMNS: usize = 64;
 pub struct Grid {
     /// Picoseconds; above zero.
     width: u64,
-    /// Passages that end later are kept as they are: the run may end before they do.
+    /// Passages that end later are kept in `late`: the run may end before they do.
     stop: u64,
     columns: u32,
     rows: Vec<Vec<u64>>,
@@ -26,7 +26,7 @@ pub struct Grid {
     late: BTreeMap<u32, Vec<Passage>>,
 }
 
-/// Bits that pass a place in the bin that is running.
+/// Bits that pass a place in the running bin.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningBits {
     /// End of the bin, in picoseconds.
@@ -36,7 +36,7 @@ pub struct RunningBits {
     column: u32,
 }
 
-/// The largest of two levels each in the bin that is running.
+/// The maxima of two levels in the running bin.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningLevels {
     end: Time,
@@ -47,7 +47,7 @@ pub struct RunningLevels {
 }
 
 impl Grid {
-    /// Without bins. `width`: above zero. `stop`: the earliest time at which the run may end.
+    /// Creates a grid without bins. `width`: above zero. `stop`: the earliest time at which the run may end.
     pub fn new(width: Time, stop: Time) -> Grid {
         Grid { width: width.ps(), stop: stop.ps(), columns: 0, rows: Vec::new(), late: BTreeMap::new() }
     }
@@ -115,7 +115,7 @@ impl Grid {
 }
 
 impl RunningBits {
-    /// Nothing so far.
+    /// Starts at zero.
     pub fn new(grid: &Grid) -> RunningBits {
         RunningBits { end: grid.width, bits: 0, bin: 0, column: NONE }
     }
@@ -133,7 +133,7 @@ impl RunningBits {
         }
     }
 
-    /// As `pass`, for a frame that is not in the running bin as a whole.
+    /// Records a frame that is not entirely in the running bin; the slow path of `pass`.
     #[inline(never)]
     fn pass_edge(&mut self, frame: Passage, grid: &mut Grid) {
         let width = grid.width;
@@ -179,7 +179,7 @@ impl RunningBits {
         }
     }
 
-    /// Bits in all bins that begin before `end`, as far as they have passed by then.
+    /// Bits in all bins that begin before `end`, for bits that have passed by then.
     pub fn bins(&self, grid: &Grid, end: Time) -> Vec<u64> {
         let mut all: Vec<u64> = (0..grid.bins(end)).map(|bin| grid.get(bin, self.column)).collect();
         if let Some(running) = all.get_mut(self.bin as usize) {
@@ -193,12 +193,12 @@ impl RunningBits {
 }
 
 impl RunningLevels {
-    /// Nothing in bins of `width`; without a width nothing is recorded.
+    /// Starts at zero with bins of `width`; without a width nothing is recorded.
     pub fn new(width: Option<Time>) -> RunningLevels {
         RunningLevels { end: width.unwrap_or(Time::NEVER), level: [0; 2], max: [0; 2], bin: 0, column: NONE }
     }
 
-    /// When the running bin ends.
+    /// End of the running bin.
     pub fn end(&self) -> Time {
         self.end
     }
@@ -238,7 +238,7 @@ impl RunningLevels {
         self.note(level);
     }
 
-    /// Whether a level was ever above zero.
+    /// Returns true if a level was ever above zero.
     pub fn is_used(&self) -> bool {
         self.column != NONE || self.max != [0; 2]
     }
@@ -268,7 +268,7 @@ mod tests {
     fn a_frame_is_spread_over_the_time_it_takes() {
         let mut grid = Grid::new(ns(10), ns(40));
         let mut running = RunningBits::new(&grid);
-        // 30 bits from 5 to 35 ns, one a nanosecond; a bit that ends with a bin is of that bin.
+        // 30 bits from 5 to 35 ns, one per nanosecond; a bit that ends with a bin belongs to that bin.
         running.pass(Passage { end: ns(35), took: ns(30), bits: 30 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(40)), [5, 10, 10, 5]);
         // All at once, on an edge and behind it.
@@ -283,10 +283,10 @@ mod tests {
         let mut grid = Grid::new(ns(10), ns(25));
         let mut running = RunningBits::new(&grid);
         running.pass(Passage { end: ns(12), took: ns(8), bits: 8 }, &mut grid);
-        // 2 bits a nanosecond from 22 to 34 ns.
+        // 2 bits per nanosecond from 22 to 34 ns.
         running.pass(Passage { end: ns(34), took: ns(12), bits: 24 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(25)), [6, 2, 6]);
-        // The run goes on: the frame has passed as a whole.
+        // The run continues: the frame has passed completely.
         grid.stop_at(ns(60));
         running.pass(Passage { end: ns(36), took: ns(2), bits: 2 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(60)), [6, 2, 16, 10, 0, 0]);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bins and wherever the run may end, each series is the sum over its frames of what has passed, also
+        /// For any bins and end of the run, each series is the sum over its frames of the bits that have passed, also
         /// where frames of several links arrive at one place at the same time.
         #[test]
         fn bins_are_the_sums_of_frames(

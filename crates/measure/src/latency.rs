@@ -1,9 +1,9 @@
 //! Latencies: exact mean, deviation and extremes, and percentiles from a histogram.
 //!
-//! The histogram is log-linear (`bins`): 32 bins an octave, so a percentile is read to 1/32 of its value at worst
+//! The histogram is log-linear (`bins`): 32 bins per octave, so that a percentile is read to 1/32 of its value at worst
 //! (linear interpolation within the bin is usually ten times better). It keeps only the octaves that
-//! occurred, and a bin has two bytes: what does not fit into them is seldom, and kept apart. That makes some 150 bytes a flow, where a general-purpose histogram of the same precision
-//! takes tens of kilobytes: the reason that it is our own.
+//! occurred, and a bin has two bytes: larger counts are rare, and the excess is kept separately. That takes some 150 bytes per
+//! flow, where a general-purpose histogram of equal precision takes tens of kilobytes: the reason for our own.
 
 use crate::bins::{SUBS, edges, place};
 use std::collections::BTreeMap;
@@ -23,11 +23,11 @@ pub struct Latency {
     /// Octave of `bins[0..SUBS]`.
     base: u32,
     bins: Box<[u16]>,
-    /// What bins do not show.
+    /// Counts that overflow the bins.
     carried: Option<Box<Carries>>,
 }
 
-/// A sum that needs no room for alignment: there may be a histogram for each of a million flows.
+/// A sum without alignment padding: there may be a histogram for each of a million flows.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, packed(8))]
 struct Sum(u128);
@@ -43,7 +43,7 @@ impl Sum {
     }
 }
 
-/// By octave and bin within it, how often 2^16 durations came that the bin does not show. Most histograms have none: behind one
+/// Multiples of 2^16 durations that overflowed a bin, by octave and bin within it. Most histograms have none: behind one
 /// pointer.
 #[derive(Clone, Debug, Default)]
 struct Carries(BTreeMap<(u32, usize), u64>);
@@ -51,7 +51,7 @@ struct Carries(BTreeMap<(u32, usize), u64>);
 /// Statistics of durations, in nanoseconds; all zero if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatencySummary {
-    /// How many.
+    /// Number of durations.
     pub count: u64,
     /// Mean.
     pub mean: f64,
@@ -71,7 +71,7 @@ pub struct LatencySummary {
     pub stddev: f64,
 }
 
-/// Of an entry, about.
+/// Approximate bytes of an entry.
 const CARRY_BYTES: usize = size_of::<((u32, usize), u64)>() * 2;
 
 impl Default for Latency {
@@ -90,7 +90,7 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// One more duration.
+    /// Adds a duration.
     #[inline(always)]
     pub fn record(&mut self, duration: Time) {
         let ps = duration.ps();
@@ -116,13 +116,13 @@ impl Latency {
         }
     }
 
-    /// Fetches the bin of a duration that will be recorded soon.
+    /// Prefetches the bin of a duration that will be recorded soon.
     #[inline(always)]
     pub fn fetch(&self, duration: Time) {
         memory::fetch_at(&self.bins, place(duration.ps()).wrapping_sub(self.base as usize * SUBS));
     }
 
-    /// Fetches the bin of the shortest one: mostly that, or one beside it.
+    /// Prefetches the bin of the shortest one: usually that, or a neighbour.
     #[inline(always)]
     pub fn fetch_min(&self) {
         self.fetch(Time::from_ps(self.min));
@@ -139,7 +139,7 @@ impl Latency {
         self.add_to(octave, sub, 1);
     }
 
-    /// Adds durations to a bin that there is.
+    /// Adds durations to an existing bin.
     fn add_to(&mut self, octave: u32, sub: usize, count: u64) {
         let bin = &mut self.bins[(octave - self.base) as usize * SUBS + sub];
         let sum = u64::from(*bin) + count;
@@ -158,7 +158,7 @@ impl Latency {
         })
     }
 
-    /// The bins that are not empty, from below: durations from the first to below the second, and how many.
+    /// The bins that are not empty, from below: durations from the first to below the second, and their number.
     pub fn histogram(&self) -> impl Iterator<Item = (Time, Time, u64)> {
         self.counts().filter(|&(.., count)| count > 0).map(|(octave, sub, count)| {
             let (from, to) = edges(octave as usize * SUBS + sub);
@@ -176,7 +176,7 @@ impl Latency {
         if missing == 0 && needed <= self.bins.len() {
             return;
         }
-        // Not by doubling: there may be one of these for each of a million flows.
+        // Exactly, not by doubling: there may be one of these for each of a million flows.
         let mut bins = vec![0; needed.max(missing + self.bins.len())];
         bins[missing..missing + self.bins.len()].copy_from_slice(&self.bins);
         (self.base, self.bins) = (base, bins.into());
@@ -188,12 +188,12 @@ impl Latency {
         size_of_val(&*self.bins) + carries
     }
 
-    /// How many durations.
+    /// Number of durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Forgets all; keeps the memory.
+    /// Removes all durations; keeps the memory.
     pub fn clear(&mut self) {
         let mut bins = std::mem::take(&mut self.bins);
         bins.fill(0);
@@ -213,7 +213,7 @@ impl Latency {
         }
     }
 
-    /// The duration that the share `q` of all does not exceed, in picoseconds. `zeros`: durations of
+    /// The duration in picoseconds that the share `q` of all does not exceed. `zeros`: durations of
     /// zero that were not recorded one by one.
     fn quantile(&self, q: f64, zeros: u64) -> f64 {
         let rank = q * (self.count + zeros) as f64 - zeros as f64;
@@ -261,21 +261,21 @@ impl Latency {
     }
 }
 
-/// As [`Latency`], where most have none: the first duration takes the memory.
+/// A [`Latency`] that is often empty: the first duration allocates the memory.
 #[derive(Clone, Debug, Default)]
 pub struct RareLatency(Option<Box<Latency>>);
 
 impl RareLatency {
-    /// One more duration.
+    /// Adds a duration.
     #[inline(always)]
     pub fn record(&mut self, duration: Time) {
         self.0.get_or_insert_default().record(duration);
     }
-    /// Forgets all; keeps the memory.
+    /// Removes all durations; keeps the memory.
     pub fn clear(&mut self) {
         self.0.iter_mut().for_each(|latency| latency.clear());
     }
-    /// What it takes behind the value itself.
+    /// Bytes of the histogram behind the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.0.iter().map(|latency| size_of::<Latency>() + latency.memory_bytes()).sum()
     }
@@ -289,21 +289,21 @@ impl Deref for RareLatency {
     }
 }
 
-/// Durations that come to their histogram several at a time. Its bins lie far apart: those of several are fetched together,
+/// Batches durations for their histogram. Its bins lie far apart: those of several durations are fetched together,
 /// where one after the other would wait for memory each time.
 #[derive(Clone, Debug, Default)]
 pub struct LatencyByBatches {
-    /// Those that have not come there yet, and how many they are.
+    /// Durations not yet in the histogram, and their number.
     last: [Time; BATCH],
     waiting: usize,
     others: Latency,
 }
 
-/// Durations that come to a histogram at a time.
+/// Number of durations in a batch.
 const BATCH: usize = 8;
 
 impl LatencyByBatches {
-    /// One more duration.
+    /// Adds a duration.
     #[inline(always)]
     pub fn record(&mut self, duration: Time) {
         self.last[self.waiting % BATCH] = duration;
@@ -319,14 +319,14 @@ impl LatencyByBatches {
         self.waiting = 0;
     }
 
-    /// All of them.
+    /// The histogram with all durations.
     pub fn all(&self) -> Latency {
         let mut all = self.clone();
         all.put_in();
         all.others
     }
 
-    /// Forgets all; keeps the memory.
+    /// Removes all durations; keeps the memory.
     pub fn clear(&mut self) {
         self.waiting = 0;
         self.others.clear();

@@ -1,9 +1,9 @@
-//! How long a level was how high: a histogram that time weighs.
+//! Distribution of a level over time: a time-weighted histogram.
 
 use crate::bins::{edges, place};
 use units::Time;
 
-/// A level, and for how long it was in each log-linear bin (`bins`). Times are exact.
+/// A level, and the time that it spent in each log-linear bin (`bins`). Times are exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelTimes {
     level: u64,
@@ -12,7 +12,7 @@ pub struct LevelTimes {
 }
 
 impl LevelTimes {
-    /// The level becomes `level`.
+    /// Sets the level.
     pub fn set(&mut self, now: Time, level: u64) {
         self.book(now);
         self.level = level;
@@ -23,18 +23,18 @@ impl LevelTimes {
         self.level
     }
 
-    /// The level rises or falls by the difference of two others.
+    /// Shifts the level by the difference of two others.
     pub fn shift(&mut self, now: Time, before: u64, after: u64) {
         self.set(now, self.level + after - before);
     }
 
-    /// What lies before `now` does not count; the level stays.
+    /// Discards the time before `now`; keeps the level.
     pub fn restart(&mut self, now: Time) {
         self.times.clear();
         self.since = now;
     }
 
-    /// The bins that are not empty, from below: levels from the first to below the second, and how long until `end`.
+    /// The bins that are not empty, from below: levels from the first to below the second, and the time in them until `end`.
     pub fn histogram(&self, end: Time) -> Vec<(u64, u64, Time)> {
         let mut whole = self.clone();
         whole.book(end);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside a walk through every picosecond.
+        /// Compares with a walk through every picosecond.
         #[test]
         fn times_add_up(steps in proptest::collection::vec((0u64..50, 0u64..200), 0..40), after in 0u64..50) {
             let mut level = LevelTimes::default();

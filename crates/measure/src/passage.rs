@@ -5,21 +5,21 @@ use units::Time;
 /// A frame that passes a place bit by bit, at an even rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// When its last bit has passed.
+    /// Time at which its last bit has passed.
     pub end: Time,
-    /// How long all of them take; zero: they pass at once.
+    /// Duration of all bits; zero: they pass at once.
     pub took: Time,
     /// Bits of the frame.
     pub bits: u64,
 }
 
 impl Passage {
-    /// When its first bit began; at zero, if a clock that runs slow puts it before.
+    /// Time at which its first bit began; zero, if a slow clock puts it before.
     pub fn start(&self) -> Time {
         self.end.saturating_sub(self.took)
     }
 
-    /// Bits that have passed as a whole by `time`.
+    /// Whole bits that have passed by `time`.
     pub fn passed(&self, time: Time) -> u64 {
         let left = self.end.saturating_sub(time);
         if left == Time::ZERO {

@@ -1,4 +1,4 @@
-//! Time series in bins of equal width, of places that have theirs alone.
+//! Time series in bins of equal width, of places that do not share a grid.
 
 use crate::passage::Passage;
 use units::Time;
@@ -22,7 +22,7 @@ pub struct BinnedMax {
     bins: Bins,
 }
 
-/// Finished bins. Memory for all of them is taken at once, with the first: a series that stays empty takes none.
+/// Finished bins. Memory for all of them is allocated with the first: a series that stays empty takes none.
 #[derive(Clone, Debug)]
 struct Bins {
     finished: Vec<u64>,
@@ -63,7 +63,7 @@ impl BinnedBits {
         size_of::<BinnedBits>() + self.bins.capacity() * size_of::<u64>()
     }
 
-    /// Adds a frame: a bit counts in the bin in which the last of it passes, at its very end at the latest.
+    /// Adds a frame: each bit counts in the bin in which its last part passes; one at the very end counts in the last bin.
     pub fn add(&mut self, frame: Passage) {
         if self.width == Time::ZERO {
             return;
@@ -95,7 +95,7 @@ impl BinnedMax {
     pub fn width(&self) -> Option<Time> {
         (self.width > Time::ZERO).then_some(self.width)
     }
-    /// Empty bins, as [`BinnedBits::new`].
+    /// Empty bins; the arguments are those of [`BinnedBits::new`].
     pub fn new(width: Time, duration: Time) -> BinnedMax {
         BinnedMax { width, end: width, level: 0, max: 0, bins: Bins::new(width, duration) }
     }
@@ -103,7 +103,7 @@ impl BinnedMax {
     pub fn memory_bytes(&self) -> usize {
         size_of::<BinnedMax>() + self.bins.memory_bytes()
     }
-    /// The level becomes `level`.
+    /// Sets the level.
     #[inline]
     pub fn set(&mut self, now: Time, level: u64) {
         while now >= self.end {
@@ -113,13 +113,13 @@ impl BinnedMax {
         }
         self.note(level);
     }
-    /// As `set`, before [`BinnedMax::end`].
+    /// Sets the level, before [`BinnedMax::end`].
     #[inline]
     pub fn note(&mut self, level: u64) {
         self.level = level;
         self.max = self.max.max(level);
     }
-    /// When the present bin ends.
+    /// End of the present bin.
     pub fn end(&self) -> Time {
         self.end
     }
@@ -127,7 +127,7 @@ impl BinnedMax {
     pub fn level(&self) -> u64 {
         self.level
     }
-    /// Whether the level was ever above zero.
+    /// Returns true if the level was ever above zero.
     pub fn is_used(&self) -> bool {
         self.max > 0 || self.bins.finished.iter().any(|&max| max > 0)
     }

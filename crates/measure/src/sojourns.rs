@@ -1,18 +1,18 @@
-//! The mean and the maximum over time of what waits in a queue.
+//! The mean and the maximum over time of a queue's length.
 
 use units::Time;
 
 /// Bytes and frames of a queue over time; exact. The integral of a queue's length is the sum of the sojourn times
-/// of those who were in it, so that a frame is counted once, when it leaves (the sample-path form of Little's law).
+/// of its frames, so that a frame is counted once, when it leaves (the sample-path form of Little's law).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sojourns {
-    /// Byte- and frame-picoseconds of those that have left. Below zero after [`Sojourns::restart`].
+    /// Byte- and frame-picoseconds of frames that have left. Below zero after [`Sojourns::restart`].
     areas: [i128; 2],
     max: [u64; 2],
 }
 
 impl Sojourns {
-    /// Somebody has entered; these are the levels now, bytes and frames.
+    /// A frame has entered; these are the levels now, bytes and frames.
     #[inline]
     pub fn enter(&mut self, levels: [u64; 2]) {
         for (max, level) in self.max.iter_mut().zip(levels) {
@@ -29,8 +29,8 @@ impl Sojourns {
         self.areas[0] += i128::from(bytes) * stayed;
         self.areas[1] += stayed;
     }
-    /// Begins anew at `start`: `inside` are those who are in, since when and how many bytes, and `levels` their
-    /// sum. The part of their sojourn that is over will not count.
+    /// Restarts at `start`: `inside` are the frames in the queue, with arrival time and bytes, and `levels` their
+    /// sum. The part of their sojourn before `start` is not counted.
     pub fn restart(&mut self, start: Time, levels: [u64; 2], inside: impl Iterator<Item = (Time, u16)>) {
         *self = Sojourns { areas: [0; 2], max: levels };
         for (since, bytes) in inside {
@@ -39,7 +39,7 @@ impl Sojourns {
             self.areas[1] -= before;
         }
     }
-    /// Mean levels from `start` to `end`; `inside` are those who are still in.
+    /// Mean levels from `start` to `end`; `inside` are the frames still in the queue.
     pub fn mean(&self, start: Time, end: Time, inside: impl Iterator<Item = (Time, u16)>) -> [f64; 2] {
         let mut whole = *self;
         for (since, bytes) in inside {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside the integral of a level that steps.
+        /// Compares with the integral of a level that steps.
         #[test]
         fn sojourns_add_up_to_the_area_under_the_queue(
             stays in proptest::collection::vec((0u64..1000, 0u64..500, 1u16..1600), 0..40),

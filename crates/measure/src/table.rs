@@ -91,7 +91,7 @@ pub enum Values {
     Real(Vec<f64>),
     /// Text.
     Text(Vec<String>),
-    /// Text of which many rows have the same.
+    /// Text with many repeated values.
     Named {
         /// Distinct texts.
         names: Vec<String>,

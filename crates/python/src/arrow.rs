@@ -18,8 +18,8 @@ pub struct ArrowTable {
 }
 
 impl ArrowTable {
-    /// The table in Arrow's layout; `unit` and `about` of a column become metadata of its field. A real that is not a
-    /// number is null, which is how every format of tables says that a value is not known.
+    /// Converts a table to Arrow's layout; `unit` and `about` of a column become metadata of its field. A real that is not a
+    /// number becomes null, the missing value of all table formats.
     pub fn new(table: Table) -> Result<ArrowTable, ArrowError> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         for Column { spec, values } in table.columns {
@@ -34,7 +34,7 @@ impl ArrowTable {
         Ok(ArrowTable { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.batch.num_rows()
     }
@@ -49,7 +49,7 @@ impl ArrowTable {
         py: Python<'py>,
         requested_schema: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A consumer may ask for another schema; giving the own one is allowed, and casting is its business.
+        // A consumer may request another schema; returning the table's own is allowed, and the consumer then casts it.
         drop(requested_schema);
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
@@ -66,12 +66,12 @@ fn field(spec: &ColumnSpec) -> Field {
     };
     let about = [("unit", spec.unit), ("about", spec.about)];
     let metadata = about.map(|(key, value)| (key.to_string(), value.to_string()));
-    // Of every version: tables of several versions can be put together.
+    // Nullable in every version, so that tables of several versions can be concatenated.
     Field::new(spec.name, kind, spec.kind == Kind::Real)
         .with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>())
 }
 
-/// Reals of which those that are not numbers are null.
+/// Reals; those that are not numbers become null.
 fn known(values: Vec<f64>) -> Float64Array {
     let nulls = values.iter().any(|value| value.is_nan()).then(|| {
         let known = values.iter().map(|value| !value.is_nan());
@@ -80,7 +80,7 @@ fn known(values: Vec<f64>) -> Float64Array {
     Float64Array::new(values.into(), nulls)
 }
 
-/// Names by row, in memory that is taken at once.
+/// Names by row, in memory that is allocated at once.
 fn spelt_out(names: &[String], of: &[u32]) -> Result<StringArray, ArrowError> {
     let texts = || of.iter().map(|&name| names[name as usize].as_str());
     let offsets: OffsetBuffer<i32> = OffsetBuffer::from_lengths(texts().map(str::len));

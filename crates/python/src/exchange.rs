@@ -1,4 +1,4 @@
-//! The agent of DCBX: frames and the time go in, frames and what is in force come out.
+//! The agent of DCBX: its inputs are frames and the time, its outputs frames and the operational state.
 
 use dcbx::{Administered, Agent, Origin, Profile, Settings};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -38,36 +38,36 @@ impl DcbxAgent {
         Ok(DcbxAgent { agent })
     }
 
-    /// The administrator wants something else; which end adopts stays as it was.
+    /// Changes the administered settings; which end adopts is unchanged.
     fn administer(&mut self, py: Python<'_>, settings: &str, file: &str, now_ns: u64) -> PyResult<()> {
         let (admin, _) = read(py, settings, file)?;
         self.agent.administer(admin, time(now_ns)?).map_err(|error| unfit(file, &error))
     }
 
-    /// Hears a frame.
+    /// Processes a received frame.
     fn receive(&mut self, frame: &[u8], now_ns: u64) -> PyResult<()> {
         self.agent.receive(frame, time(now_ns)?);
         Ok(())
     }
 
-    /// A frame to send now, if one is due; what is too old is forgotten.
+    /// Returns a frame to send now, if one is due; expired neighbours are removed.
     fn send(&mut self, now_ns: u64) -> PyResult<Option<Vec<u8>>> {
         let now = time(now_ns)?;
         self.agent.age(now);
         Ok(self.agent.send(now))
     }
 
-    /// When something happens next if nobody is heard before.
+    /// Time of the next event unless a frame is received before.
     fn next_ns(&self) -> u64 {
         self.agent.next_time().ps().div_ceil(1_000)
     }
 
-    /// The frame to send last: the peer forgets the port at once.
+    /// Returns the last frame to send: the peer removes the port at once.
     fn last(&self) -> Option<Vec<u8>> {
         self.agent.clone().shut_down()
     }
 
-    /// What is administered, heard and in force, and why: JSON.
+    /// Administered, received and operational state with the reasons, as JSON.
     fn state(&self, now_ns: u64) -> PyResult<String> {
         let now = time(now_ns)?;
         let neighbours: Vec<Value> = self.agent.neighbours().iter().map(|one| neighbour(one, now)).collect();

@@ -51,7 +51,7 @@ impl Capture {
     }
 }
 
-/// What is known of a frame; of one that is not legal, why, and its addresses if it has any.
+/// The fields of a frame as JSON; of an illegal frame the error, and its addresses if it has any.
 fn described(record: &Record<'_>) -> Value {
     let mut told = json!({
         "number": 0,
@@ -127,7 +127,7 @@ pub fn write(path: &str, ports: Vec<(String, Option<u64>)>, frames: &[Seen]) -> 
     Ok(writer.into_inner().flush()?)
 }
 
-/// Whole numbers of numpy, one for each row.
+/// Integers of numpy, one per row.
 struct Column(Vec<u64>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Column {
@@ -138,11 +138,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Column {
     }
 }
 
-/// Of the column `protocol`, Fibre Channel over Ethernet, and Ultra Ethernet Transport.
+/// Values of the column `protocol`: Fibre Channel over Ethernet, and Ultra Ethernet Transport.
 const FCOE: u64 = 3;
 const UET: u64 = 4;
 
-/// Columns of the table `frames`. Names are places in lists.
+/// Columns of the table `frames`. Names are indices into lists.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Log {
@@ -208,7 +208,7 @@ pub fn write_log(path: &str, ports: Vec<(String, Option<u64>)>, log: &Log) -> Py
     Ok(writer.into_inner().flush()?)
 }
 
-/// The row after those of a frame: one of PFC has a row for each time that it names.
+/// The row after those of a frame: a PFC frame has a row for each pause time in it.
 fn end_of_frame(log: &Log, row: usize, kind: Kind) -> usize {
     let of = |row: usize| {
         let columns = [&log.time_ps, &log.port, &log.outward, &log.kind, &log.comment];
@@ -240,7 +240,7 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
     })
 }
 
-/// What the data of a frame belong to.
+/// Kind of the data in a frame.
 fn payload(log: &Log, row: usize) -> Payload {
     let bytes = u32::try_from(log.message_bytes.0[row]).ok().filter(|&bytes| bytes > 0);
     match (log.protocol.0[row], log.verb.0[row]) {
@@ -255,7 +255,7 @@ fn payload(log: &Log, row: usize) -> Payload {
     }
 }
 
-/// What a congestion message of the log says; nothing of one without congestion point.
+/// Content of a congestion message in the log; none without a congestion point.
 fn told(log: &Log, row: usize) -> Result<Option<Told>, Error> {
     let congestion_point = log.congestion_point.0[row];
     let Some(kind) = log.kinds.get(log.sampled_kind.0[row] as usize).and_then(|name| Kind::named(name))

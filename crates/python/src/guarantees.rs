@@ -1,8 +1,8 @@
-//! What schedulers promise, as JSON.
+//! Service guarantees of schedulers, as JSON.
 
 use serde_json::{Value, json};
 
-/// One object a queue: port, class, scheduler, rate and latency or null, and the longest frame on its link.
+/// One object per queue: port, class, scheduler, rate and latency or null, and the longest frame on its link.
 pub fn describe(scenario: &scenario::Scenario) -> String {
     let queue = |it: &fabric::Guarantee| {
         json!({

@@ -49,7 +49,7 @@ fn frame_size(name: &str, text: &Option<String>, default: u16) -> Result<u16, St
         .ok_or_else(|| format!("{name}: \"{bytes}\" is longer than any frame; at most 16384 B are accepted"))
 }
 
-/// The PHY of this name at this rate; without a name the slowest of the rate, if any is known.
+/// The PHY of this name at this rate; without a name the slowest known one at the rate, if any.
 fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String> {
     let Some(name) = name else { return Ok(Phy::slowest_at(rate)) };
     match Phy::named(name) {
@@ -68,7 +68,7 @@ fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String
     }
 }
 
-/// The answer as JSON, or what is wrong with the question.
+/// Returns the answer as JSON, or the error in the request.
 pub fn answer(link: &Link) -> Result<String, String> {
     let rate: BitRate = link.rate.parse().map_err(|error| format!("rate: {error}"))?;
     if !(1_000_000..=1_600_000_000_000).contains(&rate.bps()) {
@@ -116,7 +116,7 @@ fn cable(link: &Link) -> Result<(Length, Time), String> {
     Ok((length, delay.unwrap_or(length.fibre_delay())))
 }
 
-/// Sets what the interfaces take. The PHY that says so, if one does.
+/// Sets the delays of the interfaces. Returns the PHY that defines them, if one does.
 fn with_interfaces(
     headroom: &mut Headroom,
     link: &Link,
@@ -140,7 +140,7 @@ fn with_interfaces(
     Ok(phy)
 }
 
-/// Adds what depends on the cells of a switch's memory.
+/// Adds the values that depend on the cells of a switch's memory.
 fn in_cells(answer: &mut Value, rate: BitRate, length: Length, cell: Option<u16>) {
     let model = SonicModel::of_cable(rate, length, cell.unwrap_or(256).into());
     answer["sonic_model_bytes"] = model.bytes().get().into();

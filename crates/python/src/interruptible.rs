@@ -8,19 +8,19 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Time between two looks for signals.
+/// Interval between two checks for signals.
 const POLL: Duration = Duration::from_millis(50);
 /// Stack of the thread that works: that of a main thread, since scenarios may be nested.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Does work on a thread of its own, and handles signals meanwhile.
+/// Runs work on a thread of its own, and handles signals meanwhile.
 ///
 /// Calls `waiting` about every 50 ms. The first error of a signal handler or of `waiting` ends the call; the thread then
 /// finishes on its own, and its outcome is dropped.
 ///
 /// # Errors
 ///
-/// What a signal handler or `waiting` raises, such as `KeyboardInterrupt`; an `OSError` if there is no thread.
+/// The exception of a signal handler or `waiting`, such as `KeyboardInterrupt`; an `OSError` if no thread can be started.
 pub fn call<T: Send + 'static>(
     py: Python<'_>,
     mut waiting: impl FnMut() -> PyResult<()>,
@@ -28,7 +28,7 @@ pub fn call<T: Send + 'static>(
 ) -> PyResult<T> {
     let (done, outcome) = channel();
     let body = move || {
-        // Nobody receives after an interrupt.
+        // The receiver is gone after an interrupt.
         let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
     };
     thread::Builder::new().name("penstock-load".into()).stack_size(STACK_BYTES).spawn(body)?;

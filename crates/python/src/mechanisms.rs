@@ -31,7 +31,10 @@ pub fn describe() -> String {
     let paths = transport::PATH_SELECTION_PAGES
         .iter()
         .map(|&(name, text, keys)| ("path selection", name, text, keys));
-    let of_rdma = rdma_controls.chain(rdma_repairs).chain(paths).chain(rdma_ends).chain(uet_controls);
+    let (name, text, keys) = transport::MRC_PAGE;
+    let mrc = [("endpoint", name, text, keys)];
+    let of_rdma =
+        rdma_controls.chain(rdma_repairs).chain(paths).chain(rdma_ends).chain(uet_controls).chain(mrc);
     let transports = endpoints.chain(controllers).chain(repairs).chain(of_rdma).chain(applications);
     let pages: Vec<Page> =
         schedulers.chain(controls).chain(queueing).chain(arrivals).chain(transports).collect();

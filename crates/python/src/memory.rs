@@ -1,44 +1,44 @@
-//! Whether a run keeps within its memory: looked at now and then, and told before it comes to that.
+//! Checks a run against its memory limit from time to time, with a warning before the limit is reached.
 
 use fabric::Simulation;
 use std::time::{Duration, Instant};
 use units::{Bytes, Time};
 
-/// A look takes at most this share of the time of a run, one over this; and if no more can be taken until the next one than there is
-/// room for, the lower one: it goes over all connections, and leaves the caches to them.
+/// A check takes at most this share of the run time, one over this; the lower share applies if the run cannot exhaust the
+/// remaining memory until the next check: a check traverses all connections, and evicts the run's data from caches.
 const SHARES: [u32; 2] = [50, 400];
-/// Bytes a second that a run does not take faster than.
+/// Maximum growth of a run in bytes per second.
 const FASTEST: u64 = 2 << 30;
-/// Memory growth beyond the limit is reported after this many consecutive looks that find it: tables grow by
-/// doubling, and one look may see a step.
+/// Memory growth beyond the limit is reported after this many consecutive checks that find it: tables grow by
+/// doubling, and one check may see a step.
 const LOOKS: u32 = 3;
 
-/// What a look at the memory of a run found.
+/// Result of a check.
 pub enum Found {
-    /// It is within its limit, and seems to stay there.
+    /// Within its limit, and expected to stay there.
     Enough,
-    /// If it goes on like this it will not be; told once.
+    /// Within its limit, but not at the end if growth continues. Returned once.
     Warning(String),
-    /// It is not.
+    /// Beyond its limit.
     Exceeded(String),
 }
 
 /// Watches the memory of one run.
 pub struct MemoryWatch {
     limit: u64,
-    /// Where the limit comes from, in words.
+    /// Origin of the limit, for messages.
     origin: &'static str,
     looked: Instant,
-    /// How long it does not look again.
+    /// Minimum time until the next check.
     rests: Duration,
-    /// Two earlier looks, as simulated time and bytes: growth is judged since the first. The second takes its
-    /// place when time has doubled since, so that what filled at the beginning is forgotten.
+    /// Two earlier checks, as simulated time and bytes: growth is measured since the first. The second replaces
+    /// it when the simulated time has doubled since, so that growth at the beginning drops out.
     marks: [(Time, u64); 2],
     beyond: u32,
 }
 
 impl MemoryWatch {
-    /// For a limit of the scenario or, without one, of the machine.
+    /// Watches a limit of the scenario or, without one, of the machine.
     pub fn new(scenario: Option<Bytes>, machine: Option<u64>) -> MemoryWatch {
         let (limit, origin) = match scenario {
             Some(limit) => (limit.get(), "memory_limit of the scenario"),
@@ -55,7 +55,7 @@ impl MemoryWatch {
         }
     }
 
-    /// Looks, unless the last look was too expensive to look again so soon.
+    /// Checks the memory, unless the last check was too expensive to repeat so soon.
     pub fn look(&mut self, simulation: &mut Simulation, duration: Time) -> Found {
         let begun = Instant::now();
         if self.limit == u64::MAX || begun - self.looked < self.rests {
@@ -89,7 +89,7 @@ impl MemoryWatch {
         ))
     }
 
-    /// What it will hold at the end, if it goes on as since the first mark.
+    /// Extrapolates the memory at the end from the growth since the first mark.
     fn expected(&mut self, now: Time, bytes: u64, duration: Time) -> f64 {
         let [(since, held), second] = self.marks;
         if now >= second.0 * 2 {

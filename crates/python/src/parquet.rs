@@ -8,7 +8,7 @@ use std::path::Path;
 /// Rows of a file as the text of a CSV file.
 struct Rows {
     chunks: Py<PyIterator>,
-    /// What of a chunk is not read yet.
+    /// Unread part of a chunk.
     chunk: Vec<u8>,
     read: usize,
 }

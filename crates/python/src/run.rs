@@ -346,6 +346,8 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
     let hops_passed = (end.hops - since.hops) as f64;
     let duration = scenario.spec.duration;
     let left = if finished { 0.0 } else { part_left(&simulation, &since, &end, duration) };
+    // Messages of jobs wait for each other: no more than what is posted can wait in queues, however long the run may last.
+    let most_waiting = simulation.posted_bytes().map_or(f64::INFINITY, |bytes| bytes as f64);
     let threads = simulation.threads();
     let ending = cut_short(&mut simulation, Ending::Asked);
     if let Ending::Broken(why) = ending {
@@ -359,10 +361,12 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
         "wall_s": build_s + end.wall.as_secs_f64() + left * (end.wall - since.wall).as_secs_f64(),
         "frame_hops": end.hops as f64 + left * hops_passed,
         "memory_bytes": memory_bytes,
-        "growth_bytes": left * end.waiting_bytes.saturating_sub(since.waiting_bytes) as f64,
+        "growth_bytes": (left * end.waiting_bytes.saturating_sub(since.waiting_bytes) as f64).min(most_waiting),
         "rows": {"series": rows("series"), "pauses": rows("pauses")},
         "simulated_s": end.now.as_secs_f64(),
         "duration_s": duration.as_secs_f64(),
+        // A run of transfers or jobs ends with them, before its duration.
+        "end_s": (end.now.as_secs_f64() + left * (end.now - since.now).as_secs_f64()).min(duration.as_secs_f64()),
         "memory_limit": scenario.memory_limit.map(units::Bytes::get),
         "threads": threads,
         "flows": scenario.spec.flows.len(),

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use scheduling::{BINS, Counters, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule};
 
-/// What a name stands for, or what is accepted.
+/// Returns the value of a name, or an error with the accepted names.
 fn choose<T: Copy>(key: &str, value: &str, choices: &[(&str, T)]) -> Result<T, String> {
     choices.iter().find(|choice| choice.0 == value).map(|choice| choice.1).ok_or_else(|| {
         let names: Vec<&str> = choices.iter().map(|choice| choice.0).collect();
@@ -15,7 +15,7 @@ fn metric_of(value: &str) -> Result<Metric, String> {
     choose("metric", value, &[("payload", Metric::Payload), ("frame", Metric::Frame)])
 }
 
-/// The keys of a weight rule, by name.
+/// The names of a weight rule's keys.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Rules {
@@ -27,7 +27,7 @@ pub struct Rules {
     largest: u32,
 }
 
-/// The rule that names stand for, and what a bin counts by.
+/// Converts names to the rule and the unit of a bin's count.
 fn rule(keys: &Rules) -> Result<(WeightRule, Mix), String> {
     let top_bin = choose("top_bin", &keys.top_bin, &[("formula", TopBin::Formula), ("one", TopBin::One)])?;
     let sizes = [("upper_edge", Representative::UpperEdge), ("middle", Representative::Middle)];
@@ -55,10 +55,10 @@ pub fn from_histograms(
 /// Bytes around each frame on the links of a switch outside the simulator.
 const ETHERNET: u32 = frame::LINE_OVERHEAD_BYTES as u32;
 
-/// Frames and bytes sent, the quantum in force, whether there was always something to send.
+/// Frames and bytes sent, the quantum in force, true if the queue always had frames to send.
 pub type Counted = (u64, u64, f64, bool);
 
-/// Weights from what each queue sent, and the bytes that each frame counts beside its own.
+/// Weights from the counters of each queue, and the estimated additional bytes per frame.
 pub fn learned(
     metric: &str,
     per_frame: Option<f64>,

@@ -1,6 +1,6 @@
 //! Matches the inputs and outputs of a crossbar: the rules are those of `crossbar`.
 //!
-//! Who asks for what is kept as sets of ports: next to nothing asks at most times, and the next in turn is found by one look.
+//! Requests are kept as sets of ports: most of the time few ports have requests, and one bit scan finds the next in turn.
 
 use crate::crossbar::{Arbitration, CrossbarKeys};
 
@@ -34,7 +34,7 @@ impl Iterator for PortsOf {
             nth * u64::BITS as usize + port as usize
         })
     }
-    /// For `for_each`: most crossbars have few ports, and nothing in the second word.
+    /// Used by `for_each`: most crossbars have few ports, and an empty second word.
     #[inline(always)]
     fn fold<B, F: FnMut(B, usize) -> B>(self, init: B, mut f: F) -> B {
         let (mut folded, [mut word, mut next], mut first) = (init, self.words, 0);
@@ -51,7 +51,7 @@ impl Iterator for PortsOf {
     }
 }
 
-/// The first of a set that is not empty, from a port on and round.
+/// The first member of a non-empty set at or after a port, wrapping around.
 #[inline]
 fn next(of: Ports, from: usize) -> usize {
     let later = of & Ports::MAX << from;
@@ -65,33 +65,33 @@ fn next_class(of: u32, turn: u8) -> u32 {
     if later == 0 { of } else { later }.trailing_zeros()
 }
 
-/// Which frames may cross now.
+/// Requests of inputs for outputs.
 #[derive(Clone, Debug)]
 pub struct Requests {
     ports: usize,
-    /// The outputs that any input asks for; by each of them, the inputs.
+    /// Outputs with at least one request; per output, the requesting inputs.
     outputs: Ports,
     inputs: Vec<Ports>,
-    /// By output and input that asks, the classes that may cross, as bits.
+    /// Per output and requesting input, the classes that may cross, as bits.
     classes: Vec<u32>,
 }
 
 impl Requests {
-    /// None, in a crossbar with so many inputs and outputs.
+    /// Creates an empty set of requests, for a crossbar with `ports` inputs and outputs.
     pub fn new(ports: usize) -> Requests {
         Requests { ports, outputs: 0, inputs: vec![0; ports], classes: vec![0; ports * ports] }
     }
-    /// Nobody asks for anything.
+    /// Removes all requests.
     #[inline]
     pub fn clear(&mut self) {
         self.outputs = 0;
     }
-    /// Frames of these classes, of which there is one at least, may cross, if the input asks.
+    /// Sets the classes (at least one) whose frames may cross if the input requests the output.
     #[inline]
     pub fn allow(&mut self, input: usize, output: usize, classes: u32) {
         self.classes[output * self.ports + input] = classes;
     }
-    /// These inputs ask for an output, for which it is said what they may send.
+    /// Adds requests of these inputs for an output; [`Requests::allow`] has set their classes.
     #[inline]
     pub fn ask(&mut self, inputs: Ports, output: usize) {
         if inputs != 0 {
@@ -99,7 +99,7 @@ impl Requests {
             self.outputs |= 1 << output;
         }
     }
-    /// Whether nobody asks.
+    /// Returns true if there are no requests.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.outputs == 0
@@ -127,10 +127,10 @@ pub struct Arbiter {
     kind: Arbitration,
     iterations: u64,
     ports: usize,
-    /// By output, the input that it looks at first; by input, the output.
+    /// Per output, the input at which its search begins; per input, the output.
     grants: Vec<usize>,
     accepts: Vec<usize>,
-    /// By output and input, the class that goes first.
+    /// Per output and input, the class that has priority.
     turns: Vec<u8>,
     /// The output that chooses first.
     first: usize,
@@ -142,7 +142,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Of a crossbar with so many inputs and outputs, at most [`MOST_PORTS`]; all pointers are at the first.
+    /// Creates the arbiter of a crossbar with `ports` inputs and outputs, at most [`MOST_PORTS`]; all pointers are at the first.
     pub fn new(keys: &CrossbarKeys, ports: usize) -> Arbiter {
         Arbiter {
             kind: keys.arbitration,
@@ -179,7 +179,7 @@ impl Arbiter {
                 .any(|output| requests.inputs[output] & !self.taken != 0)
     }
 
-    /// The match if all ask for the same output, as [`Arbiter::pick`] would find it; `None` if they ask for several.
+    /// Returns the match if all requests are for one output, as [`Arbiter::pick`] would find it; `None` if they are for several.
     #[inline]
     pub fn pick_for_one(&mut self, requests: &Requests) -> Option<Crossing> {
         let outputs = requests.outputs;
@@ -195,7 +195,7 @@ impl Arbiter {
         Some(crossing)
     }
 
-    /// Matches an input with an output that are the only ones to ask, as [`Arbiter::pick`] would.
+    /// Matches the only requesting input with its output, as [`Arbiter::pick`] would.
     #[inline]
     pub fn grant_alone(&mut self, crossing: Crossing) {
         let Crossing { input, output, class } = crossing;
@@ -219,7 +219,7 @@ impl Arbiter {
         }
     }
 
-    /// One iteration of iSLIP; false: nothing was added.
+    /// One iteration of iSLIP; returns false if no match was added.
     fn iterate(&mut self, first: bool, requests: &Requests, matches: &mut Vec<Crossing>) -> bool {
         let mut offered: Ports = 0;
         for output in ports_of(requests.outputs & !self.filled) {
@@ -244,7 +244,7 @@ impl Arbiter {
         if port + 1 == self.ports { 0 } else { port + 1 }
     }
 
-    /// The next input, from the pointer of an output on, that is not matched and asks for it.
+    /// Returns the next input, from the pointer of an output on, that is not matched and requests the output.
     #[inline]
     fn grant(&self, output: usize, requests: &Requests) -> Option<usize> {
         let asking = requests.inputs[output] & !self.taken;
@@ -286,7 +286,7 @@ mod tests {
         requests
     }
 
-    /// One input more that asks for an output.
+    /// Adds an input that requests an output.
     fn add(requests: &mut Requests, input: usize, output: usize, classes: u32) {
         requests.allow(input, output, classes);
         let others = if requests.outputs >> output & 1 == 0 { 0 } else { requests.inputs[output] };
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(classes, [0, 2, 7, 0, 2, 7]);
     }
 
-    /// The saturation of FIFO inputs under uniform traffic, in slots: what each input has first is for a random output.
+    /// The saturation throughput of FIFO inputs under uniform traffic, per slot: the head of each input is for a random output.
     /// Karol et al. 1987, table I.
     #[test]
     fn fifo_inputs_saturate_where_karol_says() {
@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    /// Who is next.
+    /// All pointers: grants, accepts, turns and the first output.
     fn pointers(arbiter: &Arbiter) -> (&[usize], &[usize], &[u8], usize) {
         (&arbiter.grants, &arbiter.accepts, &arbiter.turns, arbiter.first)
     }
@@ -415,7 +415,7 @@ mod tests {
             }
         }
 
-        /// One that asks alone is matched the same way on the short way.
+        /// A lone request is matched identically on the fast path.
         #[test]
         fn alone_is_as_among_others(
             ports in 1usize..9,
@@ -436,7 +436,7 @@ mod tests {
             }
         }
 
-        /// So are those that all ask for one output; others are not taken for such.
+        /// Requests for one output are, too; requests for several outputs do not take that path.
         #[test]
         fn one_output_is_as_among_others(
             ports in 1usize..9,
@@ -468,7 +468,7 @@ mod tests {
             }
         }
 
-        /// Whoever asks all the time is served within as many matches as there are ports, squared.
+        /// An input that always has requests is served within as many matches as there are ports, squared.
         #[test]
         fn nobody_starves(ports in 2usize..7, islip in any::<bool>()) {
             let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };

@@ -123,7 +123,7 @@ pub struct BackwardPoint {
 }
 
 impl BackwardPoint {
-    /// Whether the next frame is sampled.
+    /// Returns true if the next frame is sampled.
     fn samples(&mut self, random: &mut impl FnMut() -> u64) -> bool {
         let every = self.params.sample_every;
         if self.params.sampling == Samples::Random {
@@ -266,15 +266,15 @@ impl RateConfiguration for BackwardReactionParams {
 #[derive(Clone, Debug)]
 pub struct BackwardReaction {
     params: BackwardReactionParams,
-    /// The rate of the link, in bits a second.
+    /// The rate of the link, in bits per second.
     line: u64,
-    /// The rate in bits a second, and who set it; `None`: no congestion is known of.
+    /// The rate in bits per second, and the congestion point that set it; `None`: no congestion.
     active: Option<(u64, PointId)>,
     stopped_until: Time,
 }
 
 impl BackwardReaction {
-    /// A rate in bits a second within what is allowed, cut off.
+    /// Clamps a rate in bits per second to the allowed range.
     fn bounded(&self, rate: f64) -> u64 {
         (rate as u64).clamp(self.params.min_rate.bps().min(self.line), self.line)
     }
@@ -317,7 +317,7 @@ impl RateControl for BackwardReaction {
 
     fn handle_timeout(&mut self, _now: Time, _random: &mut impl FnMut() -> u64) {}
 
-    /// One that sends at the rate of the link goes on doing so: nobody would tell it that it may send faster.
+    /// A limiter at the rate of the link stays unlimited: no congestion point would ever raise its rate.
     fn on_link_rate(&mut self, line: BitRate, _now: Time) {
         let unlimited = self.active.is_some_and(|(rate, _)| rate >= self.line);
         self.line = line.bps();
@@ -341,7 +341,7 @@ impl RateControl for BackwardReaction {
     }
 
     fn quiet(&self) -> Quiet {
-        // Every frame that it slows down says so.
+        // Every frame that it slows down carries a tag.
         if self.active.is_none() { Quiet::ALWAYS } else { Quiet::NEVER }
     }
 }
@@ -386,9 +386,9 @@ mod tests {
         assert_eq!(sample(18_000, Some(Tag::Limited(PointId(8)))), None);
         assert_eq!(sample(18_000, Some(Tag::Limited(HERE))), Some(4));
         assert_eq!(sample(15_000, Some(Tag::Limited(HERE))), Some(6 + 4));
-        // Severe congestion stops whoever is sampled.
+        // Severe congestion stops the source of a sampled frame.
         assert_eq!(sample(136_500, None), Some(0));
-        // At the set point nobody hears anything.
+        // At the set point no message is sent.
         let _ = sample(24_000, None);
         assert_eq!(sample(24_000, Some(Tag::Limited(HERE))), None);
     }
@@ -412,19 +412,19 @@ mod tests {
     #[test]
     fn steps_by_hand() {
         let mut reaction = BackwardReactionParams::default().start(LINE);
-        // Good news is for those who have heard bad news.
+        // Positive feedback only affects sources that have received negative feedback.
         assert_eq!((tell(&mut reaction, HERE, 5), reaction.tag(Time::ZERO)), (10_000_000_000, None));
         // 1 - 44/128, then half at most.
         assert_eq!(tell(&mut reaction, HERE, -44), 6_562_500_000);
         assert_eq!(tell(&mut reaction, HERE, -100), 3_281_250_000);
         assert_eq!(reaction.tag(Time::ZERO), Some((Tag::Limited(HERE), 12)));
-        // 4 * 8 Mb/s a frame, from the same congestion point alone.
+        // 4 * 8 Mb/s per frame, from that congestion point only.
         assert_eq!(tell(&mut reaction, PointId(8), 10), 3_281_250_000);
         assert_eq!(tell(&mut reaction, HERE, 10), 3_601_250_000);
         // Another one slows down: it is followed from then on.
         assert_eq!(tell(&mut reaction, PointId(8), -16), 3_151_093_750);
         assert_eq!(tell(&mut reaction, HERE, 10), 3_151_093_750);
-        // Never above the link; a message of the future that far is no news.
+        // The rate never exceeds that of the link, however large the feedback.
         assert_eq!(tell(&mut reaction, PointId(8), 500), 10_000_000_000);
         reaction.on_sent(Time::ZERO, 64, false, &mut || 0);
         assert!(reaction.rate().is_some());

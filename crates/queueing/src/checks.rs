@@ -1,9 +1,9 @@
-//! What congestion points and reaction points of all schemes check of their keys.
+//! Checks of keys shared by the congestion points and reaction points of all schemes.
 
 use keys::Remark;
 use units::{BitRate, Bytes, Never, Or, Time, Unlimited};
 
-/// A key and its value in words.
+/// A key and its value, for messages.
 fn named(key: &str, value: impl std::fmt::Display) -> String {
     let article = if key.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {key} of {value}")
@@ -47,7 +47,7 @@ pub(crate) fn message_priority(priority: u32) -> Result<(), Remark> {
     Err(Remark::about("message_priority", message, "expected 0 to 7 (IEEE 802.1Q)"))
 }
 
-/// Priorities as a set, bit n for priority n: some, and each once.
+/// Checks a list of priorities, which must be distinct and not empty; returns them as a set, bit n for priority n.
 pub(crate) fn distinct_priorities(key: &str, named: &[u32]) -> Result<u8, Remark> {
     if named.is_empty() {
         return Err(Remark::about(key, "no priority", "expected priorities, like [3]"));
@@ -73,7 +73,7 @@ pub(crate) fn tag_length(length: Bytes) -> Result<(), Remark> {
     Err(Remark::about("tag_length", format!("tags of {length}"), "expected at most \"64 B\", like \"12 B\""))
 }
 
-/// An interval, at least a microsecond: shorter than a frame it says nothing.
+/// Checks an interval: at least a microsecond; one shorter than a frame gives no information.
 pub(crate) fn interval(key: &str, time: Time) -> Result<(), Remark> {
     if time >= Time::from_us(1) {
         return Ok(());
@@ -81,7 +81,7 @@ pub(crate) fn interval(key: &str, time: Time) -> Result<(), Remark> {
     Err(Remark::about(key, named(key, time), "expected a time with unit, at least \"1 us\""))
 }
 
-/// An interval, the longer one for calm times, and how near is calm.
+/// Checks the short interval, the long one for calm periods, and the threshold of calm.
 pub(crate) fn intervals(short: Time, long: Or<Time, Never>, near: f64) -> Result<(), Remark> {
     interval("interval", short)?;
     if let Some(long) = long.value().filter(|&long| long < short) {
@@ -105,11 +105,11 @@ pub(crate) fn least_and_most(least: BitRate, most: Or<BitRate, Unlimited>) -> Re
     }
 }
 
-/// Sources that overload a queue at least.
+/// Minimum number of sources that overload a queue.
 const FEWEST: f64 = 2.0;
 
-/// A gain with which one sampled cut takes more off the load than twice what is too much. `each` is what a gain of 1 takes
-/// off, as a multiple of that, where one source alone fills the link; of several, one at a time is sampled.
+/// Warns of a gain at which one sampled cut reduces the load by more than twice the excess. `each` is the reduction by a gain of 1,
+/// as a multiple of the excess, where one source alone fills the link; of several, one at a time is sampled.
 pub(crate) fn overshoots(key: &str, gain: f64, each: f64) -> Option<Remark> {
     let most = 2.0 * FEWEST / each;
     (gain >= most).then(|| {
@@ -122,7 +122,7 @@ pub(crate) fn overshoots(key: &str, gain: f64, each: f64) -> Option<Remark> {
     })
 }
 
-/// A congestion point to which only the length of its queue counts, and not its growth.
+/// Warns of a congestion point that uses only the length of its queue, and not its growth.
 pub(crate) fn no_weight(weight: f64) -> Option<Remark> {
     (weight == 0.0).then(|| {
         let message = "a weight of 0 at the congestion points: a queue that follows its length alone swings";

@@ -73,11 +73,11 @@ pub enum Choice {
 pub enum Defence {
     /// No priority with congestion notification.
     Disabled,
-    /// Frames that come in get another priority.
+    /// Received frames get another priority.
     Edge,
-    /// They keep it; no CN-TAG goes out.
+    /// Frames keep their priority; no CN-TAG is sent.
     Interior,
-    /// CN-TAGs go out.
+    /// CN-TAGs are sent.
     InteriorReady,
 }
 
@@ -93,12 +93,12 @@ impl Defence {
     }
 }
 
-/// What a congestion notification TLV says: bit n for priority n.
+/// Content of a congestion notification TLV: bit n for priority n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CnTlv {
     /// Priorities with congestion notification.
     pub controlled: u8,
-    /// Those whose defence is down.
+    /// Priorities whose defence is down.
     pub ready: u8,
 }
 
@@ -111,12 +111,12 @@ pub struct PortDefence {
 }
 
 impl PortDefence {
-    /// Of these priorities; nothing has been heard.
+    /// Creates the defences for these priorities; no TLV has been received.
     pub fn new(priorities: u8, choice: Choice) -> PortDefence {
         PortDefence { priorities, choice, heard: CnTlv::default() }
     }
 
-    /// The neighbour has said this.
+    /// Processes a TLV from the neighbour.
     pub fn hear(&mut self, said: CnTlv) {
         self.heard = said;
     }
@@ -137,7 +137,7 @@ impl PortDefence {
         }
     }
 
-    /// What it says itself.
+    /// The TLV that it sends.
     pub fn says(&self) -> CnTlv {
         let those = |least: Defence| {
             let own = members(self.priorities).filter(|&it| self.of(Priority(it as u8)) >= least);
@@ -146,7 +146,7 @@ impl PortDefence {
         CnTlv { controlled: those(Defence::Edge), ready: those(Defence::Interior) }
     }
 
-    /// Lets two ends of a link tell each other until neither has anything new to say.
+    /// Exchanges TLVs between two ends of a link until neither changes.
     pub fn settle(ends: &mut [PortDefence; 2]) {
         // Each TLV can move a priority by one state; there are two moves.
         for _ in 0..3 {
@@ -158,7 +158,7 @@ impl PortDefence {
 }
 
 impl DomainKeys {
-    /// The priorities as a set, and what each becomes that comes from outside; all that is wrong.
+    /// The priorities as a set, and the alternate of each for frames from outside; or the first error.
     pub fn spec(&self) -> Result<(u8, [Priority; PRIORITIES]), Remark> {
         let set = distinct_priorities("priorities", &self.priorities)?;
         if set == u8::MAX {
@@ -217,7 +217,7 @@ mod tests {
             (own(Choice::Auto), own(Choice::Auto), [InteriorReady; 2]),
             (own(Choice::Auto), outside, [Edge, Disabled]),
             (own(Choice::Auto), own(Choice::Disabled), [Edge, Disabled]),
-            // It says that it has it, and not that it is ready.
+            // It advertises the priority, and not readiness.
             (own(Choice::Auto), own(Choice::Edge), [Interior, Edge]),
             (own(Choice::Auto), own(Choice::Interior), [InteriorReady, Interior]),
             (own(Choice::Interior), own(Choice::InteriorReady), [Interior, InteriorReady]),
@@ -235,7 +235,7 @@ mod tests {
         let said = |controlled, ready| CnTlv { controlled, ready };
         let states = [
             (said(0, 0), Defence::Edge, said(8, 0)),
-            // A neighbour that is ready for what it has not.
+            // The neighbour is ready for a priority that it does not have.
             (said(0, 8), Defence::Edge, said(8, 0)),
             (said(8, 0), Defence::Interior, said(8, 8)),
             (said(8, 8), Defence::InteriorReady, said(8, 8)),

@@ -72,7 +72,7 @@ impl Default for CrossbarKeys {
 }
 
 impl CrossbarKeys {
-    /// What cannot be meant.
+    /// Returns the first invalid key.
     pub fn check(&self) -> Result<(), Remark> {
         if (1..=16).contains(&self.iterations) {
             return Ok(());
@@ -80,7 +80,7 @@ impl CrossbarKeys {
         let message = format!("{} iterations", self.iterations);
         Err(Remark::about("iterations", message, "expected a count, 1 to 16"))
     }
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &CrossbarKeys::default())
             .unless(self.arbitration == Arbitration::Islip, "arbitration = \"islip\"", &["iterations"])
@@ -118,7 +118,7 @@ pub enum Room {
     Frame,
 }
 
-/// How much faster than a link a crossbar is, in steps of 1/64.
+/// Speed of a crossbar relative to a link, in steps of 1/64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speedup(u32);
 
@@ -136,7 +136,7 @@ impl Speedup {
     pub fn get(self) -> f64 {
         f64::from(self.0) / f64::from(Speedup::STEPS)
     }
-    /// How long something takes that would take so long on the link; rounded up.
+    /// Time in the crossbar of a transfer that takes `ps` on the link; rounded up.
     pub fn of(self, ps: u64) -> u64 {
         match ps.checked_mul(u64::from(Speedup::STEPS)) {
             Some(steps) => steps.div_ceil(u64::from(self.0)),

@@ -48,11 +48,11 @@ impl Default for DynamicThreshold {
 }
 
 impl DynamicThreshold {
-    /// The rules of the memory of a switch with this limit, and what to beware of. `lossless`: classes of it are counted
-    /// where they come in.
+    /// Returns the rules of a switch's memory with this limit, and warnings. `lossless`: some classes are counted
+    /// at ingress.
     ///
     /// # Errors
-    /// A memory that is not counted in bytes.
+    /// If the memory is not given in bytes.
     pub fn spec(
         &self,
         total: Option<Amount>,
@@ -70,7 +70,7 @@ impl DynamicThreshold {
             .remarks();
         Ok((self.of(bytes), unused))
     }
-    /// The rules of a memory of so many bytes.
+    /// The rules of a memory of `total` bytes.
     pub fn of(&self, total: u64) -> SharedMemorySpec {
         SharedMemorySpec {
             total,
@@ -87,18 +87,18 @@ impl DynamicThreshold {
 pub struct SharedMemorySpec {
     /// All memory in bytes.
     pub total: u64,
-    /// What a queue may hold of the free memory. Default 1.
+    /// Limit of a queue, as a multiple of the free memory. Default 1.
     pub alpha: Alpha,
-    /// Bytes that belong to each queue, egress or lossless. Default 0.
+    /// Bytes reserved for each queue, egress or lossless. Default 0.
     pub minimum: u64,
-    /// Bytes that lossless classes alone may use, above the threshold. Default 0.
+    /// Bytes above the threshold that only lossless classes may use. Default 0.
     pub headroom: u64,
-    /// How far below the threshold a lossless queue lets go, in bytes. Default 0.
+    /// Distance in bytes below the threshold at which a lossless queue sends XON. Default 0.
     pub resume_offset: u64,
 }
 
 impl SharedMemorySpec {
-    /// What is shared when there are so many queues; `None` if minima and headroom take more than there is.
+    /// Shared memory in bytes with this number of queues; `None` if minima and headroom exceed the total.
     pub fn shared(&self, queues: u64) -> Option<u64> {
         self.total.checked_sub(self.headroom)?.checked_sub(self.minimum.checked_mul(queues)?)
     }
@@ -109,7 +109,7 @@ impl SharedMemorySpec {
 pub struct Alpha(u32);
 
 impl Alpha {
-    /// As much as is free.
+    /// Alpha of 1: a queue may hold as many bytes as are free.
     pub const ONE: Alpha = Alpha(1 << Alpha::FRACTION_BITS);
     const FRACTION_BITS: u32 = 10;
     const LARGEST: f64 = 1024.0;
@@ -128,13 +128,13 @@ impl Alpha {
     pub(crate) fn of(self, bytes: u64) -> u64 {
         ((u128::from(bytes) * u128::from(self.0)) >> Alpha::FRACTION_BITS) as u64
     }
-    /// What each of so many busy queues comes to hold of a shared memory: α / (1 + n α) of it, in whole bytes.
+    /// Bytes that each of `queues` busy queues converges to in a shared memory: α / (1 + n α) of it, in whole bytes.
     pub fn share(self, bytes: u64, queues: u64) -> u64 {
         let (alpha, one) = (u128::from(self.0), 1u128 << Alpha::FRACTION_BITS);
         (u128::from(bytes) * alpha / (one + u128::from(queues) * alpha)) as u64
     }
-    /// The most that each egress queue may hold before it marks, so that marks come before pauses whatever came in where:
-    /// α / (ports (1 + classes α)) of the shared memory. It is the bound of the DCQCN paper, whose β is classes times α.
+    /// The maximum marking threshold of an egress queue at which marks come before pauses, for any distribution over the ingress
+    /// ports: α / (ports (1 + classes α)) of the shared memory. It is the bound of the DCQCN paper, whose β is classes times α.
     pub fn marks_before_pauses(self, bytes: u64, ports: u64, classes: u64) -> u64 {
         let (alpha, one) = (u128::from(self.0), 1u128 << Alpha::FRACTION_BITS);
         let parts = u128::from(ports.max(1)) * (one + u128::from(classes) * alpha);

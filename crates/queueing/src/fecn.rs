@@ -151,7 +151,7 @@ impl Default for RatePointParams {
 }
 
 impl RatePointParams {
-    /// Whether rates swing at a link of this rate, and the range in which they do not.
+    /// Checks whether rates oscillate at a link of this rate; the remark has the range in which they do not.
     pub(crate) fn swings(&self, link: BitRate) -> Option<Remark> {
         let (key, slope) = match self.queue_control {
             QueueControl::Off => return None,
@@ -260,12 +260,12 @@ impl Configuration for RatePointParams {
     }
 }
 
-/// The congestion point of a queue. Rates are in bits a second.
+/// The congestion point of a queue. Rates are in bits per second.
 #[derive(Clone, Debug)]
 pub struct RatePoint {
     params: RatePointParams,
     point: PointId,
-    /// Bytes that count beside each frame.
+    /// Bytes counted in addition to each frame.
     overhead: u32,
     /// The rate of the link, now and when the last interval ended.
     capacity: f64,
@@ -275,13 +275,13 @@ pub struct RatePoint {
     rate_before: f64,
     /// The limit of increases.
     increase: f64,
-    /// Whether the capacity is measured, and the length of the queue when the last interval ended.
+    /// True if the capacity is measured; then the length of the queue when the last interval ended.
     measures: bool,
     queue_before: u64,
-    /// What has arrived in this interval.
+    /// Bits that have arrived in this interval.
     bits: u64,
     began: Time,
-    /// When it ends; `None`: no frame has come yet.
+    /// End of the interval; `None`: no frame has arrived yet.
     ends: Option<Time>,
     /// Frames above the severe threshold since the last message.
     severe_frames: u32,
@@ -293,7 +293,7 @@ impl RatePoint {
         BitRate::from_bps(self.rate as u64)
     }
 
-    /// The queue control, for a queue of so many bytes.
+    /// The queue control for a queue of `queue` bytes.
     fn queue_control(&self, queue: u64) -> f64 {
         let RatePointParams { queue_control, above_set_point: a, below_set_point: b, slope, floor, .. } =
             self.params;
@@ -306,7 +306,7 @@ impl RatePoint {
         }
     }
 
-    /// What the queue had of its link in an interval of this length, at whose end it has `queue` bytes.
+    /// Measured service rate of the queue in an interval of this length, at whose end it has `queue` bytes.
     fn served(&self, queue: u64, length: Time) -> f64 {
         if !self.measures || self.queue_before == 0 || queue == 0 {
             return self.capacity;
@@ -315,7 +315,7 @@ impl RatePoint {
         (left * 1e12 / length.ps() as f64).clamp(self.params.min_share * self.capacity, self.capacity)
     }
 
-    /// An interval is over: the next rate. Whether the load was near 1.
+    /// Ends an interval and sets the next rate. Returns true if the load was near 1.
     fn step(&mut self, queue: u64, length: Time) -> bool {
         let RatePointParams { average_weight, average_with, near_share, .. } = self.params;
         let capacity = self.capacity;
@@ -358,7 +358,7 @@ impl RatePoint {
         near
     }
 
-    /// The time goes on to `now`; since the last call the queue had this length.
+    /// Advances to `now`; since the last call the queue had this length.
     fn advance(&mut self, now: Time, queue: u64, random: &mut impl FnMut() -> u64) {
         let short = self.params.interval;
         let first = || match self.params.phase {
@@ -374,7 +374,7 @@ impl RatePoint {
             self.began = ends;
             ends += self.params.long_interval.value().filter(|_| near).unwrap_or(short);
             if idle && self.params.idle == Idle::Hold && ends <= now {
-                // Nothing more happens until something arrives.
+                // No further change until the next arrival.
                 self.began = ends + Time::from_ps((now - ends).ps() / short.ps() * short.ps());
                 ends = self.began + short;
             }
@@ -382,7 +382,7 @@ impl RatePoint {
         self.ends = Some(ends);
     }
 
-    /// Whether a frame that finds the queue above the severe threshold makes a message.
+    /// Returns true if a frame that arrives above the severe threshold causes a message.
     fn tells(&mut self, queue: u64) -> bool {
         if !self.params.severe_messages || queue <= self.params.severe.get() {
             return false;
@@ -422,7 +422,7 @@ impl QueueManager for RatePoint {
     }
 
     fn quiet(&self) -> Quiet {
-        // Until the interval ends; but a frame that comes may be one too many.
+        // Until the interval ends; but the next frame may exceed the severe threshold.
         let interval = self.ends.filter(|_| !self.params.severe_messages);
         interval.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })
     }

@@ -1,4 +1,4 @@
-//! Steps of FECN by hand, its golden vectors, and what must hold of it.
+//! Steps of FECN by hand, its golden vectors, and its invariants.
 
 use super::*;
 use crate::fecn_source::RateReactionParams;
@@ -13,7 +13,7 @@ const FRAME: u64 = 1_500;
 fn none() -> u64 {
     unreachable!("nothing is random here")
 }
-/// An interval passes in which so many bits a second arrive, and ends with so many frames in the queue: the rate in Mb/s.
+/// Runs an interval with this many arriving bits per second, which ends with `frames` frames in the queue. Returns the rate in Mb/s.
 fn after(point: &mut RatePoint, arrived: f64, frames: u64) -> f64 {
     point.bits = (arrived * 1e-3) as u64;
     let ends = point.ends.unwrap_or(Time::from_ms(1));
@@ -42,8 +42,8 @@ fn queue_control_of_the_golden_vector() {
     assert_eq!(off.queue_control(1600 * FRAME), 1.0);
 }
 
-/// Four sources that send at the advertised rate: first the golden vector, then a queue above the set point, one above the
-/// severe threshold, and a link that falls to a tenth.
+/// Four sources at the advertised rate: first the golden vector, then a queue above the set point, one above the
+/// severe threshold, and a link that drops to a tenth.
 #[test]
 fn steps_by_hand_with_every_enhancement() {
     let mut point = RatePointParams::default().start(&LINK);
@@ -62,10 +62,10 @@ fn steps_by_hand_with_every_enhancement() {
     let before = point.increase;
     close(step(&mut point, 96), 1_861.25);
     assert_eq!(point.increase, before * 0.707);
-    // The link has a tenth: r = 186.125, the one before 207.3833. 7445 Mb/s came: load 7445 / (0.55 * 1000).
+    // The link drops to a tenth: r = 186.125, the previous rate 207.3833. 7445 Mb/s arrived: load 7445 / (0.55 * 1000).
     point.on_link_rate(BitRate::from_gbps(1));
     close(step(&mut point, 160), (186.125 * 550.0 / 7_445.0 + 207.383_3) / 2.0);
-    // As before, from there; and a faster link alone changes nothing.
+    // Continues from there; a faster link by itself has no effect.
     point.on_link_rate(LINE);
     let (last, before) = (point.rate / 1e6, point.rate_before / 1e6);
     close(step(&mut point, 16), f64::min((2_500.0 + before) / 2.0, last + point.increase / 1e6));
@@ -83,7 +83,7 @@ fn without_any_enhancement_it_is_r_over_z() {
     let mut point = basic.start(&LINK);
     close(after(&mut point, 2e9, 0), 2_500.0);
     close(after(&mut point, 12.5e9, 90), 2_000.0);
-    // A slower link does not change the rate by itself, but the load is of what there is.
+    // A slower link does not change the rate directly, but the load is relative to the new capacity.
     point.on_link_rate(BitRate::from_gbps(5));
     close(after(&mut point, 8e9, 0), 1_250.0);
     let last = RatePointParams { average_weight: 0.5, average_with: AverageWith::Last, ..basic };
@@ -122,7 +122,7 @@ fn frames_count_with_or_without_what_is_around_them() {
 
 #[test]
 fn intervals_end_with_the_queue_as_it_was() {
-    // A frame waits from 0.9 ms to 1.2 ms: at 1 ms the queue has it, though it is looked at when the frame leaves.
+    // A frame waits from 0.9 ms to 1.2 ms: at 1 ms it is in the queue, although the queue is only checked when the frame leaves.
     let mut point = RatePointParams::default().start(&LINK);
     let long = Fill { queue: Occupancy { bytes: 100 * FRAME, frames: 100 } };
     let _ = point.on_enqueue(Time::from_us(900), &long, capable(1_500), &mut none);

@@ -112,21 +112,21 @@ impl RateConfiguration for RateReactionParams {
     }
 }
 
-/// The reaction point of a limiter. Rates are in bits a second.
+/// The reaction point of a limiter. Rates are in bits per second.
 #[derive(Clone, Debug)]
 pub struct RateReaction {
     params: RateReactionParams,
     line: u64,
     initial: u64,
     rate: u64,
-    /// When the last tag came back; `None`: none has, or too long ago.
+    /// Time at which the last tag came back; `None`: none has, or it has expired.
     heard_at: Option<Time>,
-    /// Whether its rate was near the one before.
+    /// True if its rate was near the previous one.
     near: bool,
     tagged_at: Option<Time>,
     /// Frames since the last with a tag.
     untagged: u32,
-    /// Until then severe messages do not count.
+    /// Time until which severe messages are ignored.
     deaf_until: Time,
 }
 
@@ -140,7 +140,7 @@ impl RateReaction {
         rate.clamp(self.params.min_rate.bps().min(self.line), self.line)
     }
 
-    /// Whether the frame that leaves now has a tag.
+    /// Returns true if the frame that leaves now carries a tag.
     fn is_due(&self, now: Time) -> bool {
         let Some(last) = self.tagged_at else { return true };
         if self.params.tag_every > 0 {
@@ -192,7 +192,7 @@ impl RateControl for RateReaction {
 
     fn on_link_rate(&mut self, line: BitRate, _now: Time) {
         self.at_link(line);
-        // Without a tag it has the rate that it begins with.
+        // Without feedback it has the initial rate.
         self.rate = if self.heard_at.is_some() { self.bounded(self.rate) } else { self.initial };
     }
 
@@ -205,7 +205,7 @@ impl RateControl for RateReaction {
     }
 
     fn quiet(&self) -> Quiet {
-        // Until the next tag, if that is a matter of time.
+        // Until the next tag, if tags are sent by time.
         let tag_at =
             self.tagged_at.filter(|_| self.params.tag_every == 0).map(|last| last + self.between_tags());
         tag_at.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })

@@ -1,4 +1,4 @@
-//! What a queue asks its manager, and what it is told.
+//! Interface between a queue and its queue manager.
 
 use crate::quiet::{NotHeard, Quiet};
 use crate::step::Moment;
@@ -8,32 +8,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, BitRate, Bytes, Time};
 
-/// What a queue manager says of a frame.
+/// A queue manager's decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing is done.
+    /// No action.
     Pass,
-    /// It carries the mark "congestion experienced" from here on.
+    /// The frame is marked "congestion experienced" from here on.
     Mark,
-    /// It is lost.
+    /// The frame is dropped.
     Drop,
-    /// It passes, and its source gets a message that says this.
+    /// The frame passes, and a message with this content is sent to its source.
     Notify(Report),
 }
 
-/// What a message tells the source of a frame.
+/// Content of a message to the source of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// By the scheme: quantised, signed, or the length of the queue.
     pub feedback: u32,
-    /// How far the queue is below its set point, in units of 64 B; 0 where the scheme does not tell.
+    /// How far the queue is below its set point, in units of 64 B; 0 if the scheme does not report it.
     pub offset: i16,
-    /// How much it has grown since the last sample, likewise.
+    /// Growth since the last sample, in units of 64 B; 0 if the scheme does not report it.
     pub delta: i16,
 }
 
 impl Report {
-    /// Of a queue of so many bytes, with its set point and its length at the last sample.
+    /// Report of a queue of `length` bytes, with its set point and its length at the last sample (`before`).
     pub(crate) fn of_queue(feedback: u32, set_point: u64, length: u64, before: u64) -> Report {
         Report { feedback, offset: units_of_64(set_point, length), delta: units_of_64(length, before) }
     }
@@ -46,13 +46,13 @@ fn units_of_64(one: u64, other: u64) -> i16 {
 }
 
 impl Verdict {
-    /// A message with nothing but this feedback.
+    /// A message with this feedback only.
     pub fn notify(feedback: u32) -> Verdict {
         Verdict::Notify(Report { feedback, ..Report::default() })
     }
 }
 
-/// A queue as its manager sees it, without the frame that is asked about.
+/// State of a queue as passed to its manager, without the frame under decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
     /// The other frames that wait in the queue, or at the port if it is one for a port. The frame that is being transmitted waits no more.
@@ -72,20 +72,20 @@ pub enum Color {
     Red,
 }
 
-/// What a manager has to know of a frame.
+/// Properties of a frame that a manager uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameFacts {
     /// That of its flow.
     pub color: Color,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
-    /// Whether its endpoints understand marks (ECT of RFC 3168).
+    /// True if its endpoints support ECN marks (ECT of RFC 3168).
     pub ecn_capable: bool,
     /// The tag that a rate limiter has put on it.
     pub tag: Option<Tag>,
 }
 
-/// What a manager has to know of its port.
+/// Properties of its port that a manager uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkFacts {
     /// Rate of the link.
@@ -110,30 +110,30 @@ impl Color {
 }
 
 impl LinkFacts {
-    /// How long a frame of `bytes` occupies the link, rounded up.
+    /// Time for which a frame of `bytes` occupies the link, rounded up.
     pub(crate) fn time_of(&self, bytes: u32) -> Time {
         self.rate.time_for_bits_ceil((u64::from(bytes) + u64::from(self.overhead)) * 8)
     }
 }
 
-/// Whether a queue manager has to hear of departures.
+/// When a queue manager must be notified of departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departures {
-    /// When they happen: something may follow from them.
+    /// Immediately: a departure may have consequences.
     AtOnce,
-    /// Before it hears of anything else, each as of its time: it notes them, and does no more than stamp frames with a tag.
+    /// Before its next other call, each with its own time: it records departures, and otherwise only stamps tagged frames.
     Late,
-    /// Never: they mean nothing to it.
+    /// Never: departures do not affect it.
     Ignored,
 }
 
 /// A queue manager at work: one for each queue, which is one traffic class of one egress port.
 ///
-/// Every frame passes both calls in order, also one that finds its port free and waits for no time at all, but for those that
-/// come and leave while it is [`quiet`](QueueManager::quiet). A frame that
-/// is lost on entry does not leave. `random` gives 64 random bits a call, from a stream of the queue's own.
+/// Both calls are made in order for every frame, even if its port is free and it does not wait, except for those that
+/// arrive and leave while the manager is [`quiet`](QueueManager::quiet). No departure is reported for a frame that
+/// is lost on entry. `random` gives 64 random bits per call, from a stream of the queue's own.
 pub trait QueueManager {
-    /// A frame arrives. Limits of the buffer are asked afterwards, so that a manager sees also what they refuse.
+    /// A frame arrives. Buffer limits are checked afterwards, so that a manager also sees frames that they refuse.
     fn on_enqueue(
         &mut self,
         now: Time,
@@ -153,18 +153,18 @@ pub trait QueueManager {
         Verdict::Pass
     }
 
-    /// Whether it has to hear of departures.
+    /// Returns when it must be notified of departures.
     fn departures(&self) -> Departures {
         Departures::AtOnce
     }
 
-    /// How long it need not hear of frames without a tag: of those that come, as long as they are only counted, and of those
-    /// that leave until that time. Not asked of a manager that hears of departures at once.
+    /// How long it needs no calls for frames without a tag: for arrivals as long as they are counted, for departures
+    /// until that time. Not called for a manager that is notified of departures at once.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
     }
 
-    /// It hears of a frame after what has passed while it was quiet, and is quiet anew: as one call.
+    /// Processes a frame after those counted while it was quiet, and returns the next quiet period: a single call.
     fn hears(
         &mut self,
         moment: Moment,
@@ -173,7 +173,7 @@ pub trait QueueManager {
         random: &mut impl FnMut() -> u64,
     ) -> (Verdict, Quiet) {
         if not_heard.frames > 0 {
-            // Nothing has changed since it was asked for how long it is quiet.
+            // Nothing has changed since the last call of `quiet`.
             self.on_unheard(not_heard.frames, self.quiet().bytes - not_heard.left);
         }
         let verdict = match moment {
@@ -183,51 +183,51 @@ pub trait QueueManager {
         (verdict, self.quiet())
     }
 
-    /// So many frames, of so many bytes together, have come while it was quiet. Called before any other call.
+    /// Accounts for `frames` of `bytes` in total that arrived while it was quiet. Called before any other call.
     fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
 
-    /// A tagged frame enters or leaves, after the call for that: the tag that it has from here on. `port` says how many
-    /// bytes wait at the port in all classes.
+    /// A tagged frame enters or leaves. Called after the call for that; returns the new tag. `port` returns the number of
+    /// bytes that wait at the port in all classes.
     fn stamp(&mut self, _moment: Moment, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag
     }
 
-    /// Whether it writes into tags on their way back.
+    /// Returns true if it writes into tags on their way back.
     fn stamps_returned(&self) -> bool {
         false
     }
 
-    /// A returned tag has come in through the port, against the direction of its frame: the same.
+    /// A returned tag has arrived through the port, against the direction of its frame. Returns the new tag.
     fn stamp_returned(&mut self, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag
     }
 
-    /// The rate of the link has changed. What was derived from the old one follows.
+    /// The rate of the link has changed; recomputes the values derived from it.
     fn on_link_rate(&mut self, rate: BitRate);
 }
 
-/// The parameters of a queue manager.
+/// Parameters of a queue manager.
 pub trait Configuration {
-    /// The manager that they make.
+    /// The state machine that these parameters configure.
     type Machine: QueueManager;
 
-    /// What is wrong with them.
+    /// Returns the first invalid parameter.
     fn check(&self) -> Result<(), Remark>;
 
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
-    /// If it marks frames: what it does where no endpoint understands marks.
+    /// If it marks frames: its behaviour where no endpoint supports marks.
     fn unmarked(&self) -> Option<&'static str> {
         None
     }
-    /// If it drops frames: which, and what belongs there where no frame may be lost.
+    /// If it drops frames: which ones, and the alternative where no frame may be lost.
     fn drops(&self) -> Option<(&'static str, &'static str)> {
         None
     }
 
-    /// Colors of which frames have something of their own.
+    /// Colors whose frames have keys of their own.
     fn colors(&self) -> Vec<Color> {
         Vec::new()
     }
@@ -237,7 +237,7 @@ pub trait Configuration {
         None
     }
 
-    /// Whether it is one for all queues of a port that have it, and looks at what waits in any queue of the port.
+    /// Returns true if one manager serves all queues of a port that have it, and measures the frames in all queues of the port.
     fn of_port(&self) -> bool {
         false
     }
@@ -289,14 +289,14 @@ impl Counts {
     }
 }
 
-/// How many bytes may come behind a frame before any of those that come can find more in the queue than `most` bytes, itself included;
-/// 0 if that is a number of frames.
+/// How many bytes may arrive after a frame before any of them can find more than `most` bytes in the queue, including its own;
+/// 0 if `most` is a number of frames.
 pub(crate) fn room_below(most: Amount, fill: &Fill, frame: FrameFacts) -> u64 {
     let Amount::Bytes(most) = most else { return 0 };
     most.saturating_sub(fill.queue.bytes + u64::from(frame.bytes))
 }
 
-/// The number of an amount, whatever its unit.
+/// The number of an amount, without its unit.
 pub(crate) fn number(amount: Amount) -> u64 {
     match amount {
         Amount::Bytes(number) | Amount::Frames(number) => number,

@@ -160,7 +160,7 @@ pub struct Attachment {
 pub struct PoolSpec {
     /// Its name.
     pub name: String,
-    /// Where it counts.
+    /// Where it is accounted.
     pub side: Side,
     /// Bytes that are shared.
     pub size: u64,
@@ -173,13 +173,13 @@ pub struct PoolSpec {
 pub struct ProfileSpec {
     /// Its name.
     pub name: String,
-    /// What holds for each group or queue with it.
+    /// Rules of each group or queue with it.
     pub rules: Rules,
     /// True if frames that find no room are trimmed.
     pub trims: bool,
 }
 
-/// Which ports have a profile, and for what.
+/// The ports that have a profile, and their groups or queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachmentSpec {
     /// The profile's number.
@@ -201,7 +201,7 @@ pub struct PoolsSpec {
     pub pools: Vec<PoolSpec>,
     /// The profiles.
     pub profiles: Vec<ProfileSpec>,
-    /// Who has them.
+    /// Profiles of ports.
     pub attachments: Vec<AttachmentSpec>,
     /// The priority group of each priority.
     pub groups: [u8; PRIORITIES],
@@ -217,10 +217,10 @@ pub struct PortProfiles {
 }
 
 impl MemoryKeys {
-    /// What the keys mean.
+    /// Converts the keys.
     ///
     /// # Errors
-    /// All that is wrong with them.
+    /// One remark per invalid value.
     pub fn spec(&self) -> Result<PoolsSpec, Vec<Remark>> {
         let mut wrong = Vec::new();
         let pools: Vec<PoolSpec> =
@@ -268,7 +268,7 @@ impl MemoryKeys {
         }
         if wrong.is_empty() { Ok(PoolsSpec { pools, profiles, attachments, groups }) } else { Err(wrong) }
     }
-    /// Pools and profiles that nothing uses.
+    /// Returns warnings about unused pools and profiles.
     pub fn idle(&self) -> Vec<Remark> {
         let help = "it has no effect";
         let profiles =
@@ -388,7 +388,7 @@ impl Attachment {
 }
 
 impl AttachmentSpec {
-    /// Whether it is meant for a port to this neighbour, over a link of this rate, as it is written, and delay.
+    /// Returns true if it applies to a port to this neighbour, over a link of this nominal rate and delay.
     pub fn fits(&self, neighbour: &str, rate: BitRate, delay: Time) -> bool {
         (self.to.is_empty() || self.to.iter().any(|name| name == neighbour))
             && self.rate.is_none_or(|only| only == rate)
@@ -425,7 +425,7 @@ impl PoolsSpec {
         let trims = |class: &usize| port.egress[*class].is_some_and(|profile| self.profiles[profile].trims);
         (0..PRIORITIES).filter(trims).fold(0, |set, class| set | 1 << class)
     }
-    /// What groups of these ports are promised of each pool as headroom.
+    /// Headroom in bytes that groups of these ports are promised, per pool.
     pub fn promised(&self, ports: &[PortProfiles]) -> Vec<u64> {
         let mut promised = vec![0u64; self.pools.len()];
         for profile in ports.iter().flat_map(|port| port.ingress).flatten() {
@@ -435,8 +435,8 @@ impl PoolsSpec {
         }
         promised
     }
-    /// The empty memory of a switch with these ports. Rules have the numbers of profiles; after them come those of what has
-    /// no profile.
+    /// The empty memory of a switch with these ports. Rules have the numbers of profiles, followed by those of groups and queues
+    /// without a profile.
     pub fn memory(&self, ports: &[PortProfiles]) -> SharedMemory {
         let promised = self.promised(ports);
         let pools = self.pools.iter().zip(promised);
@@ -454,7 +454,7 @@ impl PoolsSpec {
         pools.push(Pool::new(PoolsSpec::UNBOUNDED, 0));
         SharedMemory::new(pools, rules)
     }
-    /// XOFF of a profile, with XON there, where so many groups or queues like it are busy and fill the pool.
+    /// XOFF of a profile, and the XON at that level, where `busy` groups or queues like it fill the pool.
     pub fn levels(&self, profile: usize, busy: u64) -> (u64, u64) {
         let rules = &self.profiles[profile].rules;
         let limit = match rules.limit {

@@ -1,4 +1,4 @@
-//! Pools against sums by hand, and what is wrong with keys.
+//! Pools compared with sums by hand, and errors of keys.
 
 use crate::dynamic_threshold::Alpha;
 use crate::pools::{Attachment, MemoryKeys, PoolKeys, PoolMode, PoolsSpec, ProfileKeys, Side};
@@ -45,7 +45,7 @@ fn memory(spec: &PoolsSpec, ports: usize) -> SharedMemory {
     spec.memory(&vec![port; ports])
 }
 
-/// Bytes that a group takes before XOFF, a byte at a time, and those it still holds when it may go on.
+/// Bytes that a group takes before XOFF, a byte at a time, and the bytes at which it may resume.
 fn xoff_and_xon(memory: &mut SharedMemory) -> (u64, u64) {
     let mut group = Holding::default();
     while !memory.must_pause(0, &group) {
@@ -72,7 +72,7 @@ fn trident_of_the_dcqcn_paper() {
     (own.alpha, own.threshold) = (None, Some(Bytes::new(xoff)));
     let fixed = spec(&keys(shared, None, own));
     assert_eq!(fixed.levels(0, 1), (24_475, 24_475));
-    // All groups at XOFF with their headroom: the memory is full to less than a byte a group, and nothing was refused.
+    // All groups at XOFF with their headroom: the memory is full to less than a byte per group, and no frame was refused.
     let mut at_work = self::memory(&fixed, ports as usize);
     let mut groups = vec![Holding::default(); (ports * classes) as usize];
     for group in &mut groups {
@@ -106,7 +106,7 @@ fn the_memory_of_the_hpcc_simulator() {
     let shared = 32 * 1024 * 1024 - ports * headroom - ports * classes * 4096;
     assert_eq!(shared, 31_235_588);
     let own = spec(&keys(shared, None, profile(-3, 4096, headroom, None, Some(3072))));
-    // T = (shared - used) / 8 meets what is used at a ninth.
+    // T = (shared - used) / 8 equals the used bytes at a ninth.
     assert_eq!(own.levels(0, 1), (4096 + 3_470_620, 4096 + 3_470_620 - 3072));
     let (xoff, xon) = xoff_and_xon(&mut memory(&own, 1));
     // A byte at a time: the first that reaches floor((shared - used) / 8), where the fixed point is 3,470,620.9.
@@ -118,7 +118,7 @@ fn the_memory_of_the_hpcc_simulator() {
 #[test]
 fn shipped_profiles() {
     // Tomahawk (7060CX-32S T0, 100G, 40 m), Tomahawk 5 (7060X6-64PE), Spectrum-4 (SN5600, 400G, 40 m): pool, shared headroom,
-    // exponent, size, xoff, xon and its offset; XOFF and XON of a group alone.
+    // exponent, size, xoff, xon and its offset; XOFF and XON of a single busy group.
     for (size, shared, n, reserved, xoff, xon, offset, levels) in [
         (10_875_072, Some(4_194_112), -3, 1_248, 177_632, Some(2_288), Some(2_288), (1_209_589, 1_207_301)),
         (166_115_492, Some(29_423_360), 0, 18_796, 612_140, Some(0), Some(3_556), (83_076_542, 83_072_986)),
@@ -128,7 +128,7 @@ fn shipped_profiles() {
         assert_eq!(own.levels(0, 1), levels);
         let (found_xoff, found_xon) = xoff_and_xon(&mut memory(&own, 1));
         assert!(found_xoff.abs_diff(levels.0) <= 1, "{found_xoff} for {}", levels.0);
-        // With an offset the threshold rises while the group falls: XON is where own = reserved + α free - offset.
+        // With an offset the threshold rises while the group drains: XON is where own = reserved + α free - offset.
         match offset {
             None => assert_eq!(found_xon, levels.1),
             Some(offset) => {
@@ -138,7 +138,7 @@ fn shipped_profiles() {
             }
         }
     }
-    // 128 ports of two groups are promised 156.7 MB of 29.4 MB.
+    // 128 ports of two groups are promised 156.7 MB of 29.4 MB in total.
     let own = spec(&keys(166_115_492, Some(29_423_360), profile(0, 18_796, 612_140, Some(0), Some(3_556))));
     let mut port = own.of_port("h0", BitRate::from_gbps(400), Time::ZERO);
     port.ingress = [3, 4].iter().fold([None; 8], |mut all, &group| {

@@ -130,12 +130,12 @@ pub struct PathPoint {
 }
 
 impl PathPoint {
-    /// So many bytes as a level.
+    /// Converts bytes to a level.
     fn level(&self, bytes: u64) -> u32 {
         thousandths(bytes, self.params.buffer)
     }
 
-    /// Whether a frame that finds a queue of this length makes a message.
+    /// Returns true if a frame that finds a queue of this length causes a message.
     fn tells(&self, bytes: u64, random: &mut impl FnMut() -> u64) -> bool {
         let PathPointParams { first_share: first, every_share: every, .. } = self.params;
         let share = bytes as f64 / self.params.buffer.get() as f64;

@@ -1,4 +1,4 @@
-//! Steps of path rate control by hand, what congestion points write, and what must hold of both.
+//! Steps of path rate control by hand, the fields that congestion points write, and invariants of both.
 
 use super::*;
 use crate::prc_source::{Law, Method, PathReaction, PathReactionParams};
@@ -36,7 +36,7 @@ fn heard(reaction: &mut PathReaction, at: Time, level: u32) -> f64 {
     reaction.on_feedback(at, Feedback::Returned(Tag::Path(PathNews { level, ..NEWS })), &mut none);
     rate(reaction)
 }
-/// As `heard`, after an answer to what it asked then.
+/// The rate in Mb/s after an answer to an earlier probe.
 fn answered(reaction: &mut PathReaction, at: Time, asked: Time, level: u32) -> f64 {
     let news = PathNews { asked: Some(asked), level, ..NEWS };
     reaction.on_feedback(at, Feedback::Returned(Tag::Path(news)), &mut none);
@@ -54,10 +54,10 @@ fn steps_of_the_scaled_law_by_hand() {
     // A round trip of 10 us and an interval of 40: h = 50 us. The buffer takes 52.4288 us at 10 Gb/s.
     let mut reaction = started(|_| {});
     close(rate(&reaction), 625.0);
-    // Nothing is in the way: a quarter a loop time, 40 us of 50.
+    // No congestion: a quarter per loop time, 40 us of 50.
     close(answered(&mut reaction, us(10), us(0), 0), 750.0);
     close(heard(&mut reaction, us(50), 0), 900.0);
-    // Half of the buffer: 0.524288 h after nothing, the target is 0.16777216 h.
+    // Half of the buffer: 0.524288 h after an empty queue, the target is 0.16777216 h.
     let pressure = 0.4 * 0.524288 + 0.226 * 0.8 * (0.524288 - 0.16777216);
     let grown = |rate: f64| 0.01 * 0.8 * (10_000.0 / rate).ln();
     let expected = 900.0 * (1.0 + grown(900.0) - pressure);
@@ -66,9 +66,9 @@ fn steps_of_the_scaled_law_by_hand() {
     let shrunk = 0.4 * (0.16777216 - 0.524288);
     let expected = expected * (1.0 + f64::min(0.25, grown(expected) - shrunk));
     close(heard(&mut reaction, us(130), 160), expected);
-    // Where it stays, only what makes rates equal is left.
+    // At a constant level only the term that equalises rates is left.
     close(heard(&mut reaction, us(170), 160), expected * (1.0 + grown(expected)));
-    // A message that is late counts for longer, up to four intervals.
+    // A late message counts for longer, up to four intervals.
     let (before, late) = (rate(&reaction), 0.01 * 3.2 * (10_000.0 / rate(&reaction)).ln());
     close(heard(&mut reaction, us(1_170), 160), before * (1.0 + late));
 }
@@ -81,7 +81,7 @@ fn steps_of_the_fixed_law_by_hand() {
     close(heard(&mut reaction, us(50), 200), 781.25 * (1.0 - 0.003 * 44.0));
     // F = 16 - 16 + 2 * (16 - 20): room, by a thousandth of the path.
     close(heard(&mut reaction, us(90), 160), 781.25 * 0.868 + 10.0);
-    // F = 300 - 16 + 568: at most half. Then nothing is left: five thousandths.
+    // F = 300 - 16 + 568: at most half. Then the queue is empty: five thousandths.
     close(heard(&mut reaction, us(130), 3_000), (781.25 * 0.868 + 10.0) / 2.0);
     close(heard(&mut reaction, us(170), 0), (781.25 * 0.868 + 10.0) / 2.0 + 50.0);
 }
@@ -94,7 +94,7 @@ fn it_rests_where_rates_are_equal_and_the_queue_is_above_the_target() {
         answered(&mut reaction, us(10), us(0), 0);
         let above = 0.01 * sources.ln() / 0.226 * 50.0 / 52.4288;
         let level = ((0.16 + above) * 1000.0).round() as u32;
-        // The rate comes from far away to C/N, to the precision of the level.
+        // From a distant value the rate converges to C/N, to the precision of the level.
         for n in 0..20_000 {
             heard(&mut reaction, us(50 + 40 * n), level);
         }
@@ -105,7 +105,7 @@ fn it_rests_where_rates_are_equal_and_the_queue_is_above_the_target() {
 
 #[test]
 fn a_long_loop_begins_slowly() {
-    // Half of 84 % of the buffer within 540 us: 407.8 Mb/s; and growth by so much a loop time.
+    // Half of 84 % of the buffer within 540 us: 407.8 Mb/s; and growth by that amount per loop time.
     let mut reaction = started(|_| {});
     let room = 0.84 * 52.4288 / 2.0 / 540.0;
     let first = 10_000.0 * room;
@@ -135,7 +135,7 @@ fn asks_and_what_follows() {
     };
     assert_eq!(asks(Method::Feedback), (LevelsOn::WayBack, 7, Some(7), Some(us(340))));
     assert_eq!(asks(Method::Probes), (LevelsOn::WayThere, 0, Some(7), Some(us(60))));
-    // Once the path is known, in line with the data.
+    // Once the path is known, probes take the priority of the data.
     assert_eq!(asks(Method::RoundTrip), (LevelsOn::Neither, 0, None, Some(us(60))));
     assert_eq!(asks(Method::Messages), (LevelsOn::Neither, 0, Some(7), None));
 }
@@ -163,7 +163,7 @@ fn the_slowest_link_and_the_shortest_round_trip() {
 
 #[test]
 fn a_level_is_measured_by_the_port_that_it_is_of() {
-    // The same level of a port ten times as fast as the slowest link is a tenth of the time: what is above the target counts a
+    // On a port ten times as fast as the slowest link, a level corresponds to a tenth of the time: the excess over the target counts a
     // tenth, and the share that the rate grows towards is one of the faster port.
     let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), ..NEWS };
     let after = |link: BitRate| {
@@ -203,7 +203,7 @@ fn a_round_trip_is_a_level() {
     let mut reaction = started(|it| it.method = Method::RoundTrip);
     answered(&mut reaction, us(10), us(0), 900);
     close(rate(&reaction), 625.0);
-    // 26.2144 us more than the shortest are half of the buffer; what switches say does not count.
+    // 26.2144 us above the minimum are half of the buffer; levels from switches are ignored.
     let late = Time::from_ns(50_000 + 10_000 + 26_214) + Time::from_ps(400);
     let pressure = 0.4 * 0.52 + 0.226 * 0.8 * (0.52 - 0.16777216);
     let found = answered(&mut reaction, late, us(50), 900) / 625.0;
@@ -221,7 +221,7 @@ fn messages_slow_down_and_silence_is_good_news() {
     assert_eq!(reaction.poll_timeout(), Some(us(210)));
     reaction.handle_timeout(us(210), &mut none);
     assert!(rate(&reaction) > slowed && reaction.poll_timeout() == Some(us(370)));
-    // Whoever hears of the receiver does not listen to them.
+    // A limiter with feedback from the receiver ignores messages of congestion points.
     let mut other = started(|_| {});
     other.on_feedback(us(50), Feedback::Message(notice), &mut none);
     close(rate(&other), 625.0);
@@ -237,7 +237,7 @@ fn a_missing_answer_halves_the_rate() {
     reaction.handle_timeout(us(4_000), &mut none);
     close(rate(&reaction), 312.5);
     assert_eq!((reaction.next_probe(), reaction.poll_timeout()), (Some(us(4_000)), None));
-    // It is known then what is late: four intervals.
+    // From now on the time at which a message is late is known: four intervals.
     answered(&mut reaction, us(4_010), us(4_000), 0);
     assert!(reaction.probe(us(5_000)).is_some());
     assert_eq!(reaction.poll_timeout(), Some(us(5_160)));
@@ -273,7 +273,7 @@ fn rates_stay_between_the_least_and_that_of_the_path() {
             let old = rate(&reaction);
             let new = heard(&mut reaction, now, level);
             assert!((10.0..=10_000.0).contains(&new), "{new}");
-            // A queue that is too long and grows raises nobody who has his share of a few.
+            // A queue that is too long and growing does not raise the rate of a limiter that has its share among few.
             let worse = level >= before.max(400) + 100;
             assert!(!worse || new <= old, "{level} after {before}: {new} after {old}");
             before = level.min(100_000);
@@ -298,7 +298,7 @@ fn congestion_points_write_the_level_of_their_port() {
     let news = written(point.stamp(Moment::Enqueue, faster, || 65_536));
     assert_eq!((news.level, news.slowest), (0, LINE));
     assert_eq!(point.stamp(Moment::Dequeue, there, || 65_536), there);
-    // On the way back only what asks for it; more than the buffer of a port is more than 100 %.
+    // On the way back only probes that request it; more than the buffer of a port is more than 100 %.
     let back = Tag::Path(NEWS);
     assert_eq!(written(point.stamp_returned(back, || 131_072)).level, 2_000);
     assert_eq!(point.stamp_returned(there, || 131_072), there);

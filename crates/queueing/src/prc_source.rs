@@ -1,4 +1,4 @@
-//! The host part of path rate control: asks about a path, and sets the rate of a limiter by the levels that come back.
+//! The host part of path rate control: probes a path, and sets the rate of a limiter by the levels that come back.
 //!
 //! The scheme, its source, and what is not modelled are in `prc.rs`.
 
@@ -96,9 +96,9 @@ impl Default for PathReactionParams {
     }
 }
 
-/// Before the first answer: after so long it is missing.
+/// Before the first answer: the time after which it counts as missing.
 const FIRST_PATIENCE: Time = Time::from_ms(4);
-/// Of so many sources a slow link sends a frame each before what they are told shows.
+/// Number of sources of which a slow link sends a frame each before their feedback takes effect.
 const MANY_SOURCES: f64 = 8.0;
 /// Above it, a level is over a hundred times the buffer: no sum overflows.
 const HIGHEST_LEVEL: u32 = 100_000;
@@ -163,7 +163,7 @@ impl RateConfiguration for PathReactionParams {
         let full = if self.method == Method::RoundTrip { self.buffer } else { point.buffer };
         Some(Bytes::new((full.get() as f64 * self.target_share) as u64))
     }
-    /// A round trip tells of queues without the help of switches.
+    /// A round-trip time measures queues without support by switches.
     fn needs_points(&self) -> bool {
         self.method != Method::RoundTrip
     }
@@ -207,40 +207,40 @@ fn most_length_gain(growth_gain: f64) -> f64 {
             high = middle;
         }
     }
-    // To a precision that leaves nothing of a cosine that is 0.
+    // To a precision that rounds a cosine of 0 to 0.
     (low * low * libm::cos(low) * 1e6).round() / 1e6
 }
 
 impl PathReactionParams {
-    /// How long a link takes for a share of the buffer.
+    /// Time that a link needs for a share of the buffer.
     fn time_of(&self, share: f64, link: f64) -> f64 {
         share * self.buffer.get() as f64 * 8e12 / link
     }
 }
 
-/// The control of a limiter. Rates are in bits a second, other floats in picoseconds or without a unit.
+/// The control of a limiter. Rates are in bits per second, other floats in picoseconds or without a unit.
 #[derive(Clone, Debug)]
 pub struct PathReaction {
     params: PathReactionParams,
     /// The rate of the link of the host.
     line: f64,
-    /// What the answers have told.
+    /// Path properties from the answers.
     known: Option<PathFacts>,
     /// Rate of the port that the last level is of.
     port: f64,
     rate: f64,
-    /// No congestion has been seen yet, or none for long.
+    /// No congestion has been observed yet, or none recently.
     searching: bool,
-    /// The last level, when it came, and since when levels are 0.
+    /// The last level, the time of its arrival, and the time since which levels are 0.
     level: u32,
     told_at: Option<Time>,
     empty_since: Option<Time>,
     next_probe: Time,
-    /// When it asked without an answer.
+    /// Time of the first probe without an answer.
     awaited_since: Option<Time>,
     /// Since when the link has its rate.
     link_since: Time,
-    /// When the last frame left, and the longest so far, in bytes.
+    /// Departure of the last frame, and the longest frame so far, in bytes.
     sent_at: Time,
     longest: u16,
 }
@@ -250,7 +250,7 @@ impl PathReaction {
         self.known.map_or(self.line, |path| path.slowest.bps_f64())
     }
 
-    /// The shortest round trip, and an interval; or what the slowest link takes for a frame of each of many sources.
+    /// The shortest round trip, and an interval; or the time in which the slowest link sends a frame of each of many sources.
     fn loop_time(&self) -> Time {
         let asked = self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval;
         let turn = MANY_SOURCES * f64::from(self.longest) * 8e12 / self.slowest();
@@ -266,7 +266,7 @@ impl PathReaction {
         rate.max(self.params.min_rate.bps_f64().min(most)).min(most)
     }
 
-    /// A level has come: the next rate.
+    /// Processes a level, and sets the next rate.
     fn step(&mut self, now: Time, level: u32) {
         let level = level.min(HIGHEST_LEVEL);
         let interval = self.params.interval;
@@ -279,7 +279,7 @@ impl PathReaction {
         self.rate = self.bounded(factor);
     }
 
-    /// "scaled": the rate after a level that came so long after the last.
+    /// "scaled": the rate after a level that arrived this long after the last one.
     fn scaled(&mut self, now: Time, level: u32, since: Time) -> f64 {
         let PathReactionParams { equal_gain, growth_gain, length_gain, target_share, .. } = self.params;
         let loop_time = self.loop_time();
@@ -320,7 +320,7 @@ impl PathReaction {
         }
     }
 
-    /// An answer or a message of the receiver has come.
+    /// Processes an answer or a message of the receiver.
     fn on_news(&mut self, now: Time, news: &PathNews) {
         if news.asked.is_some_and(|asked| asked < self.link_since) {
             return;
@@ -337,13 +337,13 @@ impl PathReaction {
         });
         if first {
             self.next_probe = asked + self.round();
-            // What one loop time brings at this rate shall fit into half of the buffer above the target.
+            // The bytes that arrive in one loop time at this rate must fit into half of the buffer above the target.
             let room = self.params.time_of(1.0 - self.params.target_share, self.slowest()) / 2.0;
             let fits = self.slowest() * room / self.loop_time().ps() as f64;
             self.rate = self.bounded(self.rate.min(fits));
         }
         match self.params.method {
-            // From here on silence is good news.
+            // From here on the absence of messages indicates that there is no congestion.
             Method::Messages => self.told_at = self.told_at.or(Some(now)),
             Method::RoundTrip if first => {}
             Method::RoundTrip => {
@@ -355,24 +355,24 @@ impl PathReaction {
         }
     }
 
-    /// The level of a port has come.
+    /// Processes the level of a port.
     fn step_at(&mut self, now: Time, news: &PathNews) {
         self.port = news.at.map_or(self.slowest(), |(_, link)| link.bps_f64());
         self.step(now, news.level);
     }
 
-    /// The time between two messages that ask.
+    /// The time between two probes.
     fn round(&self) -> Time {
         let messages = if self.params.method == Method::Feedback { self.params.ask_every } else { 1 };
         self.params.interval * u64::from(messages)
     }
 
-    /// How long it waits for an answer.
+    /// Time after which an answer counts as missing.
     fn patience(&self) -> Time {
         self.known.map_or(FIRST_PATIENCE, |path| (self.params.interval * 4).max(path.round_trip * 2))
     }
 
-    /// When messages of congestion points have been missing for long enough to be good news.
+    /// Time from which the absence of messages of congestion points indicates that there is no congestion.
     fn all_is_well_at(&self) -> Option<Time> {
         let slowed = self.params.method == Method::Messages && self.rate < self.slowest();
         self.told_at.filter(|_| slowed).map(|at| at + self.params.interval * 4)
@@ -434,8 +434,8 @@ impl RateControl for PathReaction {
         (self.sent_at, self.longest) = (now, self.longest.max(bytes));
     }
 
-    /// The link may have been the slowest of the path, or become it: asks anew. The shortest round trip stays, as a new one would
-    /// be that of queues which are not empty.
+    /// The link may have been the slowest of the path, or become it: probes again. The shortest round trip is kept, because a new one
+    /// would include queues that are not empty.
     fn on_link_rate(&mut self, line: BitRate, now: Time) {
         self.line = line.bps_f64();
         self.known = self.known.filter(|_| self.params.method != Method::Messages);

@@ -138,7 +138,7 @@ pub struct CongestionPoint {
     params: CongestionPointParams,
     /// Length of the queue at the last sample.
     before: u64,
-    /// Bytes that enter until the next; `None`: no frame has come yet.
+    /// Bytes that enter until the next sample; `None`: no frame has arrived yet.
     until_sample: Option<i64>,
 }
 
@@ -162,7 +162,7 @@ impl CongestionPoint {
         jittered(self.mean_distance(feedback), self.params.jitter_share, random()) as i64
     }
 
-    /// Whether the frame is the one that goes beyond the distance.
+    /// Counts a frame; returns true if it exceeds the distance to the next sample.
     fn is_beyond(&mut self, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
         let left = match self.until_sample {
             Some(left) => left,
@@ -212,11 +212,11 @@ impl QueueManager for CongestionPoint {
     }
 
     fn quiet(&self) -> Quiet {
-        // What passes one queue is not known to the others.
+        // The bytes through one queue are not counted in the others.
         if self.params.scope == Scope::Port {
             return Quiet::OF_DEPARTURES;
         }
-        // The bytes until the next sample, which is the frame that goes beyond them; a probability belongs to each frame.
+        // The bytes until the next sample, which is the frame that exceeds them; with a probability each frame may be sampled.
         let until_sample = self.until_sample.and_then(|left| u64::try_from(left).ok());
         until_sample.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
@@ -319,7 +319,7 @@ impl RateConfiguration for ReactionPointParams {
 }
 
 impl ReactionPointParams {
-    /// The highest rate at such a link, in bits a second.
+    /// The highest rate at such a link, in bits per second.
     fn highest(&self, line: BitRate) -> u64 {
         self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()))
     }
@@ -329,23 +329,23 @@ impl ReactionPointParams {
 #[derive(Clone, Debug)]
 pub struct ReactionPoint {
     params: ReactionPointParams,
-    /// The highest rate, in bits a second.
+    /// The highest rate, in bits per second.
     most: u64,
-    /// Whether that is below the rate of the link.
+    /// True if that is below the rate of the link.
     limits: bool,
-    /// The rates; `None`: no congestion is known of.
+    /// The rates; `None`: no congestion.
     active: Option<Rates>,
     stages: Stages,
 }
 
-/// How many cycles are over since the last cut.
+/// Number of cycles completed since the last cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stages {
     bytes: u32,
     timer: u32,
 }
 
-/// Rates in bits a second, and what is left of the cycles.
+/// Rates in bits per second, and the remainder of the cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rates {
     current: u64,
@@ -355,7 +355,7 @@ struct Rates {
 }
 
 impl ReactionPoint {
-    /// The target rate, in bits a second; `None`: no congestion is known of.
+    /// The target rate, in bits per second; `None`: no congestion.
     pub fn target(&self) -> Option<u64> {
         self.active.map(|rates| rates.target)
     }
@@ -435,7 +435,7 @@ impl RateControl for ReactionPoint {
             }
             self.increase();
         }
-        // Nothing waits and the rate is that of the link: there is no reaction point any more.
+        // The limiter is empty and the rate is that of the link: the reaction point is deleted.
         if last && self.active.is_some_and(|rates| rates.current >= self.most) {
             self.active = None;
             self.stages = Stages { bytes: 0, timer: 0 };
@@ -477,7 +477,7 @@ impl RateControl for ReactionPoint {
             None => Quiet::ALWAYS,
             // It may end with the next frame.
             Some(rates) if rates.current >= self.most => Quiet::NEVER,
-            // The bytes of the cycle, which the frame ends that goes beyond them.
+            // The bytes of the cycle, which ends with the frame that exceeds them.
             Some(rates) => u64::try_from(rates.bytes_left).map_or(Quiet::NEVER, Quiet::for_bytes),
         }
     }
@@ -596,7 +596,7 @@ mod tests {
         // Geometric: the standard deviation is the mean, nearly; by distances it is less than a tenth of it.
         assert!((mean - 75.0).abs() < 3.0, "{mean}");
         assert!((deviation / mean - 1.0).abs() < 0.05, "{deviation} of {mean}");
-        // Every frame may be picked: none may pass unheard.
+        // Every frame may be picked: none may pass without a call.
         assert_eq!(point.quiet(), Quiet::NEVER);
     }
 
@@ -604,7 +604,7 @@ mod tests {
     fn samples_come_sooner_the_more_congestion_there_is() {
         let distances: Vec<i64> = (0..8).map(|n| point(0).distance(8 * n, &mut || 0)).collect();
         assert_eq!(distances, [150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500]);
-        // A queue that stays at 90 kB: the first sample finds it grown, the others do not.
+        // A queue that remains at 90 kB: the first sample finds growth, the others do not.
         let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
         let mut point = point(0);
         let verdicts: Vec<_> =

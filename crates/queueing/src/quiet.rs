@@ -1,42 +1,42 @@
-//! When a machine need not hear of frames one by one.
+//! Periods in which a machine needs no call per frame.
 //!
-//! A congestion point samples a frame every so many bytes, or looks at its queue every so often; a reaction point tags a
-//! frame every so often, or counts bytes of a cycle. What passes in between is only counted: it costs a comparison, and no
+//! A congestion point samples a frame after a number of bytes, or checks its queue at intervals; a reaction point tags a
+//! frame at intervals, or counts bytes of a cycle. Frames in between are only counted: that costs a comparison, and no
 //! call.
 
 use units::Time;
 
-/// How long a machine is content with the count of what passes: until a time, and for so many bytes.
+/// How long a machine needs only the count of passing frames: until a time, and for a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quiet {
-    /// What happens from then on it wants to hear of.
+    /// Time from which each frame needs a call.
     pub until: Time,
-    /// A frame that goes beyond them it wants to hear of.
+    /// Bytes that may pass without a call; the frame that exceeds them needs one.
     pub bytes: u64,
 }
 
 impl Quiet {
-    /// It wants to hear of all.
+    /// Every frame needs a call.
     pub const NEVER: Quiet = Quiet { until: Time::ZERO, bytes: 0 };
-    /// It wants to hear of nothing, and does after a long time all the same, so that what is counted stays small.
+    /// No frame needs a call; one is made at the end of each long interval regardless, so that the counters stay small.
     pub const ALWAYS: Quiet = Quiet { until: Time::NEVER, bytes: 1 << 28 };
 
-    /// It wants to hear of all that comes, and of nothing that leaves.
+    /// Every arrival needs a call, and no departure does.
     pub const OF_DEPARTURES: Quiet = Quiet { bytes: 0, ..Quiet::ALWAYS };
 
-    /// It wants to hear of the frame that goes beyond so many bytes, and of some before it if they are very many.
+    /// The frame that exceeds this number of bytes needs a call. Large numbers are cut, so that some earlier frames cause one, too.
     #[must_use]
     pub fn for_bytes(bytes: u64) -> Quiet {
         Quiet { bytes: bytes.min(Quiet::ALWAYS.bytes), ..Quiet::ALWAYS }
     }
 }
 
-/// What a machine has not heard of since it was quiet last.
+/// Frames counted since a machine's quiet period began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotHeard {
-    /// How many frames came.
+    /// Number of frames that arrived.
     pub frames: u64,
-    /// Of the bytes that might come, those that have not.
+    /// Bytes that could still pass before a call.
     pub left: u64,
 }
 
@@ -45,21 +45,21 @@ pub struct NotHeard {
 #[repr(C)]
 pub struct Unheard {
     until: Time,
-    /// The bytes that may pass, and those of them that have not; [`Quiet::ALWAYS`] has the most.
+    /// Bytes that may pass, and the remainder of them; [`Quiet::ALWAYS`] has the maximum.
     bytes: u32,
     left: u32,
     frames: u32,
 }
 
 impl Unheard {
-    /// Nothing has passed yet.
+    /// Starts with nothing counted.
     #[must_use]
     pub fn new(quiet: Quiet) -> Unheard {
         let bytes = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
         Unheard { until: quiet.until, bytes, left: bytes, frames: 0 }
     }
 
-    /// Counts a frame, if the machine need not hear of it.
+    /// Counts a frame, and returns true, if it needs no call.
     #[inline(always)]
     pub fn counts(&mut self, now: Time, bytes: u16) -> bool {
         match self.left.checked_sub(bytes.into()) {
@@ -72,7 +72,7 @@ impl Unheard {
         }
     }
 
-    /// Frames and bytes that have passed.
+    /// Frames and bytes counted.
     #[must_use]
     pub fn passed(&self) -> (u64, u64) {
         (self.frames.into(), (self.bytes - self.left).into())

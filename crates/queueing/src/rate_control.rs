@@ -1,7 +1,7 @@
-//! What a rate limiter of a host asks, and what it is told.
+//! Interface between a host's rate limiter and its congestion control.
 //!
-//! A limiter holds what its flows want to send and lets it go at a rate. Who says which rate is a [`RateControl`]: the host
-//! part of a congestion control at layer 2. It hears of messages from switches, of what is sent and of the time.
+//! A limiter queues the frames of its flows and releases them at a rate. A [`RateControl`] sets that rate: the host part of a
+//! congestion control at layer 2. Its inputs are messages from switches, transmitted frames and the time.
 
 use crate::ManagerSpec;
 use crate::quiet::Quiet;
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Never, Or, Time};
 
-/// What a limiter is told.
+/// Feedback passed to a limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// A congestion point has sent a message.
@@ -20,31 +20,31 @@ pub enum Feedback {
     Returned(Tag),
 }
 
-/// A message that asks about a path.
+/// A message that queries the state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// What it asks.
+    /// The query.
     pub news: PathNews,
     /// Its priority; `None`: that of the limiter's frames.
     pub priority: Option<u8>,
 }
 
-/// What a control says until it is called again.
+/// Output of a control, valid until it is called again.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimit {
     /// [`RateControl::rate`].
     pub rate: Option<BitRate>,
-    /// [`RateControl::poll_timeout`]; [`Time::NEVER`]: not before something else happens.
+    /// [`RateControl::poll_timeout`]; [`Time::NEVER`]: no timeout until another call.
     pub call_at: Time,
     /// [`RateControl::stopped_until`]; [`Time::ZERO`]: it is not.
     pub stopped_until: Time,
-    /// [`RateControl::next_probe`]; [`Time::NEVER`]: it asks nothing.
+    /// [`RateControl::next_probe`]; [`Time::NEVER`]: it sends no probes.
     pub next_probe: Time,
     /// [`RateControl::quiet`].
     pub quiet: Quiet,
 }
 
-/// What is known of a path.
+/// Measured properties of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
     /// Congestion points on it.
@@ -55,64 +55,64 @@ pub struct PathFacts {
     pub round_trip: Time,
 }
 
-/// The host part of a congestion control: says how fast a limiter may send.
+/// The host part of a congestion control: sets the rate of a limiter.
 ///
-/// After each call the host looks at its [`RateControl::rate_limit`] anew. `random` gives 64 random
-/// bits a call, from a stream of the limiter's own.
+/// After each call the host rereads [`RateControl::rate_limit`]. `random` gives 64 random
+/// bits per call, from a stream of the limiter's own.
 pub trait RateControl {
     /// A congestion message or a returned tag has arrived.
     fn on_feedback(&mut self, now: Time, feedback: Feedback, random: &mut impl FnMut() -> u64);
 
-    /// The tag of the frame that leaves the limiter now, and its length in bytes.
+    /// Returns the tag of the frame that leaves the limiter now, and its length in bytes.
     fn tag(&mut self, _now: Time) -> Option<(Tag, u8)> {
         None
     }
 
-    /// When the limiter asks about its path, if it holds something then; `None`: never.
+    /// Time of the limiter's next path probe, provided that it holds a frame then; `None`: never.
     fn next_probe(&self) -> Option<Time> {
         None
     }
 
-    /// The limiter asks about its path now, ahead of the frame that it holds.
+    /// Returns the path probe that the limiter sends now, ahead of the frame that it holds.
     fn probe(&mut self, _now: Time) -> Option<Probe> {
         None
     }
 
-    /// What it knows of its path.
+    /// Measured properties of the path, if any.
     fn path(&self) -> Option<PathFacts> {
         None
     }
 
-    /// A frame of so many bytes (DA to FCS) has left the limiter; `last`: no other waits in it.
+    /// A frame of `bytes` (DA to FCS) has left the limiter; `last`: the limiter is now empty.
     fn on_sent(&mut self, now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64);
 
-    /// The time of [`RateControl::poll_timeout`] has come. Harmless at any other time.
+    /// The time of [`RateControl::poll_timeout`] has been reached. Harmless at any other time.
     fn handle_timeout(&mut self, now: Time, random: &mut impl FnMut() -> u64);
 
-    /// When to call [`RateControl::handle_timeout`]; `None`: not before something else happens.
+    /// When to call [`RateControl::handle_timeout`]; `None`: no timeout until another call.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Bits on the wire a second, the line overhead of each frame included; `None`: as fast as the link.
+    /// Bits on the wire per second, the line overhead of each frame included; `None`: as fast as the link.
     fn rate(&self) -> Option<BitRate>;
 
-    /// Until when nothing leaves the limiter at all.
+    /// Time until which nothing leaves the limiter.
     fn stopped_until(&self) -> Option<Time> {
         None
     }
 
-    /// How long frames can leave without a tag and without a word to it, as long as they are only counted. A control that asks
-    /// about its path is never quiet: of what leaves meanwhile nobody notes the priority.
+    /// How long frames without a tag can leave without a call to this control, provided that they are counted. A control that probes
+    /// its path is never quiet, because the priorities of the frames counted meanwhile are not recorded.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
     }
 
-    /// So many frames, of so many bytes together, have left while it was quiet. Called before any other call.
+    /// Accounts for `frames` of `bytes` in total that left while it was quiet. Called before any other call.
     fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
 
-    /// The link of the host has another rate. What was derived from the old one follows.
+    /// The rate of the host's link has changed; recomputes the values derived from it.
     fn on_link_rate(&mut self, line: BitRate, now: Time);
 
-    /// All that holds until it is called again.
+    /// Returns everything that holds until the next call.
     fn rate_limit(&self) -> RateLimit {
         RateLimit {
             rate: self.rate(),
@@ -124,47 +124,47 @@ pub trait RateControl {
     }
 }
 
-/// The parameters of a rate control.
+/// Parameters of a rate control.
 pub trait RateConfiguration {
-    /// The machine that they make.
+    /// The state machine that these parameters configure.
     type Machine: RateControl;
 
-    /// What is wrong with them.
+    /// Returns the first invalid parameter.
     fn check(&self) -> Result<(), Remark>;
 
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 
-    /// What to beware of in them: gains outside the range in which a loop is stable.
+    /// Returns a warning about the parameters, such as gains outside the range in which a loop is stable.
     fn doubt(&self) -> Option<Remark> {
         None
     }
 
-    /// What to beware of together with these parameters of a congestion point of the same scheme, where the slowest link
+    /// Returns a warning about the combination with these parameters of a congestion point of the same scheme, where the slowest link
     /// has this rate.
     fn doubt_with(&self, _point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
         None
     }
 
-    /// Keys that change nothing together with such a congestion point.
+    /// Returns the keys without effect in combination with such a congestion point.
     fn unused_with(&self, _point: &ManagerSpec) -> Vec<Remark> {
         Vec::new()
     }
 
-    /// The level of such a congestion point that it aims at, in bytes of what waits at a port; `None`: the congestion point
-    /// knows that.
+    /// The level of such a congestion point that it aims at, in bytes queued at a port; `None`: the congestion point
+    /// defines it.
     fn aim(&self, _point: &ManagerSpec) -> Option<Bytes> {
         None
     }
 
-    /// Whether it needs congestion points of its scheme in switches.
+    /// Returns true if it requires congestion points of its scheme in switches.
     fn needs_points(&self) -> bool {
         true
     }
 
-    /// Whether it sends messages of its own, which ask about a path.
+    /// Returns true if it sends messages of its own that probe a path.
     fn asks_paths(&self) -> bool {
         false
     }
@@ -179,7 +179,7 @@ pub trait RateConfiguration {
         None
     }
 
-    /// A limiter that has heard of no congestion, at a link of this rate. The parameters have passed
+    /// Starts a limiter without congestion state at a link of this rate. The parameters have passed
     /// [`check`](RateConfiguration::check).
     fn start(&self, line: BitRate) -> Self::Machine;
 }
@@ -208,7 +208,7 @@ const MOST_BURST: Bytes = Bytes::new(1 << 20);
 /// Makes the closed enum of rate controls, its specification, its dispatch and its pages from one list.
 macro_rules! rate_controls {
     ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
-        /// Which control the limiters of a host have, with its parameters.
+        /// The control of a host's limiters, with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum RateControlSpec {
             $($(#[$doc])* $name($params),)*
@@ -398,12 +398,12 @@ impl RateLimiters {
         Ok(())
     }
 
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     pub fn unused(&self) -> Vec<Remark> {
         self.controls().iter().flat_map(RateConfiguration::unused).collect()
     }
 
-    /// Its one control, whose parameters are right, and the priorities as a bit set: bit n for priority n.
+    /// Its only control, with valid parameters, and the priorities as a bit set: bit n for priority n.
     pub fn spec(&self) -> Result<(RateControlSpec, u8), Remark> {
         let one_of = || format!("expected exactly one of {}", RateControlSpec::NAMES.join(", "));
         let control = match self.controls()[..] {

@@ -255,7 +255,7 @@ impl RedParams {
     pub fn probability(&self, average: f64) -> Option<f64> {
         self.of(Color::Green).probability(average, self.gentle)
     }
-    /// Colors with keys of their own, and those.
+    /// Colors with keys of their own, and their keys.
     fn colored(&self) -> [(Color, &'static str, Option<ColorKeys>); 2] {
         [(Color::Yellow, "yellow", self.yellow), (Color::Red, "red", self.red)]
     }
@@ -276,7 +276,7 @@ impl RedParams {
             action: own.action.unwrap_or(action),
         }
     }
-    /// What it does to frames of any color.
+    /// Actions on frames of each color.
     fn actions(&self) -> impl Iterator<Item = Action> + use<> {
         [Color::Green, Color::Yellow, Color::Red].map(|color| self.of(color).action).into_iter()
     }
@@ -286,19 +286,19 @@ impl RedParams {
 #[derive(Clone, Debug)]
 pub struct Red {
     params: Common,
-    /// Green frames, and those of colors without keys.
+    /// Green frames, and frames of colors without keys.
     green: Line,
     /// Yellow and red ones with keys; `None`: neither has any.
     colored: Option<Box<[Option<Line>; 2]>>,
     link: LinkFacts,
     /// Time on the link.
     wire: WireClock,
-    /// What a frame of the mean length takes on the link.
+    /// Transmission time of a frame of the mean length.
     mean_time: Time,
     average: f64,
-    /// Until when the average is right: when the link had sent the last frame of the queue, or later.
+    /// Time until which the average is up to date: when the link had sent the last frame of the queue, or later.
     idle_since: Time,
-    /// The average is the length of the queue, and below the minimum: so many bytes may come before it can reach that.
+    /// Set if the average is the length of the queue, and below the minimum: the number of bytes that may arrive before it can reach that.
     calm: Option<u64>,
 }
 
@@ -319,19 +319,19 @@ impl Red {
         }
     }
 
-    /// The queue has been empty until now: as if frames of the mean length had found it so, each span counted once,
-    /// whether what comes now is let in or not.
+    /// The queue has been empty until now: decays the average as if frames of the mean length had found it so. Each span is counted
+    /// once, whether the next frame is accepted or not.
     fn decay(&mut self, now: Time) {
         let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
         self.idle_since += self.mean_time * idle;
-        // Zero stays zero.
+        // Zero remains zero.
         if self.average > 0.0 {
             self.average *= power(1.0 - self.params.weight, idle);
         }
     }
 
-    /// A frame was asked about on entry: whether those that come next need not be, and for how many bytes. What an average of the past
-    /// comes to depends on each frame, and so does that of frames of other colors.
+    /// Number of bytes that may follow this frame without a sample; `None`: the next frame needs one. Only if the average is the
+    /// queue length: an average over the past depends on each frame, and so does that of frames of other colors.
     fn calm_for(&self, fill: &Fill, frame: FrameFacts) -> Option<u64> {
         let Common { weight, min: Amount::Bytes(min), at, .. } = self.params else { return None };
         let is_length = weight == 1.0 && at == Moment::Enqueue && self.colored.is_none();
@@ -339,7 +339,7 @@ impl Red {
         (is_length && self.average < min as f64).then(|| room_below(below, fill, frame))
     }
 
-    /// Takes a sample, and says what becomes of the frame.
+    /// Takes a sample and decides about the frame.
     fn looks(
         &mut self,
         now: Time,
@@ -420,7 +420,7 @@ impl QueueManager for Red {
         }
     }
 
-    /// While the length is below the minimum no frame is picked, and what it was then does not matter once one is asked about.
+    /// While the length is below the minimum no frame is picked, and earlier lengths do not affect the next sample.
     fn quiet(&self) -> Quiet {
         self.calm.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
@@ -438,7 +438,7 @@ impl QueueManager for Red {
     }
 }
 
-/// base^exponent by squares: multiplications alone, so that every machine gets the same bits.
+/// base^exponent by repeated squaring: only multiplications, so that every machine gets identical bits.
 fn power(base: f64, exponent: u64) -> f64 {
     let (mut result, mut square, mut left) = (1.0, base, exponent);
     while left > 0 && result > 0.0 {
@@ -456,7 +456,7 @@ mod tests {
     use super::*;
     use crate::testbed::{LINK, assert_same_picks, bits, capable, holding};
 
-    /// The average is what the queue holds.
+    /// The average is the present length of the queue.
     fn at_once() -> RedParams {
         RedParams { weight: 1.0, max_probability: 0.0625, ..RedParams::default() }
     }
@@ -564,7 +564,7 @@ mod tests {
             let expected = 4.0 * (1.0 - (1.0f64 - 0.002).powi(n));
             assert!((red.average() - expected).abs() < 1e-9, "{n}: {} for {expected}", red.average());
         }
-        // Thresholds in bytes: the same of bytes, with the frame itself if asked for.
+        // Thresholds in bytes: the length in bytes, with the frame itself if configured.
         let params = RedParams {
             min: Amount::Bytes(90_000),
             max: Amount::Bytes(100_000),
@@ -642,7 +642,7 @@ mod tests {
             };
             (0..400_000).filter(picked).count() as f64 / 400_000.0
         };
-        // p = 1/32 a mean frame. Uniform: one pick in 16 mean frames, as far as whole frames allow.
+        // p = 1/32 per mean frame. Uniform: one pick in 16 mean frames, up to whole frames.
         for (bytes, p) in [(250, 1.0 / 64.0), (500, 1.0 / 32.0), (1_000, 1.0 / 16.0)] {
             let found = rate(Spacing::Geometric, bytes);
             assert!((found / p - 1.0).abs() < 0.05, "{bytes} B: {found} for {p}");
@@ -698,7 +698,7 @@ mod tests {
         }
     }
 
-    /// It marks green frames; other colors do as they are told.
+    /// Marks green frames; the actions for other colors are given.
     fn of_colors(yellow: Option<Action>, red: Option<Action>) -> RedParams {
         let keys = |action: Option<Action>| Some(ColorKeys { action, ..ColorKeys::default() });
         RedParams { action: Action::MarkOnly, yellow: keys(yellow), red: keys(red), ..at_once() }
@@ -706,7 +706,7 @@ mod tests {
 
     #[test]
     fn each_color_has_its_own_line() {
-        // At 12 frames green is 2/10 of its way, yellow 4/8, red beyond: 0.0125, 0.25 and all.
+        // At 12 frames green is at 2/10 of its range, yellow at 4/8, red beyond: 0.0125, 0.25 and all.
         let keys = RedParams {
             min: Amount::Frames(10),
             max: Amount::Frames(20),
@@ -744,7 +744,7 @@ mod tests {
 
     #[test]
     fn colors_share_the_average_and_count_gaps_by_themselves() {
-        // Green frames are below their minimum; they do not begin the gaps of yellow ones anew.
+        // Green frames are below their minimum; they do not restart the gaps of yellow ones.
         let far = Amount::Frames(40);
         let keys = RedParams { min: far, max: Amount::Frames(50), ..at_once() };
         let low =

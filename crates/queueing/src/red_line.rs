@@ -6,7 +6,7 @@ use crate::step::Moment;
 use keys::Remark;
 use units::{Amount, Bytes};
 
-/// What holds for frames of one color.
+/// Parameters for frames of one color.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rules {
     pub min: Amount,
@@ -53,11 +53,11 @@ impl Rules {
     }
 }
 
-/// What holds for frames of any color.
+/// Parameters for frames of any color.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common {
     pub weight: f64,
-    /// In its unit the queue is counted.
+    /// The queue is counted in its unit.
     pub min: Amount,
     pub gentle: bool,
     pub mode: Mode,
@@ -73,13 +73,13 @@ pub(crate) struct Common {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub rules: Rules,
-    /// Frames (in byte mode: mean frames) since the last pick, this one included; `None` if there was none since the
+    /// Frames (in byte mode: mean frames) since the last pick, including this one; `None` if there was none since the
     /// average rose above the minimum.
     pub since_pick: Option<f64>,
 }
 
 impl Line {
-    /// Whether a frame is picked between the thresholds, at the probability `p` of a frame of the mean length.
+    /// Decides on a pick between the thresholds, at the probability `p` of a frame of the mean length.
     pub fn picks(&mut self, p: f64, common: &Common, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
         let length = match common.mode {
             Mode::Frame => 1.0,
@@ -99,7 +99,7 @@ impl Line {
     }
 }
 
-/// Something of this probability; draws only where the outcome is open.
+/// Returns true with this probability; draws only where the outcome is open.
 fn happens(probability: f64, random: &mut impl FnMut() -> u64) -> bool {
     if probability <= 0.0 {
         return false;

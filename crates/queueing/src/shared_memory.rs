@@ -1,23 +1,23 @@
-//! The memory of a switch at work: pools, and what each queue may hold of one.
+//! The memory of a switch at work: pools, and the limits of each queue in one.
 //!
-//! A queue has rules: what is reserved for it, its limit of the shared part of a pool (a multiple of what is free there, or a
-//! number of bytes), and how much headroom it may take. A frame is charged to what is reserved and shared as long as the
-//! queue stays within its limit, then to the headroom; else it is refused, and it is known what refused it. What leaves empties
-//! the headroom first, then the shared part, then what is reserved.
+//! A queue has rules: its reserved bytes, its limit of the shared part of a pool (a multiple of the free part, or a number
+//! of bytes), and its maximum headroom. A frame is charged to reserved and shared memory as long as the queue stays within its
+//! limit, then to the headroom; otherwise it is refused, with the reason. Departures release headroom first, then shared
+//! memory, then reserved memory.
 //!
-//! A queue of which the sender can be paused asks for that when its next byte would be above its limit or when it uses
-//! headroom. It lets go when it holds no headroom and at most its XON: an absolute level, or what lies an offset
-//! below the limit if that is more.
+//! A queue whose sender can be paused requests a pause when its next byte would exceed its limit or when it uses
+//! headroom. It releases the sender when it holds no headroom and at most its XON: an absolute level, or an offset
+//! below the limit if that is higher.
 //!
-//! Headroom of a pool is one number that all of its queues share, each up to its own part. Where each has its own, the pool
-//! has the sum, so that it never ends before they do.
+//! Headroom of a pool is one number that all of its queues share, each up to its own part. Where each has its own headroom, the
+//! pool has the sum, so that it is never exhausted before them.
 
 use crate::dynamic_threshold::{Alpha, SharedMemorySpec};
 
-/// What one queue holds.
+/// Bytes that one queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
-    /// Bytes in what is reserved and in the shared memory.
+    /// Bytes in reserved and shared memory.
     pub own: u64,
     /// Bytes in the headroom.
     pub headroom: u64,
@@ -26,13 +26,13 @@ pub struct Holding {
 /// The part of the memory that takes a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What is reserved for its queue and the shared memory.
+    /// Reserved memory of its queue and shared memory.
     Own,
     /// The headroom.
     Headroom,
 }
 
-/// What refuses a frame.
+/// Reason for refusing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refused {
     /// The limit of its queue, or the pool is full.
@@ -43,21 +43,21 @@ pub enum Refused {
     SharedHeadroom,
 }
 
-/// The most that a queue may hold of the shared part of a pool.
+/// The limit of a queue in the shared part of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// A multiple of what is free.
+    /// A multiple of the free memory.
     Dynamic(Alpha),
     /// Bytes.
     Static(u64),
 }
 
-/// What holds for a queue.
+/// Memory rules of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Its pool.
     pub pool: u8,
-    /// Bytes that are its own, beside the pool.
+    /// Bytes reserved for it, outside the pool.
     pub reserved: u64,
     /// See [`Limit`].
     pub limit: Limit,
@@ -65,7 +65,7 @@ pub struct Rules {
     pub headroom: u64,
     /// At or below, XON.
     pub xon: u64,
-    /// How far below its limit XON is, if that is above `xon`; `u64::MAX`: never.
+    /// Distance of XON below its limit, if that is above `xon`; `u64::MAX`: not used.
     pub xon_offset: u64,
 }
 
@@ -98,7 +98,7 @@ impl Pool {
     pub fn headroom(&self) -> (u64, u64) {
         (self.headroom, self.headroom_used)
     }
-    /// What a queue may hold beyond what is reserved now.
+    /// Limit of a queue beyond its reserved bytes, now.
     #[inline]
     fn limit(&self, limit: Limit) -> u64 {
         match limit {
@@ -109,7 +109,7 @@ impl Pool {
 }
 
 impl Rules {
-    /// The part of what a queue holds that lies in the shared memory.
+    /// The part of a queue's bytes in the shared memory.
     #[inline]
     fn beyond(&self, own: u64) -> u64 {
         own.saturating_sub(self.reserved)
@@ -134,7 +134,7 @@ impl SharedMemory {
         debug_assert!(rules.iter().all(|own| usize::from(own.pool) < pools.len()));
         SharedMemory { pools, rules }
     }
-    /// One pool for so many queues; `None` if minima and headroom take more than there is.
+    /// One pool for `queues` queues; `None` if minima and headroom exceed the total.
     pub fn of_one_pool(spec: SharedMemorySpec, queues: u64) -> Option<SharedMemory> {
         let pool = Pool::new(spec.shared(queues)?, spec.headroom);
         let lossy = Rules {
@@ -151,7 +151,7 @@ impl SharedMemory {
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
-    /// What holds for a queue, and its pool.
+    /// Rules of a queue, and its pool.
     #[inline]
     pub fn of(&self, rules: u16) -> (&Rules, &Pool) {
         let rules = &self.rules[usize::from(rules)];
@@ -163,10 +163,10 @@ impl SharedMemory {
         own.reserved.saturating_add(pool.limit(own.limit))
     }
 
-    /// The part that takes a frame, or what refuses it.
+    /// The part that takes a frame, or the reason for refusing it.
     ///
     /// # Errors
-    /// There is no room.
+    /// If there is no space.
     #[inline]
     pub fn admit(&self, rules: u16, queue: &Holding, bytes: u16) -> Result<Part, Refused> {
         let (own, pool) = self.of(rules);
@@ -201,8 +201,8 @@ impl SharedMemory {
             }
         }
     }
-    /// A frame leaves: out of the headroom as far as there is any. `false` if the queue held less than the frame, which
-    /// is a broken invariant; then nothing changes.
+    /// A frame leaves: released from the headroom first. Returns `false`, without changes, if the queue held less than the frame, which
+    /// is a broken invariant.
     #[inline]
     #[must_use]
     pub fn remove(&mut self, rules: u16, queue: &mut Holding, bytes: u16) -> bool {
@@ -221,18 +221,18 @@ impl SharedMemory {
         true
     }
 
-    /// Whether a lossless queue has to be paused: it uses headroom, or its next byte would.
+    /// Returns true if a lossless queue has to be paused: it uses headroom, or its next byte would.
     #[inline]
     pub fn must_pause(&self, rules: u16, queue: &Holding) -> bool {
         let (own, pool) = self.of(rules);
         queue.headroom > 0 || (queue.own >= own.reserved && own.beyond(queue.own) >= pool.limit(own.limit))
     }
-    /// Whether a paused queue may go on.
+    /// Returns true if a paused queue may resume.
     #[inline]
     pub fn may_resume(&self, rules: u16, queue: &Holding) -> bool {
         queue.headroom == 0 && queue.own <= self.resume_at(rules)
     }
-    /// The most that a paused queue may hold to go on: XON.
+    /// Maximum bytes in a paused queue for it to resume: XON.
     #[inline]
     pub fn resume_at(&self, rules: u16) -> u64 {
         let (own, pool) = self.of(rules);
@@ -255,7 +255,7 @@ mod tests {
         let alpha = Alpha::new(alpha).unwrap();
         SharedMemorySpec { total, alpha, minimum: 0, headroom: 0, resume_offset: 0 }
     }
-    /// Queues that get a frame in turn until none takes one more.
+    /// Adds frames to the queues in turn until none accepts another.
     fn fill(memory: &mut SharedMemory, queues: &mut [Holding], rules: u16) {
         let mut refused = 0;
         for at in (0..queues.len()).cycle() {
@@ -282,8 +282,8 @@ mod tests {
                 let mut queues = vec![Holding::default(); n as usize];
                 fill(&mut memory, &mut queues, LOSSY);
                 let each = alpha * total as f64 / (1.0 + n as f64 * alpha);
-                // A frame that would cross T is refused: each queue is short of T by less than a frame, which leaves
-                // the others more.
+                // A frame that would cross T is refused: each queue is below T by less than a frame, which leaves
+                // more for the others.
                 let slack = f64::from(FRAME) * (1.0 + n as f64 * alpha);
                 for queue in &queues {
                     assert!(
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(queues[0].own, 500_000);
         fill(&mut memory, &mut queues[1..], LOSSY);
         assert_eq!(queues[1].own, 250_000);
-        // The first is above T now: it gets nothing until it has fallen below.
+        // The first is above T now: it gets no memory until it has fallen below.
         assert_eq!(
             (memory.threshold(LOSSY), memory.admit(LOSSY, &queues[0], FRAME)),
             (250_000, Err(Refused::Limit))

@@ -47,7 +47,7 @@ pub enum Moment {
 impl Configuration for StepParams {
     type Machine = Step;
 
-    /// Any threshold is one: with 0 every frame that finds another is marked.
+    /// Any threshold is valid: with 0 every frame that finds another one is marked.
     fn check(&self) -> Result<(), Remark> {
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Configuration for StepParams {
 #[derive(Clone, Debug)]
 pub struct Step {
     params: StepParams,
-    /// So many bytes may come before a frame can find the queue above it.
+    /// Number of bytes that may arrive before a frame can find the queue above the threshold.
     room: u64,
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::testbed::{LINK, assert_same_picks, bits, capable, holding};
 
-    /// Three frames enter an empty queue, then three leave: who is marked, on entry and on exit.
+    /// Three frames enter an empty queue, then three leave: marks on entry and on exit.
     fn marks(params: StepParams) -> ([bool; 3], [bool; 3]) {
         let mut step = params.start(&LINK);
         let enters = [0, 1, 2].map(|others| {

@@ -25,7 +25,7 @@ pub struct BufferSpec {
     pub queue: Option<Amount>,
 }
 
-/// A limit, which may refuse a frame.
+/// A limit that may refuse a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// [`BufferSpec::queue`].
@@ -39,13 +39,13 @@ pub enum Refusal {
 }
 
 impl BufferSpec {
-    /// Whether there is no limit at all.
+    /// Returns true if there is no limit.
     #[inline]
     pub fn is_unlimited(&self) -> bool {
         *self == BufferSpec::default()
     }
 
-    /// The limit that may refuse this.
+    /// The value of this limit.
     #[inline]
     pub fn limit(&self, of: Refusal) -> Option<Amount> {
         match of {
@@ -56,8 +56,8 @@ impl BufferSpec {
         }
     }
 
-    /// Whether a frame of `bytes` may enter where so much waits, which is asked of each limit that is set; the narrowest one is
-    /// named first.
+    /// Checks whether a frame of `bytes` may enter, given the occupancy for each limit. Returns the narrowest limit
+    /// that refuses it.
     #[inline]
     pub fn admit(&self, bytes: u16, waits: impl Fn(Refusal) -> Occupancy) -> Result<(), Refusal> {
         for of in [Refusal::Queue, Refusal::Port, Refusal::Class, Refusal::Total] {

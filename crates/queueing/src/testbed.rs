@@ -13,7 +13,7 @@ pub(crate) const LINK: LinkFacts =
 pub(crate) fn capable(bytes: u16) -> FrameFacts {
     FrameFacts { color: Color::Green, bytes, ecn_capable: true, tag: None }
 }
-/// A queue of so many frames of 1000 B.
+/// A queue of `frames` frames of 1000 B.
 pub(crate) fn holding(frames: u64) -> Fill {
     Fill { queue: Occupancy { bytes: 1000 * frames, frames } }
 }
@@ -27,8 +27,8 @@ pub(crate) fn bits(mut state: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Frames come to a queue of at most so many bytes and leave it, at random: a manager that hears of them all, and the same one that does
-/// not hear of what it need not, say the same.
+/// Frames enter and leave a queue of at most `most` bytes at random: a manager that is called for each frame, and one that is only
+/// called when it must be, make identical decisions.
 pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
     manager: &M,
     most: u64,
@@ -49,7 +49,7 @@ pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
             waiting.remove(frame.bytes);
         }
         let fill = Fill { queue: waiting };
-        // Of some frames a manager hears whether it need or not, as of those with a tag.
+        // Some frames, such as those with a tag, need a call during a quiet period, too.
         let (bytes, must) = (u64::from(frame.bytes), below(50) == 0);
         let (said, _) = all.hears(moment, NotHeard { frames: 0, left: 0 }, (now, &fill, frame), &mut of_all);
         if !must && now < quiet.until && (!comes || bytes <= left) {

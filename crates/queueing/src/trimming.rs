@@ -222,7 +222,7 @@ impl TrimmingKeys {
         })
     }
 
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &TrimmingKeys::default())
             .unless(self.threshold.is_some(), "threshold", &["last_hop_threshold", "victim"])

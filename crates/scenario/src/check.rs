@@ -16,10 +16,12 @@ mod flow_control;
 mod flows;
 mod guards;
 mod jobs;
+mod links;
 mod managers;
 mod maps;
 mod names;
 mod path_choice;
+mod placements;
 mod ports;
 mod probes;
 mod queue_pairs;
@@ -208,7 +210,8 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let traffic = traffic(model, &fabric, context);
     let faults = faults::lower(model, &fabric, context);
     let (mut nodes, (flows, waits, jobs)) = (stations?, traffic?);
-    let links = fabric.links();
+    let mut links = fabric.links();
+    links::lower(model, &fabric, &mut links, context);
     let domains = domains::lower(model, &nodes, &fabric, context);
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
     transfers::check_lossless(model, &flows, context);
@@ -245,6 +248,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     if context.errors == 0 {
         let found = fabric::audit_flows(&spec, model.topology.is_layered(), &own);
         findings::report(found, model, &spec, &entries, context);
+        links::warn(model, &spec, context);
         path_choice::check(model, &spec, context);
         managers::check(model, &spec, &needs, context);
         let of_flows =

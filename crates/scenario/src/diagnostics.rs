@@ -1,7 +1,7 @@
-//! What is wrong with a scenario, and where.
+//! Errors and warnings of a scenario, with their positions.
 //!
-//! A [`Diagnostic`] names file, line and column, says what is wrong and, as help, what is accepted or
-//! was probably meant. [`Diagnostics`] prints like a compiler (plain or coloured) and as JSON.
+//! A [`Diagnostic`] has file, line and column, a message and, as help, the accepted values or
+//! the probable intent. [`Diagnostics`] prints like a compiler (plain or coloured) and as JSON.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 pub use keys::Severity;
@@ -9,23 +9,23 @@ use serde::Serialize;
 use std::fmt;
 use std::ops::Range;
 
-/// One finding.
+/// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// The file, as it was named to the loader.
     pub file: String,
-    /// Line, from 1; 0 if the finding has no place in the text.
+    /// Line, from 1; 0 without a position in the text.
     pub line: usize,
-    /// Column in characters, from 1; 0 if the finding has no place in the text.
+    /// Column in characters, from 1; 0 without a position in the text.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What is accepted, or was probably meant. May be empty.
+    /// Accepted values, or the probable intent. May be empty.
     pub help: String,
-    /// How bad it is.
+    /// Severity.
     #[serde(skip)]
     pub severity: Severity,
-    /// The lines around, the number of the first, and what to underline there.
+    /// The surrounding lines, the number of the first, and the range to underline.
     #[serde(skip)]
     excerpt: Option<Excerpt>,
 }
@@ -37,7 +37,7 @@ struct Excerpt {
     span: Range<usize>,
 }
 
-/// A source text, to turn byte offsets into lines.
+/// A source text, which converts byte offsets to lines.
 pub struct Source<'a> {
     /// Name for messages.
     pub file: &'a str,
@@ -45,11 +45,11 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-/// No line of an excerpt is longer than this, so that an error in a generated file stays readable.
+/// Maximum length of a line in an excerpt, so that an error in a generated file stays readable.
 const LONGEST_LINE: usize = 400;
 
 impl Source<'_> {
-    /// A finding at the byte range `span` of this text.
+    /// Creates a diagnostic at the byte range `span` of this text.
     pub fn at(&self, severity: Severity, span: Range<usize>, message: String, help: String) -> Diagnostic {
         let start = floor_boundary(self.text, span.start);
         let end = floor_boundary(self.text, span.end).max(start);
@@ -67,11 +67,11 @@ impl Source<'_> {
     }
 }
 
-/// No word of a message is longer, and no message than so many words of that length: names of flows and nodes fit.
+/// Maximum length of a word in a message; a message has a limited number of such words. Names of flows and nodes fit.
 const LONGEST_WORD: usize = 300;
 const LONGEST_MESSAGE: usize = 10 * LONGEST_WORD;
 
-/// A message without the middle of what is longer than anybody reads: text that a scenario has may be of any length.
+/// Cuts the middle out of an overlong message: a scenario may contain text of any length.
 fn clipped(message: &str) -> String {
     if message.len() <= LONGEST_WORD {
         return message.to_string();
@@ -80,7 +80,7 @@ fn clipped(message: &str) -> String {
     without_middle(&words.collect::<String>(), LONGEST_MESSAGE)
 }
 
-/// A text of at most about so many bytes, with the first and last of it.
+/// Cuts a text to about `most` bytes, keeping its start and end.
 fn without_middle(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_string();
@@ -95,12 +95,12 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 }
 
 impl Diagnostic {
-    /// Whether a lossless class can lose frames because of it.
+    /// Returns true if a lossless class can lose frames because of it.
     pub fn breaks_promise(&self) -> bool {
         self.severity == Severity::BrokenPromise
     }
 
-    /// The finding in a text that is this line of a longer one.
+    /// Moves the diagnostic from a text to this line of a longer one.
     pub fn at_line(mut self, line: usize) -> Diagnostic {
         self.line = line;
         if let Some(excerpt) = &mut self.excerpt {
@@ -109,7 +109,7 @@ impl Diagnostic {
         self
     }
 
-    /// A finding about the file as a whole.
+    /// Creates a diagnostic about the file as a whole.
     pub fn whole_file(file: &str, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         Diagnostic {
             file: file.to_string(),
@@ -122,7 +122,7 @@ impl Diagnostic {
         }
     }
 
-    /// The finding like a compiler prints it.
+    /// Renders the diagnostic in the style of a compiler.
     pub fn render(&self, coloured: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
@@ -156,17 +156,17 @@ impl Diagnostic {
     }
 }
 
-/// Without control characters, which could confuse a terminal.
+/// Removes control characters, which could confuse a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c }).collect()
 }
 
-/// Everything that is wrong with a scenario: at least one error. Also prints warnings.
+/// All diagnostics of a failed load: at least one error. Also prints warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// All findings like a compiler prints them.
+    /// Renders all diagnostics in the style of a compiler.
     pub fn render(&self, coloured: bool) -> String {
         self.0.iter().map(|one| one.render(coloured)).collect::<Vec<_>>().join("\n\n")
     }
@@ -174,7 +174,7 @@ impl Diagnostics {
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
-    /// Only what stops the run.
+    /// The diagnostics that prevent the run.
     pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.iter().filter(|one| one.severity == Severity::Error)
     }

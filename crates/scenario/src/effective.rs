@@ -6,7 +6,7 @@
 use crate::model::*;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, Spec, WhenFull};
-use flow_control::FlowControl;
+use flow_control::{FlowControl, Llr};
 use frame::PRIORITIES;
 use scheduling::{Configuration, SchedulerSpec};
 use std::path::Path;
@@ -41,6 +41,7 @@ pub fn fill(model: &mut Model, file: &str) {
     fill_priorities(model);
     let priorities = model.used_priorities();
     model.flow_control.complete(&priorities);
+    fill_links(model);
     fill_stations(model, &priorities);
     for flow in &mut model.flows {
         flow.stop.get_or_insert(duration);
@@ -51,7 +52,7 @@ pub fn fill(model: &mut Model, file: &str) {
     for entry in &mut model.transfers {
         entry.stop.get_or_insert(duration);
         if entry.over == CarrierText::Frames {
-            entry.header.get_or_insert(Bytes::new(u64::from(frame::HEADER_BYTES)));
+            entry.header.get_or_insert(HeaderText::Size(Bytes::new(u64::from(frame::HEADER_BYTES))));
         }
     }
     model.jobs.iter_mut().for_each(|job| job.workload.fill());
@@ -74,6 +75,13 @@ pub fn fill_bins(model: &mut Model, spec: &mut Spec) {
         }
         (ProbesText::Chosen(_), None) => {}
     }
+}
+
+/// Writes the defaults of link-level retry; what is set for single links and for all takes them from there.
+fn fill_links(model: &mut Model) {
+    model.link.llr.iter_mut().for_each(Llr::fill);
+    let outer = matches!(model.link.llr, Some(Llr::On(_)));
+    model.links.values_mut().filter(|_| !outer).filter_map(|own| own.llr.as_mut()).for_each(Llr::fill);
 }
 
 /// The priority of frames with a DSCP is the class that switches make of it.
@@ -202,9 +210,24 @@ fn fill_stations(model: &mut Model, priorities: &[u32]) {
 
 /// What a reader of the effective scenario wants to know beside the values.
 pub fn notes(model: &Model) -> Vec<Note> {
-    let Some(kind) = model.flow_control.name() else { return Vec::new() };
-    let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
-    model.flow_control.notes().into_iter().map(note).collect()
+    let mut notes = mrc_notes(model);
+    if let Some(kind) = model.flow_control.name() {
+        let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
+        notes.extend(model.flow_control.notes().into_iter().map(note));
+    }
+    notes
+}
+
+/// Values of MRC that are not public.
+fn mrc_notes(model: &Model) -> Vec<Note> {
+    let is_mrc = |over: &CarrierText| matches!(over, CarrierText::Mrc(_));
+    let tables = [
+        ("transfers", model.transfers.iter().any(|entry| is_mrc(&entry.over))),
+        ("jobs", model.jobs.iter().any(|job| is_mrc(&job.over))),
+    ];
+    let text = "MRC: the defaults of entropies, reserve, probe_interval, probe_answers, ack_every, reorder_time and timeout are our choice; none is public.";
+    let used = tables.into_iter().filter(|&(_, used)| used);
+    used.map(|(table, _)| Note { table: table.to_string(), text: text.to_string() }).collect()
 }
 
 /// The model as TOML: a header for each table that a reader thinks of as one, other tables in line.

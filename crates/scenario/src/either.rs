@@ -3,13 +3,17 @@
 //! The derived reading of an untagged enum forgets why each alternative failed, and where. Here the
 //! form that was written decides the alternative, and its own error is the one reported.
 
-use crate::model::{FaultLink, PathSeed, PathSeedWord, Probes, ProbesText, Queues, QueuesWord, WhichText};
+use crate::model::{
+    FaultLink, HeaderPreset, HeaderText, PathSeed, PathSeedWord, Probes, ProbesText, Queues, QueuesWord,
+    WhichText,
+};
 use keys::{Forms, by_form};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, SeqAccess};
+use units::Bytes;
 
-by_form!(PathSeed, Queues, FaultLink, ProbesText, WhichText);
+by_form!(PathSeed, Queues, FaultLink, ProbesText, WhichText, HeaderText);
 
 impl Forms for ProbesText {
     const EXPECTED: &'static str =
@@ -19,6 +23,16 @@ impl Forms for ProbesText {
     }
     fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
         Probes::deserialize(MapAccessDeserializer::new(table)).map(ProbesText::All)
+    }
+}
+
+impl Forms for HeaderText {
+    const EXPECTED: &'static str = "a size with unit, like \"18 B\", or a preset, like \"esun\"";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        if text.trim_start().starts_with(|first: char| first.is_ascii_alphabetic()) {
+            return HeaderPreset::deserialize(StrDeserializer::new(text)).map(HeaderText::Preset);
+        }
+        Bytes::deserialize(StrDeserializer::new(text)).map(HeaderText::Size)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Scenario text to checked scenario, and the JSON Schema of scenarios.
 //!
 //! A scenario is a TOML file that describes a fabric, its traffic and its mechanisms. [`load`] reads it
-//! and checks it once, completely; what comes out is a [`fabric::spec::Spec`] that cannot be wrong, and
-//! the effective scenario, in which every default is written out. Everything that is wrong is reported
-//! together, each with its place in the text, what is accepted and what was probably meant.
+//! and checks it once, completely. The result is a valid [`fabric::spec::Spec`], and
+//! the effective scenario, in which every default is written out. All errors are reported
+//! together, each with its place in the text, the accepted values and the probable intent.
 //!
-//! The way through the code: `read` (bytes, TOML, keys), `model` (the typed text), `effective` (defaults),
-//! `check` (what the values mean together).
+//! Stages of the code: `read` (bytes, TOML, keys), `model` (the typed text), `effective` (defaults),
+//! `check` (the values in combination).
 //!
 //! ```
 //! let text = r#"
@@ -57,7 +57,7 @@ use units::Bytes;
 /// The JSON Schema of a scenario: each key with its meaning, unit, range and default. `make docs` writes it.
 pub const JSON_SCHEMA: &str = include_str!("scenario.schema.json");
 
-/// Reads other settings than a scenario: a TOML file that is one table of keys.
+/// Reads settings other than a scenario: a TOML file that is one table of keys.
 pub fn settings<T: DeserializeOwned>(bytes: &[u8], file: &str) -> Result<T, Diagnostics> {
     let text = read::text(bytes, file)?;
     read::whole(&Source { file, text }).map_err(Diagnostics)
@@ -68,16 +68,16 @@ pub fn settings<T: DeserializeOwned>(bytes: &[u8], file: &str) -> Result<T, Diag
 pub struct Scenario {
     /// Name in results.
     pub name: String,
-    /// What a simulation is built from.
+    /// Specification from which a simulation is built.
     pub spec: Spec,
-    /// The most memory that a run may hold; `None`: what the machine has free. No run depends on it but one
+    /// Maximum memory of a run; `None`: the machine's free memory. It affects no run except one
     /// that exceeds it.
     pub memory_limit: Option<Bytes>,
     /// Height of each node in a drawing, in the order of the nodes: 0 for hosts.
     pub levels: Vec<u8>,
     /// The scenario with every default written out.
     pub effective: Model,
-    /// What is probably not as meant.
+    /// Probable mistakes.
     pub warnings: Vec<Diagnostic>,
     notes: Vec<effective::Note>,
 }
@@ -87,17 +87,17 @@ impl Scenario {
     pub fn effective_toml(&self) -> String {
         effective::to_toml(&self.effective, &self.notes)
     }
-    /// A hash of all that a run is a function of: the files that the scenario names are in it, and its seed; the
-    /// memory that it may hold is not.
+    /// A hash of all inputs of a run: including the files that the scenario names, and its seed, but not the
+    /// memory limit.
     pub fn identity(&self) -> u64 {
         let mut digest = Digest(DefaultHasher::new());
         let mut effective = self.effective.clone();
         effective.simulation.memory_limit = units::Or::word();
-        // Every part derives its form, and numbers are written so that they read back the same.
+        // Every part derives `Debug`, and numbers are printed so that they read back identically.
         let _ = write!(digest, "{:?}", (&self.name, &self.spec, &effective));
         digest.0.finish()
     }
-    /// Settings with which a lossless class can lose frames, a message each; they are among the warnings.
+    /// Settings with which a lossless class can lose frames, one message each; they are among the warnings.
     pub fn broken_promises(&self) -> Vec<String> {
         let broken = self.warnings.iter().filter(|warning| warning.breaks_promise());
         broken.map(|warning| warning.message.clone()).collect()
@@ -108,7 +108,7 @@ impl Scenario {
     }
 }
 
-/// Hashes text as it is written, so that it need not be held.
+/// Hashes text while it is written, so that it need not be stored.
 struct Digest(DefaultHasher);
 
 impl Write for Digest {
@@ -118,18 +118,18 @@ impl Write for Digest {
     }
 }
 
-/// Reads and checks a scenario. `file` names it in messages; files that it mentions are looked for in
+/// Reads and checks a scenario. `file` names it in messages; files that it mentions are searched for in
 /// `base_dir`, or in the current directory.
 pub fn load(text: &str, file: &str, base_dir: Option<&Path>) -> Result<Scenario, Diagnostics> {
     load_seeded(text.as_bytes(), file, base_dir, None)
 }
 
-/// As [`load`], for bytes of any kind.
+/// Reads and checks a scenario from arbitrary bytes; invalid UTF-8 is reported as an error. Otherwise like [`load`].
 pub fn load_bytes(bytes: &[u8], file: &str, base_dir: Option<&Path>) -> Result<Scenario, Diagnostics> {
     load_seeded(bytes, file, base_dir, None)
 }
 
-/// As [`load_bytes`], with another seed than the scenario names.
+/// Variant of [`load_bytes`] with a seed that replaces the scenario's.
 pub fn load_seeded(
     bytes: &[u8],
     file: &str,
@@ -140,22 +140,22 @@ pub fn load_seeded(
     load_with(bytes, file, seed, Files { base_dir, anywhere: false, parquet })
 }
 
-/// Reads a Parquet file as CSV. That takes another library than those of the engine, which whoever loads brings along.
+/// Reads a Parquet file as CSV. That needs a library that the engine does not have; the caller provides it.
 pub type Parquet<'a> = dyn Fn(&Path) -> Result<Box<dyn Read>, String> + 'a;
 
 /// Access to the files that a scenario names.
 #[derive(Clone, Copy)]
 pub struct Files<'a> {
-    /// The folder that names are relative to; `None`: the current directory.
+    /// The folder to which names are relative; `None`: the current directory.
     pub base_dir: Option<&'a Path>,
-    /// Reads files outside that folder, too. A scenario from somebody else could show any file of this machine then:
+    /// Also reads files outside that folder. A scenario from an untrusted source could then show any file of this machine:
     /// a message about a wrong line quotes it.
     pub anywhere: bool,
     /// Reads Parquet files.
     pub parquet: &'a Parquet<'a>,
 }
 
-/// As [`load_seeded`], with access to files as `files` says.
+/// Variant of [`load_seeded`] with the access to files that `files` gives.
 pub fn load_with(
     bytes: &[u8],
     file: &str,

@@ -7,6 +7,7 @@
 mod faults;
 mod flows;
 mod jobs;
+mod links;
 mod maps;
 mod ports;
 mod probes;
@@ -16,6 +17,7 @@ mod transfers;
 pub use faults::*;
 pub use flows::*;
 pub use jobs::*;
+pub use links::*;
 pub use maps::*;
 pub use ports::*;
 pub use probes::*;
@@ -55,6 +57,12 @@ pub struct Model {
     /// Settings of single switches, by name, range or pattern ("leaf*"); what is not set here comes from `switch`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switches: BTreeMap<String, SwitchSettings>,
+    /// Settings of all links.
+    #[serde(default, skip_serializing_if = "LinkSettings::is_empty")]
+    pub link: LinkSettings,
+    /// Settings of single links, by the names of their ends ("h0<->sw"), which may be ranges or patterns ("leaf*<->spine*"); what is not set here comes from `link`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub links: BTreeMap<String, LinkSettings>,
     /// Link-level flow control of all stations, unless a station says otherwise: a kind, or "off". Default: "off".
     #[serde(default)]
     pub flow_control: FlowControl,

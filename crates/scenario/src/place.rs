@@ -1,7 +1,7 @@
-//! Where a value stands in the text: paths of keys and indices, looked up in the parsed document.
+//! Positions of values in the text: paths of keys and indices, looked up in the parsed document.
 //!
-//! The typed model carries no positions. A check names the value by its path, and only when something is
-//! wrong is the path looked up. A key that is not there is reported at the nearest table around it.
+//! The typed model carries no positions. A check names the value by its path, and the path is looked up only
+//! for a message. A missing key is reported at the nearest table around it.
 
 use keys::Step;
 use std::ops::Range;
@@ -12,17 +12,17 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(Vec<Step>);
 
-/// Keys or indices of a table that stand for others there: what a pattern in the text was written for.
+/// Keys or indices in a table that a pattern in the text was expanded to.
 #[derive(Clone, Debug)]
 pub struct Alias {
     /// The table or list.
     pub table: Place,
-    /// What stands for what.
+    /// Pairs of an expanded step and the pattern that it came from.
     pub steps: Vec<(Step, Step)>,
 }
 
 impl Place {
-    /// The place that the text has for this one.
+    /// The place of this value in the text.
     pub fn written(&self, aliases: &[Alias]) -> Place {
         let mut steps = self.0.clone();
         for Alias { table, steps: known } in aliases {
@@ -35,7 +35,7 @@ impl Place {
         Place(steps)
     }
 
-    /// Names of all tables that the pattern at this place stands for, this one included.
+    /// Names of all tables that the pattern at this place expands to, including this one.
     pub fn written_for<'a>(&self, aliases: &'a [Alias]) -> impl Iterator<Item = &'a str> {
         let with_same = |alias: &'a Alias| {
             let own = self.0.get(alias.table.0.len()).filter(|_| self.0.starts_with(&alias.table.0))?;
@@ -56,7 +56,7 @@ impl Place {
     pub fn key(&self, key: &str) -> Place {
         self.then(Step::Key(key.to_string()))
     }
-    /// What these steps lead to from here.
+    /// Follows these steps from here.
     pub fn along(&self, steps: &[Step]) -> Place {
         Place(self.0.iter().chain(steps).cloned().collect())
     }
@@ -70,7 +70,7 @@ impl Place {
         Place(steps)
     }
 
-    /// Whether the text has this value.
+    /// Returns true if the text has this value.
     pub fn is_written(&self, document: &DeTable<'_>) -> bool {
         self.find(document).1
     }
@@ -79,7 +79,7 @@ impl Place {
         self.find(document).0
     }
 
-    /// The bytes of the value or of the nearest table around it, and whether it is the value.
+    /// The bytes of the value or of the nearest table around it, and true if it is the value.
     fn find(&self, document: &DeTable<'_>) -> (Range<usize>, bool) {
         let mut found = 0..0;
         let mut table = Some(document);

@@ -18,7 +18,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// After so many errors of one scenario the rest is not reported.
 pub const MAX_ERRORS: usize = 100;
 
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 15] = [
     "simulation",
     "probes",
     "topology",
@@ -26,6 +26,8 @@ const TABLES: [&str; 13] = [
     "hosts",
     "switch",
     "switches",
+    "link",
+    "links",
     "flow_control",
     "watchdog",
     "flows",
@@ -127,6 +129,8 @@ impl<'i> Reader<'_, 'i> {
         let hosts = self.optional("hosts");
         let switch = self.optional("switch");
         let switches = self.optional("switches");
+        let link = self.optional("link");
+        let links = self.optional("links");
         let flow_control = if one_flow_control { self.optional("flow_control") } else { None };
         let watchdog: Option<Option<_>> = self.optional("watchdog");
         let flows = self.list("flows", "flow");
@@ -141,6 +145,8 @@ impl<'i> Reader<'_, 'i> {
             hosts: hosts?,
             switch: switch?,
             switches: switches?,
+            link: link?,
+            links: links?,
             flow_control: flow_control?,
             watchdog: watchdog?,
             flows: flows?,

@@ -1,9 +1,9 @@
-//! Deserializes TOML values as a scenario means them, where derived deserialization is lenient or says little.
+//! Deserializes TOML values as a scenario requires, where derived deserialization is lenient or has poor messages.
 //!
 //! - A table is a table. By itself serde accepts a list for it, value by value in the order of the declaration.
 //! - A list of a fixed length has that length. By itself serde ignores further entries.
-//! - A choice may be named alone, with the defaults of all its keys; if one has no default, the message shows the table
-//!   to write.
+//! - A choice may be given by name only, with the defaults of all its keys; if one has no default, the message shows the required
+//!   table.
 //!
 //! The deserializer is one concrete type with one map and one list, so that each `Deserialize` is compiled once. A
 //! deserializer that wraps another is compiled once per way in which values nest: 256 times, and 90 s, in this crate.
@@ -26,7 +26,7 @@ use toml::de::{DeString, DeTable, DeValue};
 pub struct ValueError {
     /// Message of serde.
     pub message: String,
-    /// Bytes of the innermost value or key that is wrong.
+    /// Bytes of the innermost invalid value or key.
     pub span: Option<Range<usize>>,
 }
 
@@ -66,18 +66,18 @@ impl<'i> From<Spanned<DeValue<'i>>> for Value<'i> {
 }
 
 impl<'i> Value<'i> {
-    /// The table of a choice that is named alone.
+    /// The table of a choice that is given by name only.
     fn no_keys() -> Value<'i> {
         Value { value: DeValue::Table(DeTable::new()), span: 0..0 }
     }
 
-    /// Deserializes the value. An error without a place, as of a conversion from what was read, has that of the value.
+    /// Deserializes the value. An error without a position, such as that of a conversion, gets the position of the value.
     fn read<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, ValueError> {
         let span = self.span.clone();
         seed.deserialize(self).map_err(|why| why.at(span))
     }
 
-    /// Visits a value that is neither a list nor a table; those are errors.
+    /// Visits a value; lists and tables are errors.
     fn scalar<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let read = match self.value {
             DeValue::String(text) => visitor.visit_str(&text),
@@ -237,7 +237,7 @@ impl<'i> SeqAccess<'i> for List<'i> {
     }
 }
 
-/// The keys of a table, in the order in which they are written.
+/// The keys of a table, in the order of the text.
 struct Map<'i> {
     entries: IntoIter<(Spanned<DeString<'i>>, Spanned<DeValue<'i>>)>,
     /// The value of the key that was read last.
@@ -337,7 +337,7 @@ impl<'i> EnumAccess<'i> for WithKeys<'i> {
     }
 }
 
-/// The keys of a choice that has none.
+/// The keys of a choice without any.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoKeys {}

@@ -94,7 +94,7 @@ macro_rules! accounted {
             pub fn accounted_length(&self) -> $crate::AccountedLength {
                 $crate::AccountedLength::of(self.accounted_length, self.per_frame, self.cell)
             }
-            /// The scheduler with another accounted length.
+            /// Replaces the accounted length.
             #[must_use]
             pub fn accounting(self, accounted: $crate::AccountedLength) -> $name {
                 $name {
@@ -112,9 +112,9 @@ pub(crate) use accounted;
 /// The accounted length of frames, at any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountedLength {
-    /// What is counted of the frame itself.
+    /// The counted part of the frame itself.
     pub basis: Basis,
-    /// Bytes more for every frame. Range 0 to 65536, default 0.
+    /// Additional bytes per frame. Range 0 to 65536, default 0.
     pub per_frame: u32,
     /// The sum is rounded up to whole cells of this many bytes; 0 or 1: no rounding. Range 0 to 65536.
     pub cell: u32,
@@ -129,11 +129,11 @@ impl AccountedLength {
     pub const WIRE: AccountedLength = AccountedLength { basis: Basis::Wire, per_frame: 0, cell: 0 };
     const LARGEST_PART: u32 = 65_536;
 
-    /// From the keys of a scheduler; more bytes than fit are more than are accepted.
+    /// From the keys of a scheduler; values that do not fit saturate, and exceed the accepted range.
     pub fn of(basis: Basis, per_frame: Bytes, cell: Bytes) -> AccountedLength {
         AccountedLength { basis, per_frame: count(per_frame), cell: count(cell) }
     }
-    /// As `of`, at this port.
+    /// The accounted length at this port.
     pub fn at(self, port: &PortFacts) -> PortLength {
         let (less, around) = match self.basis {
             Basis::Payload => (u32::from(HEADER_BYTES), 0),
@@ -158,17 +158,17 @@ impl AccountedLength {
     }
 }
 
-/// Bytes that are few wherever they are accepted.
+/// A number of bytes, which is small wherever it is accepted.
 pub(crate) fn count(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).unwrap_or(u32::MAX)
 }
 
-/// The accounted length of frames at one port: it knows the overhead of the link.
+/// The accounted length of frames at one port, including the overhead of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortLength {
     /// Bytes of the frame that are not counted.
     less: u32,
-    /// Bytes counted beside it.
+    /// Additional bytes.
     more: u32,
     cell: u32,
 }

@@ -1,4 +1,4 @@
-//! A port for properties: it keeps the truth (which queues hold frames, which are stopped) and checks each decision of
+//! A port for properties: it keeps the reference state (which queues hold frames, which are stopped) and checks each decision of
 //! its scheduler against it.
 
 use crate::testbed::port;
@@ -8,7 +8,7 @@ use units::Time;
 
 pub(crate) const QUEUES: usize = 5;
 
-/// A port that knows the truth.
+/// A port with the reference state.
 pub(crate) struct Bed {
     pub facts: PortFacts,
     pub scheduler: Selector,
@@ -18,7 +18,7 @@ pub(crate) struct Bed {
     shaped: bool,
 }
 
-/// What happens at the port between two transmissions.
+/// An event at the port between two transmissions.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Arrive {
@@ -27,7 +27,7 @@ pub(crate) enum Step {
     },
     Stop(usize),
     Go(usize),
-    /// What waits in this queue is dropped.
+    /// The frames in this queue are dropped.
     Discard(usize),
     /// Time passes, and the port sends while it can.
     Run {
@@ -62,7 +62,7 @@ impl Bed {
     pub fn arrive(&mut self, queue: usize, bytes: u32) {
         if self.frames.iter().all(VecDeque::is_empty) {
             self.scheduler.idle(self.now);
-            // As the fabric does: a frame that finds the port free and empty does not enter a queue.
+            // As in the fabric: a frame that finds the port free and empty does not enter a queue.
             if !self.stopped[queue] && self.scheduler.pass(queue as u32, bytes, self.now) {
                 self.now += self.facts.wire_time(bytes);
                 return;
@@ -83,7 +83,7 @@ impl Bed {
             self.scheduler.go(queue as u32, head, self.now);
         }
     }
-    /// Drops what waits in a queue; how many frames.
+    /// Drops the frames in a queue; returns their number.
     pub fn discard(&mut self, queue: usize) -> u64 {
         let dropped = self.frames[queue].len() as u64;
         self.frames[queue].clear();
@@ -103,7 +103,7 @@ impl Bed {
         let frames = &self.frames;
         self.scheduler.pick(eligible, |queue| frames[queue as usize][0], self.now)
     }
-    /// One decision; the queue and bytes sent.
+    /// Makes one decision; returns the queue and the bytes sent.
     pub fn send(&mut self) -> Option<(usize, u32)> {
         let picked = self.pick();
         assert_eq!(picked, self.pick(), "asked twice");

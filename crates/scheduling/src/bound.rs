@@ -24,7 +24,7 @@ use units::{BitRate, Time};
 pub struct LatencyRate {
     /// The certain rate, rounded down.
     pub rate: BitRate,
-    /// How late the certain service may begin, rounded up.
+    /// Maximum delay before the guaranteed service begins, rounded up.
     pub latency: Time,
 }
 

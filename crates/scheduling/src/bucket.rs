@@ -1,4 +1,4 @@
-//! Buckets at work: what a shaper lets go, and when. See `shaper` for what they are.
+//! Buckets at work: when a shaper releases a frame. See `shaper` for their parameters.
 
 use crate::Share;
 use units::{BitRate, Time};
@@ -34,29 +34,29 @@ impl TokenBucket {
     fn level(&self, now: Time) -> u128 {
         self.depth.min(self.tokens + flow(self.rate, now.saturating_sub(self.since)))
     }
-    /// Whether `bytes` may go now.
+    /// Returns true if `bytes` may be sent now.
     #[inline]
     pub fn allows(&self, bytes: u32, now: Time) -> bool {
         level_of(bytes) <= self.tokens || level_of(bytes) <= self.level(now)
     }
-    /// From when on they may.
+    /// Time from which they may be sent.
     pub fn ready_at(&self, bytes: u32) -> Time {
         self.since.saturating_add(time_for(level_of(bytes).saturating_sub(self.tokens), self.rate))
     }
-    /// They go.
+    /// Takes the tokens of `bytes`.
     #[inline]
     pub fn take(&mut self, bytes: u32, now: Time) {
         self.tokens = self.level(now).saturating_sub(level_of(bytes));
         self.since = now.max(self.since);
     }
-    /// It fills at another rate from now on.
+    /// Changes the rate from now on.
     pub fn set_rate(&mut self, rate: BitRate, now: Time) {
         self.take(0, now);
         self.rate = rate;
     }
 }
 
-/// What is left of the last frame.
+/// Bits of the last frame that have not drained.
 #[derive(Clone, Copy, Debug)]
 pub struct LeakyBucket {
     rate: BitRate,
@@ -69,16 +69,16 @@ impl LeakyBucket {
     pub fn new(rate: BitRate) -> LeakyBucket {
         LeakyBucket { rate, level: 0, since: Time::ZERO }
     }
-    /// Whether a frame may go now.
+    /// Returns true if a frame may be sent now.
     #[inline]
     pub fn allows(&self, now: Time) -> bool {
         self.level <= flow(self.rate, now.saturating_sub(self.since))
     }
-    /// From when on one may.
+    /// Time from which a frame may be sent.
     pub fn ready_at(&self) -> Time {
         self.since.saturating_add(time_for(self.level, self.rate))
     }
-    /// `bytes` go. What rounding up to a picosecond has cost is given back to the next frame.
+    /// Adds `bytes`. The time lost by rounding up to a picosecond is credited to the next frame.
     #[inline]
     pub fn take(&mut self, bytes: u32, now: Time) {
         let drained = flow(self.rate, now.saturating_sub(self.since));
@@ -87,7 +87,7 @@ impl LeakyBucket {
         self.level = self.level.saturating_sub(drained) + level_of(bytes) - credit;
         self.since = now;
     }
-    /// What is in it drains at another rate from now on.
+    /// Changes the drain rate from now on.
     pub fn set_rate(&mut self, rate: BitRate, now: Time) {
         self.level = self.level.saturating_sub(flow(self.rate, now.saturating_sub(self.since)));
         (self.rate, self.since) = (rate, now.max(self.since));
@@ -109,7 +109,7 @@ pub(crate) enum Bucket {
 }
 
 impl Shaper {
-    /// Whether a frame of accounted length `bytes` may go now.
+    /// Returns true if a frame of accounted length `bytes` may be sent now.
     #[inline]
     pub fn allows(&self, bytes: u32, now: Time) -> bool {
         match &self.bucket {
@@ -117,14 +117,14 @@ impl Shaper {
             Bucket::Leaky(bucket) => bucket.allows(now),
         }
     }
-    /// From when on it may.
+    /// Time from which it may be sent.
     pub fn ready_at(&self, bytes: u32) -> Time {
         match &self.bucket {
             Bucket::Token(bucket) => bucket.ready_at(bytes),
             Bucket::Leaky(bucket) => bucket.ready_at(),
         }
     }
-    /// It goes.
+    /// Accounts for its transmission.
     #[inline]
     pub fn take(&mut self, bytes: u32, now: Time) {
         match &mut self.bucket {
@@ -132,7 +132,7 @@ impl Shaper {
             Bucket::Leaky(bucket) => bucket.take(bytes, now),
         }
     }
-    /// The link has another rate from now on.
+    /// The rate of the link changes from now on.
     pub fn on_link_rate(&mut self, link: BitRate, now: Time) {
         let rate = self.rate.of(link);
         match &mut self.bucket {

@@ -9,13 +9,13 @@ pub(crate) struct Credit {
     link: BitRate,
     /// Above zero it may send.
     pub credit: i128,
-    /// When `credit` was right; in the future while the class sends.
+    /// Time at which `credit` was computed; in the future while the class sends.
     since: Time,
     waiting: bool,
 }
 
 impl Credit {
-    /// A slope above what the link carries, as a fault may leave it, is all that the link carries.
+    /// A slope above the rate of the link, which a fault may leave behind, is limited to that rate.
     pub fn new(slope: BitRate, link: BitRate) -> Credit {
         Credit { slope: slope.min(link), link, credit: 0, since: Time::ZERO, waiting: false }
     }
@@ -40,7 +40,7 @@ impl Credit {
         self.settle(now);
         self.credit >= 0
     }
-    /// A frame takes the link for `span`: credit falls with the link's rate less the slope.
+    /// A frame occupies the link for `span`: credit decreases at the link's rate less the slope.
     #[inline]
     pub fn sends(&mut self, span: Time, waiting: bool, now: Time) {
         self.settle(now);

@@ -1,7 +1,7 @@
-//! No frame is later than its scheduler promises: over random weights, sizes and arrivals, while frames arrive in the
+//! No frame is later than the bound of its scheduler: over random weights, sizes and arrivals, while frames arrive in the
 //! middle of other frames' transmissions.
 //!
-//! Beside each queue runs a fluid of its own that serves at the rate that is certain for the queue: frame k ends there
+//! Each queue has a reference fluid server at the guaranteed rate of the queue: frame k ends there
 //! at max(arrival, end of frame k - 1) + L / ρ. A frame that has left is compared with that end (the guaranteed-rate
 //! clock of Goyal, Lam and Vin 1995). For a flow within its token bucket this is the bound of Bennett and Zhang 1997:
 //! (delay - σ / ρ) in frames of the longest length is at most 1 for WF2Q+.
@@ -23,8 +23,8 @@ struct Traffic {
     arrivals: Vec<(Time, u32, u32)>,
 }
 
-/// Each queue has frames of two lengths. Gaps from nothing to several frames, so that queues wake in the middle of
-/// others' frames and the port falls idle now and then.
+/// Each queue has frames of two lengths. Gaps are from zero to several frames, so that queues become active in the middle of
+/// others' frames and the port sometimes becomes idle.
 fn traffic() -> impl Strategy<Value = Traffic> {
     let weights = prop::array::uniform5(prop_oneof![1u32..5, 1u32..60]);
     let lengths = prop::array::uniform5((64u32..=1522, 64u32..=1522));
@@ -40,7 +40,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     })
 }
 
-/// The largest of (end - end in the queue's own fluid) over the frames, in bytes on the wire.
+/// The maximum of (end - end in the queue's own fluid server) over the frames, in bytes on the wire.
 fn latest(traffic: &Traffic, finished: &[Time]) -> f64 {
     let sum: u64 = traffic.weights.iter().map(|&weight| u64::from(weight)).sum();
     // Ends of the fluid in picoseconds times the weight, which is exact.

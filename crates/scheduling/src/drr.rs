@@ -51,7 +51,7 @@ impl DrrParams {
     pub fn weighted(weights: Vec<u32>, accounted: AccountedLength) -> DrrParams {
         DrrParams { weights: weights.into(), ..DrrParams::by(accounted) }
     }
-    /// Quanta in accounted lengths, one a queue.
+    /// Quanta in accounted lengths, one per queue.
     pub fn with_quanta(quanta: &[u32], accounted: AccountedLength) -> DrrParams {
         let quanta = quanta.iter().map(|&quantum| Bytes::new(quantum.into())).collect();
         DrrParams { quanta: Some(quanta), ..DrrParams::by(accounted) }
@@ -121,8 +121,8 @@ impl Configuration for DrrParams {
     }
 }
 
-/// Between p visits to queue i it gets at least p·Q_i - d_i, each other queue j at most (p + 1)·Q_j + d_j; d is
-/// the largest deficit that can stay, one byte less than the largest frame. Holds for any quanta.
+/// Between p visits queue i gets at least p·Q_i - d_i, and each other queue j at most (p + 1)·Q_j + d_j; d is
+/// the largest deficit that can remain, one byte less than the largest frame. Holds for any quanta.
 pub(crate) fn bound(quanta: &[f64], queue: u32, accounted: AccountedLength, port: &PortFacts) -> LatencyRate {
     let deficit = f64::from(port.largest(accounted)) - 1.0;
     let own = quanta[queue as usize];
@@ -132,7 +132,7 @@ pub(crate) fn bound(quanta: &[f64], queue: u32, accounted: AccountedLength, port
     LatencyRate::new(rate * own / all, others / rate)
 }
 
-/// The algorithm without the accounting: what ETS and DRR-AWC have in common with plain DRR.
+/// The algorithm without the accounting: shared by ETS, DRR-AWC and plain DRR.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
     active: Ring,
@@ -217,7 +217,7 @@ impl Rounds {
         let slot = &mut self.queues[queue as usize];
         slot.deficit = slot.deficit.saturating_sub(u64::from(accounted) * self.scale);
     }
-    /// What `sent` took has left the port. `next`: the head of the queue, if it is active.
+    /// The transmission begun by `sent` has ended. `next`: the head of the queue, if it is active.
     #[inline]
     pub fn completed(&mut self, queue: u32, next: Option<u32>) {
         match next {
@@ -225,7 +225,7 @@ impl Rounds {
             None => self.deactivate(queue),
         }
     }
-    /// A whole round has sent nothing: does at once what the rounds would do that send nothing either.
+    /// A whole round has sent nothing: adds the quanta of all further rounds that send nothing at once.
     #[cold]
     fn skip_rounds(&mut self) {
         let rounds = self.active.iter().map(|queue| {
@@ -313,7 +313,7 @@ mod tests {
         drr.deactivate(0, Time::ZERO);
         drr.activate(0, 1400, Time::ZERO);
         drr.serve(1, 1000, Some(1000), Time::ZERO);
-        // With the old deficit 1400 would be covered at this visit.
+        // The old deficit would allow 1400 at this visit.
         assert_eq!(drr.pick(Time::ZERO), Some(1));
         drr.serve(1, 1000, None, Time::ZERO);
         assert_eq!(drr.pick(Time::ZERO), Some(0));

@@ -37,7 +37,7 @@ use units::{BitRate, Time};
 pub const BINS: usize = 6;
 /// Upper edges in bytes; the sixth is the largest frame.
 const EDGES: [u32; BINS - 1] = [68, 128, 256, 512, 1024];
-/// Where formula 6.1 ends.
+/// Upper end of formula 6.1.
 const PIVOT: u32 = 146;
 const HEADER: f64 = HEADER_BYTES as f64;
 
@@ -79,24 +79,24 @@ pub enum Formula {
     Learned,
 }
 
-/// How a queue's weight follows from its frames.
+/// How a queue's weight is derived from its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightRule {
     /// Formulas 6.1 and 6.2.
     Published {
-        /// What the sixth bin counts.
+        /// Frames counted in the sixth bin.
         top_bin: TopBin,
-        /// Which size stands for a bin.
+        /// The size that represents a bin.
         representative: Representative,
     },
     /// (accounted / counted) of a frame over that of the largest, both from L: accounted is L + the overhead of the link.
     Analytic {
-        /// What is to be equal.
+        /// The quantity to equalise.
         metric: Metric,
     },
-    /// From what was measured.
+    /// From measurements.
     Learned {
-        /// What is to be equal.
+        /// The quantity to equalise.
         metric: Metric,
     },
 }
@@ -161,7 +161,7 @@ impl Metric {
     }
 }
 
-/// What the keys say that a formula has and the scenario does not give.
+/// Defaults of keys that a formula uses and the scenario omits.
 const TOP_BIN: TopBin = TopBin::Formula;
 const REPRESENTATIVE: Representative = Representative::UpperEdge;
 const METRIC: Metric = Metric::Payload;
@@ -225,7 +225,7 @@ fn representative(rule: WeightRule, bin: usize, largest: u32) -> u32 {
 }
 
 impl DrrAwcParams {
-    /// How weights are found.
+    /// The rule for weights.
     pub fn rule(&self) -> WeightRule {
         let metric = self.metric.unwrap_or(METRIC);
         match self.formula {
@@ -237,7 +237,7 @@ impl DrrAwcParams {
             Formula::Learned => WeightRule::Learned { metric },
         }
     }
-    /// Whether all keys that are given mean something.
+    /// Checks that each given key applies to the formula.
     fn check_formula(&self) -> Result<(), Remark> {
         let published = self.formula == Formula::Published;
         let all = [
@@ -259,7 +259,7 @@ impl DrrAwcParams {
         let least = weights.iter().copied().min().unwrap_or(1);
         weights.iter().map(|&weight| f64::from(weight) / f64::from(least)).collect()
     }
-    /// What a weight is multiplied with.
+    /// Factor by which a weight is multiplied.
     fn base(&self, port: &PortFacts) -> f64 {
         match self.formula {
             Formula::Published => f64::from(port.largest_frame),
@@ -345,7 +345,7 @@ impl Configuration for DrrAwcParams {
     }
 }
 
-/// What is counted of a queue in the interval under way.
+/// Counters of a queue in the current interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Statistics {
     received: Histogram,
@@ -367,7 +367,7 @@ pub struct DrrAwc {
     bases: Vec<f64>,
     statistics: Vec<Statistics>,
     learner: Learner,
-    /// When the interval ends.
+    /// End of the interval.
     due: Time,
 }
 
@@ -569,7 +569,7 @@ mod tests {
     fn jain(params: &DrrAwcParams, sizes: &[u32; 2], port: &PortFacts) -> f64 {
         let mut awc = params.start(port);
         saturate(&mut awc, port, sizes, Time::from_ms(5));
-        // The clock of `saturate` begins at zero again: weights stay as they are.
+        // The clock of `saturate` restarts at zero: weights are frozen.
         awc.due = Time::NEVER;
         let sent = saturate(&mut awc, port, sizes, Time::from_ms(20));
         let [a, b] = [0, 1].map(|queue| (sent[queue] * u64::from(sizes[queue] - 18)) as f64);
@@ -609,7 +609,7 @@ mod tests {
         awc.arrive(1, 1522, Time::from_us(1000));
         assert!((awc.quantum(0) - 1.732 * 1522.0).abs() < 0.01);
         assert_eq!(awc.quantum(1), 1522.0);
-        // An interval without frames changes nothing.
+        // An interval without frames has no effect.
         awc.arrive(1, 1522, Time::from_ms(7));
         assert!((awc.quantum(0) - 1.732 * 1522.0).abs() < 0.01);
         assert!((awc.quantum(1) - 1522.0 * published(1522)).abs() < 0.01);

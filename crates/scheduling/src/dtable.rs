@@ -166,7 +166,7 @@ impl Configuration for DTableParams {
             visiting: false,
         }
     }
-    /// As for DRR, with the quantum spread over the entries.
+    /// The bound of DRR, with the quantum spread over the entries.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         // Everything in bytes of whole credits.
         let credit = f64::from(count(self.credit));
@@ -178,7 +178,7 @@ impl Configuration for DTableParams {
         let deficit = f64::from(self.credits(port.largest_frame, port) - 1) * credit;
         let certain = rate * own / all;
         let extra = (f64::from(port.queues) - 1.0) * deficit;
-        // The entry under way may be another queue's, and counts whole.
+        // The current entry may be another queue's, and counts in full.
         let under_way = (0..queues.len()).filter(|&at| queues[at] != queue).map(weight).fold(0.0, f64::max);
         let latency =
             table::latency(&queues, queue, weight, weight, (extra + under_way, deficit), (certain, rate));
@@ -186,16 +186,16 @@ impl Configuration for DTableParams {
     }
 }
 
-/// The table, where it stands, and the deficits.
+/// The table, the position in it, and the deficits.
 #[derive(Clone, Debug)]
 pub struct DTable {
     length: PortLength,
     credit: u32,
     table: Table,
-    /// Of each entry.
+    /// Weight of each entry.
     weights: Vec<u32>,
     queues: Vec<Slot>,
-    /// The entry being visited, or to look at next.
+    /// The entry being visited, or the next one to check.
     position: u32,
     /// The weight of the entry at `position` has been added.
     visiting: bool,
@@ -204,7 +204,7 @@ pub struct DTable {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     deficit: u64,
-    /// Credits that the head needs.
+    /// Credits needed by the head.
     head: u64,
     /// Credits of all its entries.
     cycle: u64,
@@ -216,7 +216,7 @@ impl DTable {
         let accounted = self.length.of(bytes);
         u64::from(if self.credit == 64 { accounted.div_ceil(64) } else { accounted.div_ceil(self.credit) })
     }
-    /// Whole cycles have sent nothing: does at once what the cycles would do that send nothing either.
+    /// Whole cycles have sent nothing: adds the credits of all further cycles that send nothing at once.
     #[cold]
     fn skip_cycles(&mut self) {
         let active: Vec<usize> =

@@ -39,12 +39,12 @@ impl EtsParams {
     const MOST_CLASSES: usize = 8;
     const KEY: &str = "classes";
 
-    /// These classes, which share time on the link.
+    /// Creates ETS of these classes, which share time on the link.
     pub fn new(classes: Vec<EtsClass>) -> EtsParams {
         let none = Bytes::default();
         EtsParams { classes, accounted_length: Basis::Wire, per_frame: none, cell: none }
     }
-    /// One class a queue, all ETS.
+    /// One class per queue, all ETS.
     pub fn percentages(percentages: &[u32]) -> EtsParams {
         let class = |(queue, &percent): (u32, &u32)| EtsClass {
             queues: vec![queue],
@@ -191,7 +191,7 @@ impl Configuration for EtsParams {
             stalled: false,
         }
     }
-    /// The highest strict class waits for one frame. ETS classes are certain of something only if there is no
+    /// The highest strict class waits for one frame. ETS classes have a guarantee only if there is no
     /// strict or shaped class.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let class = self.class_of(queue)?;
@@ -243,9 +243,9 @@ enum Kind {
 enum Members {
     /// The only queue, with its head in accounted bytes if it is active.
     One { head: Option<u32> },
-    /// The highest first; members are queue numbers.
+    /// Highest queue first; members are queue numbers.
     Highest(ReadySet),
-    /// In turn, by bytes; members are indices of the class's list.
+    /// Round robin by bytes; members are indices of the class's list.
     Round(Rounds),
 }
 
@@ -254,23 +254,23 @@ enum Members {
 pub struct Ets {
     length: PortLength,
     port: PortFacts,
-    /// Class of each queue, and its place in the class's list.
+    /// Class of each queue, and its index in the class's list.
     place: Vec<(u32, u32)>,
     classes: Vec<Class>,
     /// Active strict and shaped classes, bit n for class n.
     strict: u8,
     shaped: u8,
-    /// ETS classes; and those of 0 %.
+    /// ETS classes; and ETS classes of 0 %.
     share: Rounds,
     leftover: Rounds,
-    /// The class whose frame is on the wire; what it sends next is looked at when that has left.
+    /// The class whose frame is on the wire; its next queue is determined when that has left.
     in_service: Option<u32>,
-    /// All that waits is stopped.
+    /// All waiting frames are stopped.
     stalled: bool,
 }
 
 impl Class {
-    /// The queue that this class would send, its head in accounted bytes where that matters.
+    /// The next queue of this class, and the accounted bytes of its head where they matter.
     #[inline]
     fn front(&mut self) -> Option<(u32, u32)> {
         match &mut self.members {
@@ -285,7 +285,7 @@ impl Class {
 }
 
 impl Ets {
-    /// Tells the level above what the class's members have become.
+    /// Updates the level above with the class's next queue.
     #[inline]
     fn update(&mut self, class: u32, now: Time) {
         if self.in_service == Some(class) {
@@ -307,7 +307,7 @@ impl Ets {
 }
 
 impl Ets {
-    /// Whether frames of active shaped classes wait, as far as their credit is concerned.
+    /// Sets whether frames of active shaped classes wait, for the accounting of their credit.
     fn let_shaped_wait(&mut self, waiting: bool, now: Time) {
         for class in (0..self.classes.len()).filter(|class| self.shaped >> class & 1 != 0) {
             if let Kind::Shaped(_, credit) = &mut self.classes[class].kind {
@@ -322,7 +322,7 @@ fn set_bit(bits: &mut u8, bit: u8, on: bool) {
     *bits = if on { *bits | bit } else { *bits & !bit };
 }
 
-/// Makes a class active, inactive, or gives it another head.
+/// Makes a class active or inactive, or changes its head.
 #[inline]
 fn show(rounds: &mut Rounds, class: u32, front: Option<(u32, u32)>) {
     match front {
@@ -440,7 +440,7 @@ impl Discipline for Ets {
         });
         ready.min().map(|at| at.max(now))
     }
-    /// A class that flow control stops keeps no positive credit, also if it stops all.
+    /// A class that flow control stops keeps no positive credit, even if all classes stop.
     fn stall(&mut self, now: Time) {
         self.stalled = true;
         self.let_shaped_wait(false, now);
@@ -551,7 +551,7 @@ mod tests {
 
     #[test]
     fn the_credit_of_a_shaped_class() {
-        // Idle slope 2.5 of 10 Gb/s: 980 B take 800 ns and 6000 bits of credit, 2.4 us to earn again.
+        // Idle slope 2.5 of 10 Gb/s: 980 B take 800 ns and 6000 bits of credit, which take 2.4 us to accumulate.
         let slope = Selection::CreditBased { idle_slope: Share::PartsPerMillion(250_000) };
         let params = ets(vec![class(&[0], PERCENT(100)), class(&[1], slope)]);
         let facts = port(2);
@@ -563,7 +563,7 @@ mod tests {
         assert_eq!(machine.wake(Time::from_ns(800)), Some(Time::from_ns(3_200)));
         assert_eq!(machine.pick(Time::from_ps(3_199_999)), None);
         assert_eq!(machine.pick(Time::from_ns(3_200)), Some(1));
-        // Positive credit does not outlive the last frame.
+        // Positive credit is cleared after the last frame.
         machine.serve(1, 980, None, Time::from_us(100));
         machine.activate(1, 980, Time::from_us(200));
         let Kind::Shaped(_, credit) = &machine.classes[1].kind else { panic!("not shaped") };

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct EtsClass {
     /// Its queues.
     pub queues: Vec<u32>,
-    /// How it is selected.
+    /// Transmission selection algorithm.
     pub selection: Selection,
 }
 

@@ -1,4 +1,4 @@
-//! The frame on the wire, for schedulers whose virtual time follows what the link has served.
+//! The frame on the wire, for schedulers whose virtual time follows the service of the link.
 
 use units::{BitRate, Time};
 
@@ -6,7 +6,7 @@ use units::{BitRate, Time};
 const PS_A_SECOND: u64 = 1_000_000_000_000;
 
 /// A frame whose transmission has begun. Its work is done evenly while it is sent, and none of it is left at the end,
-/// however long that took.
+/// regardless of the duration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InService {
     since: Time,
@@ -22,7 +22,7 @@ impl InService {
     pub fn new(bytes_on_wire: u32, work: u64, rate: BitRate, now: Time) -> InService {
         InService { since: now, rate, length: u64::from(bytes_on_wire) * 8 * PS_A_SECOND, work }
     }
-    /// What the link has still to do of its work at `now`, rounded up; zero when its last bit has left at the nominal rate.
+    /// Work left for the link at `now`, rounded up; zero when the last bit has left at the nominal rate.
     #[inline]
     pub fn left(&self, now: Time) -> u64 {
         let sent = (now - self.since).ps().saturating_mul(self.rate.bps());

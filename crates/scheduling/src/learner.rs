@@ -1,8 +1,8 @@
-//! The accounted length of frames, learned from what the queues of a switch have sent: the "learned" weights of DRR-AWC.
+//! The accounted length of frames, learned from the counters of a switch's queues: the "learned" weights of DRR-AWC.
 
 use crate::Metric;
 
-/// What a switch counted of one queue during an interval.
+/// A switch's counters of one queue over an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counters {
     /// Frames sent.
@@ -11,27 +11,27 @@ pub struct Counters {
     pub bytes: u64,
     /// The quantum that was in force, in any unit.
     pub quantum: f64,
-    /// Whether the queue had a frame that might go during the whole interval.
+    /// True if the queue had an eligible frame during the whole interval.
     pub always_active: bool,
 }
 
-/// Learns the accounted length of frames, and the weights that make throughput equal.
+/// Learns the accounted length of frames, and the weights that equalise throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Learner {
-    /// Bytes that count beside the frame's own, on average; `None` before anything could be told.
+    /// Mean bytes accounted in addition to the frame's own; `None` before it could be estimated.
     pub per_frame: Option<f64>,
 }
 
 impl Learner {
-    /// Below this share of its largest value the determinant says that the queues' frames are alike.
+    /// Below this share of its largest value the determinant indicates that the queues' frames are too similar.
     const ALIKE: f64 = 1e-6;
 
-    /// Weights from the counters of an interval; `None` for a queue that sent nothing.
+    /// Computes weights from the counters of an interval; `None` for a queue that sent nothing.
     pub fn weights(&mut self, metric: Metric, counters: &[Counters]) -> Vec<Option<f64>> {
         let usable = |it: &&Counters| it.always_active && it.frames > 0 && it.quantum > 0.0;
         let busy: Vec<&Counters> = counters.iter().filter(usable).collect();
         if let Some(found) = fit(&busy) {
-            // The edges of an interval cut rounds: half-way, so that the error averages out.
+            // The edges of an interval cut rounds: averaging with the previous estimate reduces that error.
             self.per_frame = Some(self.per_frame.map_or(found, |before| (before + found) / 2.0));
         }
         let per_frame = self.per_frame.unwrap_or(0.0);
@@ -47,8 +47,8 @@ impl Learner {
     }
 }
 
-/// The bytes that each frame counts more, x, and the rounds, r, of (bytes + x · frames = r · quantum) for all queues: least
-/// squares of the relative error. `None` if the queues are too alike to tell.
+/// Solves bytes + x · frames = r · quantum over all queues for x, the additional bytes per frame, and the rounds r: least
+/// squares of the relative error. `None` if the queues are too similar for an estimate.
 fn fit(busy: &[&Counters]) -> Option<f64> {
     let (mut aa, mut ab, mut bb, mut a_sum, mut b_sum) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for it in busy {

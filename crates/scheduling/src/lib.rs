@@ -1,10 +1,10 @@
 //! Egress schedulers, one file each.
 //!
-//! A scheduler decides which queue of a port sends next. It knows nothing of the port but what it is told
-//! through [`Discipline`]: which queues may send and how long their heads are. A queue may send if it holds
-//! a frame and flow control (a pause, missing credits) does not stop it; that eligibility may be taken away
-//! at any time, from a head that has its service tag already too. Schedulers are sans-IO: plain data and
-//! `now` go in, decisions come out.
+//! A scheduler decides which queue of a port sends next. Its only inputs are the calls of
+//! [`Discipline`]: which queues may send and how long their heads are. A queue may send if it holds
+//! a frame and flow control (a pause, missing credits) does not stop it. It can lose that eligibility
+//! at any time, even if its head already has a service tag. Schedulers are sans-IO: plain data and
+//! `now` are the inputs, decisions are the outputs.
 //!
 //! ```
 //! use scheduling::{Configuration, Discipline, PortFacts, SchedulerSpec};
@@ -77,8 +77,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::{BitRate, Time};
 
-/// The calls on the path of a frame, each compiled for itself. Together in one function they would all have to save
-/// the registers that the largest of them needs: some hundred instructions a decision.
+/// The calls on the path of a frame, each compiled separately. In one function they would all have to save
+/// the registers of the largest of them: some hundred instructions per decision.
 mod apart {
     use super::{Discipline, Time};
 
@@ -121,7 +121,7 @@ macro_rules! schedulers {
         $(pub use $plain_file::{$plain, $plain_params};)*
         $(pub use $file::{$name, $params};)*
 
-        /// Which scheduler a port runs, with its parameters.
+        /// The scheduler of a port, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum SchedulerSpec {
             $($(#[doc = $plain_doc])+ $plain,)*
@@ -160,7 +160,7 @@ macro_rules! schedulers {
                     $(SchedulerSpec::$name(params) => params.complete(),)*
                 }
             }
-            /// Places begin at the name of the scheduler, if it has keys.
+            /// Paths of remarks begin at the name of the scheduler, if it has keys.
             fn check(&self, port: &PortFacts) -> Remarks {
                 match self {
                     $(SchedulerSpec::$plain => $plain_params.check(port),)*
@@ -360,16 +360,16 @@ schedulers! {
     }
 }
 
-/// What a reader of scenarios wants to know about the key of a station that names a scheduler.
+/// Description of the key of a station that names a scheduler, for the reference.
 pub const KEY: &str = "Which queue sends: the name of a scheduler, or a table of that name with its keys. \
     Default: \"strict_priority\" (IEEE 802.1Q 8.6.8.1), or \"fifo\" when there is one queue.";
 
 impl SchedulerSpec {
-    /// What a port with so many queues has if nobody says otherwise.
+    /// Default scheduler of a port with `queues` queues.
     pub fn default_for(queues: usize) -> SchedulerSpec {
         if queues == 1 { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority }
     }
-    /// Whether a class may have less than the rate of the link while others have something to send, whatever its priority.
+    /// Returns true if a class of any priority may get less than the rate of the link while others have frames.
     pub fn shares_by_weight(&self) -> bool {
         !matches!(self, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
     }

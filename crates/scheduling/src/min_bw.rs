@@ -44,7 +44,7 @@ impl MinBwParams {
     pub fn new(weights: Vec<u32>) -> MinBwParams {
         MinBwParams { weights: weights.into(), ..MinBwParams::default() }
     }
-    /// The queue of management at a port with so many.
+    /// The management queue at a port with `queues` queues.
     pub fn management(&self, queues: u32) -> u32 {
         let without = match &self.weights {
             Weights::Each(list) => list.iter().position(|&weight| weight == 0),
@@ -101,7 +101,7 @@ impl Configuration for MinBwParams {
             others: ScfqCa::new(&self.weights(port.queues), length),
         }
     }
-    /// The management channel: its rate after one frame. The others: SCFQ on what that channel leaves.
+    /// The management channel: its rate after one frame. The others: SCFQ on the remaining rate.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let link = port.slowest_bytes_per_s(self.accounted_length());
         let tokens = self.rate.of(port.rate).bps() as f64 / 8.0;
@@ -220,7 +220,7 @@ mod tests {
         let mut min_bw = MinBwParams::new(vec![1, 0]).start(&facts);
         let arrivals: Vec<_> = (0..4_000).map(|n| (Time::ZERO, n % 2, 1_000)).collect();
         let finished = finish_times(&mut min_bw, &facts, &arrivals);
-        // A quarter of 10 Gb/s in frames of 1000 B: one each 3.2 us, beside the bucket.
+        // A quarter of 10 Gb/s in frames of 1000 B: one every 3.2 us, in addition to the bucket.
         let by = Time::from_us(1_000);
         let sent = finished.iter().skip(1).step_by(2).filter(|&&at| at <= by).count();
         assert!((312..=318).contains(&sent), "{sent}");

@@ -1,4 +1,4 @@
-//! What a scheduler knows of its port.
+//! Properties of the port that a scheduler serves.
 
 use crate::AccountedLength;
 use keys::{Forms, Remark, by_form};
@@ -12,7 +12,7 @@ use units::{BitRate, Time};
 /// The port that a scheduler serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PortFacts {
-    /// How many queues it has, numbered from 0.
+    /// Number of queues, numbered from 0.
     pub queues: u32,
     /// Rate of the link.
     pub rate: BitRate,
@@ -39,24 +39,24 @@ impl PortFacts {
     pub(crate) fn largest(&self, accounted: AccountedLength) -> u32 {
         accounted.at(self).of(self.largest_frame)
     }
-    /// Accounted bytes a second when the link carries the frames whose accounted length is least for their time.
+    /// Accounted bytes per second when the link carries the frames whose accounted length is least relative to their time.
     pub(crate) fn slowest_bytes_per_s(&self, accounted: AccountedLength) -> f64 {
         let length = accounted.at(self);
         self.slowest_per_s(|bytes| length.of(bytes))
     }
-    /// What `accounted` says of frames, a second, when the link carries the frames whose accounted length is least for their time.
+    /// The units of `accounted` per second when the link carries the frames for which they are least relative to their time.
     pub(crate) fn slowest_per_s(&self, accounted: impl Fn(u32) -> u32) -> f64 {
         let density = |bytes: u32| f64::from(accounted(bytes)) / f64::from(bytes + self.overhead);
         let least = (self.smallest_frame..=self.largest_frame).map(density).fold(f64::INFINITY, f64::min);
         self.rate.bps_f64() / 8.0 * least
     }
-    /// How long a frame occupies the link, rounded up.
+    /// Time for which a frame occupies the link, rounded up.
     pub(crate) fn wire_time(&self, bytes: u32) -> Time {
         self.rate.time_for_bits_ceil(u64::from(bytes + self.overhead) * 8)
     }
 }
 
-/// A rate, given as such or as a part of the link's.
+/// A rate, absolute or as a part of the link's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// Bits per second.
@@ -75,7 +75,7 @@ impl Share {
             }
         }
     }
-    /// Whether it is a rate of this link. `what` it is the rate of.
+    /// Checks that it is a valid rate at this link. `what`: the name of the rate, for messages.
     pub(crate) fn check(self, what: &str, link: BitRate) -> Result<(), Remark> {
         let rate = self.of(link);
         let help = format!("expected a rate above 0, at most {link}");

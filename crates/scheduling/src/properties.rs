@@ -1,9 +1,9 @@
-//! What must hold of every scheduler: over random arrivals, weights, sizes and stops.
+//! Invariants of every scheduler: over random arrivals, weights, sizes and stops.
 //!
-//! A simulated port (`bed.rs`) keeps the truth and checks each decision against it. No frame is left behind, none is invented; a port with an active queue never idles (except behind a
-//! shaper, and then it wakes when it said); a queue that stays active gets the service that its
-//! latency-rate bound promises, and is never left out where there is no bound; two queues that both stay active are served in the proportion that the
-//! literature promises.
+//! A simulated port (`bed.rs`) keeps the reference state and checks each decision against it. No frame is left behind, none is
+//! invented; a port with an active queue never idles (except behind a shaper, and then it wakes at the announced time); a queue
+//! that stays active gets the service of its latency-rate bound, and is never starved where there is no bound; two queues that
+//! both stay active are served in the proportion from the literature.
 
 use crate::bed::{Bed, QUEUES, Step};
 use crate::testbed::port;
@@ -56,7 +56,7 @@ pub(crate) fn all(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<Sc
     ]
 }
 
-/// ETS with everything that it knows below percentages: a class of 0 %, one of several queues, a credit-based shaper, a
+/// ETS with every feature besides percentages: a class of 0 %, one of several queues, a credit-based shaper, a
 /// strict class.
 fn hierarchy(accounted: AccountedLength) -> SchedulerSpec {
     let class = |queues: &[u32], selection| EtsClass { queues: queues.to_vec(), selection };
@@ -70,7 +70,7 @@ fn hierarchy(accounted: AccountedLength) -> SchedulerSpec {
     SchedulerSpec::Ets(EtsParams::new(classes).accounting(accounted))
 }
 
-/// Those that may let an active queue wait although the link is free, beside all that are shaped.
+/// Schedulers that may let an active queue wait although the link is free, in addition to all shaped ones.
 fn not_work_conserving(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<SchedulerSpec> {
     let mut managed = weights.to_vec();
     managed[2] = 0;
@@ -189,14 +189,14 @@ proptest! {
             }
             bed.go(queue);
             let mut size = sizes.iter().copied().cycle();
-            // From here on the queue always has frames; the others come, go, and are stopped at random.
+            // From here on the queue always has frames; the others arrive, empty and are stopped at random.
             let begin = bed.now;
             let mut served = 0u64;
             for (n, &(other, stop)) in disturbances.iter().enumerate() {
                 while bed.frames[queue].len() < 3 {
                     let bytes = size.next().unwrap();
                     if bed.frames[queue].is_empty() {
-                        // Not through the short cut of an idle port.
+                        // Not through the fast path of an idle port.
                         bed.frames[queue].push_back(bytes);
                         bed.scheduler.arrive(queue as u32, bytes, true, bed.now);
                     } else {
@@ -256,14 +256,14 @@ proptest! {
         weights in weights(), accounted in accounted_length(), sizes in prop::collection::vec(64u32..=1522, 97),
         disturbances in prop::collection::vec((2..QUEUES, any::<bool>()), 400),
     ) {
-        // Queues 0 and 1 always have frames; the others come, go and are stopped.
+        // Queues 0 and 1 always have frames; the others arrive, empty and are stopped.
         for spec in all(&weights, accounted) {
             let mut bed = Bed::new(&spec);
             let Some((bound, phi)) = fairness(&spec, &bed.facts, &weights, accounted) else { continue };
             let mut size = sizes.iter().copied().cycle();
             let accounted = match spec { SchedulerSpec::DTable(_) => AccountedLength { cell: 64, ..accounted }, _ => accounted }.at(&bed.facts);
             let counted = |bytes| if matches!(spec, SchedulerSpec::Wrr(_)) { 1.0 } else { f64::from(accounted.of(bytes)) };
-            // Difference of normalised service since the beginning; over all intervals it is the range that counts.
+            // Difference of normalised service since the beginning; over all intervals its range counts.
             let (mut gap, mut low, mut high) = (0.0f64, 0.0f64, 0.0f64);
             bed.stop(0);
             bed.stop(1);
@@ -294,8 +294,8 @@ proptest! {
     }
 }
 
-/// The published bound of |W_0/φ_0 - W_1/φ_1| over any interval in which both queues are active, with the φ that it
-/// is meant for.
+/// The published bound of |W_0/φ_0 - W_1/φ_1| over any interval in which both queues are active, with the φ to which it
+/// applies.
 fn fairness(
     spec: &SchedulerSpec,
     port: &PortFacts,
@@ -410,7 +410,7 @@ proptest! {
     }
 }
 
-/// What a queue is accounted by "wire" is time on its own link, whatever is around a frame there.
+/// The length accounted by "wire" is time on the queue's own link, for any overhead of a frame there.
 #[test]
 fn equal_weights_accounted_by_wire_are_equal_times_on_any_link() {
     let sizes = [64, 1522];
@@ -442,7 +442,7 @@ fn equal_weights_accounted_by_wire_are_equal_times_on_any_link() {
     }
 }
 
-/// Whoever adds a scheduler adds it here. FIFO has one queue and no choice to make.
+/// New schedulers must be added here. FIFO has one queue and no choice to make.
 #[test]
 fn the_properties_are_of_all_schedulers() {
     let weights = [1; QUEUES];
@@ -453,7 +453,7 @@ fn the_properties_are_of_all_schedulers() {
     }
 }
 
-/// Four queues on a thousand are the same four queues.
+/// Four queues among a thousand behave like four queues alone.
 #[test]
 fn a_port_of_a_thousand_queues_serves_four_as_a_port_of_four() {
     let order = |spec: &SchedulerSpec, queues: u32| {

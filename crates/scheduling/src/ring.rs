@@ -1,4 +1,4 @@
-//! A round of queues: a circular list inside arrays, every step in constant time.
+//! A round of queues: a circular list in arrays, with every operation in constant time.
 
 const OUT: u32 = u32::MAX;
 
@@ -51,7 +51,7 @@ impl Ring {
         }
         self.len += 1;
     }
-    /// Takes a queue out; tells whether it was in.
+    /// Removes a queue; returns true if it was present.
     #[inline]
     pub fn remove(&mut self, queue: u32) -> bool {
         let Link { before, after } = self.links[queue as usize];
@@ -67,7 +67,7 @@ impl Ring {
         self.len -= 1;
         true
     }
-    /// The front goes to the back.
+    /// Moves the front to the back.
     #[inline]
     pub fn rotate(&mut self) {
         self.front = self.links[self.front as usize].after;

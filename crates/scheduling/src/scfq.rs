@@ -52,7 +52,7 @@ impl Configuration for ScfqParams {
     }
 }
 
-/// L_i / ρ_i + (n - 1) · L / C (Stiliadis and Varma 1998), on a link of `rate` accounted bytes a second.
+/// L_i / ρ_i + (n - 1) · L / C (Stiliadis and Varma 1998), on a link of `rate` accounted bytes per second.
 pub(crate) fn bound(
     weights: &[u32],
     queue: u32,
@@ -185,7 +185,7 @@ mod tests {
         scfq.activate(0, 100, now);
         scfq.serve(0, 100, Some(100), now);
         scfq.serve(0, 100, Some(100), now);
-        // Virtual time is 200: the newcomer is not ahead of what it missed.
+        // Virtual time is 200: the newcomer gets no credit for the service that it missed.
         scfq.arrive(1, 150, now);
         scfq.activate(1, 150, now);
         assert_eq!(scfq.queues[1].last, 350 << FRACTION_BITS);

@@ -135,7 +135,7 @@ impl Discipline for ScfqCa {
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, _now: Time) -> bool {
-        // Nothing waits: its tag is the one of the frame in service from now on, and need not be compared.
+        // The queues are empty: its tag becomes that of the frame in service, without a comparison.
         let (tag, weight) = self.tag(queue, bytes);
         let state = &mut self.queues[queue as usize];
         (state.last, state.weight, state.head_weight) = (tag, weight, weight);

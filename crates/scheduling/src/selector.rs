@@ -1,26 +1,26 @@
-//! What a port and its scheduler know of each other: one place through which all that a scheduler hears must pass.
+//! The interface between a port and its scheduler: all notifications of the scheduler pass through one place.
 //!
 //! Stops and returns of queues matter at decisions alone. While a frame is on the wire a queue may run out of credits and
-//! get new ones, or empty and get another frame: nobody else could have been served meanwhile, so that for the scheduler
-//! nothing has happened. A stop is therefore told when the port decides next, if it still holds; a return that the scheduler has to
-//! stamp is told at once. Whether the queue in service goes on is decided at the end of its transmission
+//! get new ones, or empty and get another frame. No other queue could have been served meanwhile, so that the scheduler needs
+//! no notification. It is therefore notified of a stop at the port's next decision, if the stop still holds, and at once of
+//! a return that it has to stamp. Whether the queue in service continues is decided at the end of its transmission
 //! (Martinez 2006 §4).
 
 use crate::{Discipline, Scheduler};
 use units::{BitRate, Time};
 
-/// A scheduler behind the port that asks it. At most 32 queues.
+/// A scheduler behind its port. At most 32 queues.
 #[derive(Clone, Debug)]
 pub struct Selector<D = Scheduler> {
     discipline: D,
-    /// Queues that are active as far as the scheduler has been told, bit n for queue n.
+    /// Queues that the scheduler was last notified of as active, bit n for queue n.
     active: u32,
-    /// Whose frame has begun its transmission, and the scheduler has not heard of its end.
+    /// Queue whose frame has begun its transmission, if the scheduler has not been notified of its end.
     in_service: Option<u8>,
 }
 
 impl<D: Discipline> Selector<D> {
-    /// A scheduler that knows of no frame yet.
+    /// Creates a scheduler without frames.
     pub fn new(discipline: D) -> Selector<D> {
         Selector { discipline, active: 0, in_service: None }
     }
@@ -36,8 +36,8 @@ impl<D: Discipline> Selector<D> {
             self.go(queue, bytes, now);
         }
     }
-    /// `queue` may send from now on; `head` is the length of its first frame. No effect if the scheduler has not heard that it
-    /// might not.
+    /// `queue` may send from now on; `head` is the length of its first frame. No effect if the scheduler already has the queue as
+    /// active.
     #[inline]
     pub fn go(&mut self, queue: u32, head: u32, now: Time) {
         if self.active >> queue & 1 == 0 {
@@ -45,8 +45,8 @@ impl<D: Discipline> Selector<D> {
             self.discipline.activate(queue, head, now);
         }
     }
-    /// Another frame is at the head of `queue`, which may send before and after. Of the queue in service the scheduler hears
-    /// at the end of its transmission.
+    /// Another frame is at the head of `queue`, which may send before and after. For the queue in service the scheduler is
+    /// notified at the end of its transmission.
     pub fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
         if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
             self.discipline.replace_head(queue, head, now);
@@ -54,14 +54,14 @@ impl<D: Discipline> Selector<D> {
     }
     /// All frames that wait in `queue` are dropped, and it has none.
     pub fn discard(&mut self, queue: u32, now: Time) {
-        // Of the queue in service the scheduler hears at the end of its transmission.
+        // For the queue in service the scheduler is notified at the end of its transmission.
         if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
             self.active &= !(1 << queue);
             self.discipline.deactivate(queue, now);
         }
         self.discipline.forget(queue, now);
     }
-    /// The transmitter is free, and these are the queues that may send; tells the scheduler what has changed.
+    /// The transmitter is free, and these are the queues that may send; notifies the scheduler of changes.
     #[inline]
     fn update(&mut self, eligible: u32, head: impl Fn(u32) -> u32, now: Time) {
         if let Some(queue) = self.in_service.take() {
@@ -82,15 +82,15 @@ impl<D: Discipline> Selector<D> {
         }
         self.active = eligible;
     }
-    /// The queue that sends next of those that may, bit n of `eligible` for queue n; `head` gives the lengths of their first
-    /// frames. The transmitter is free.
+    /// Returns the next queue to send among those that may, bit n of `eligible` for queue n; `head` gives the lengths of their
+    /// first frames. The transmitter is free.
     #[inline]
     pub fn pick(&mut self, eligible: u32, head: impl Fn(u32) -> u32, now: Time) -> Option<u32> {
         self.update(eligible, head, now);
         self.discipline.pick(now)
     }
-    /// The transmitter is free, and what waits (bit n of `waiting` for queue n) is stopped. `each`: each queue for itself, as by
-    /// credits, and not the port as a whole.
+    /// The transmitter is free, and the waiting queues (bit n of `waiting` for queue n) are stopped. `each`: each queue separately,
+    /// as by credits, and not the port as a whole.
     pub fn stall(&mut self, waiting: u32, each: bool, now: Time) {
         let empty = |queue: &u8| waiting >> *queue & 1 == 0;
         if each {
@@ -107,7 +107,7 @@ impl<D: Discipline> Selector<D> {
         self.discipline.sent(queue, bytes, now);
         self.in_service = Some(queue as u8);
     }
-    /// A frame of `queue` finds the transmitter free and nothing waiting that may go: whether it goes at once.
+    /// A frame of `queue` arrives while the transmitter is free and no other eligible frame waits. Returns true if it is sent at once.
     #[inline]
     pub fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
         self.update(0, |_| 0, now);
@@ -124,7 +124,7 @@ impl<D: Discipline> Selector<D> {
         self.update(0, |_| 0, now);
         self.discipline.idle(now);
     }
-    /// When [`pick`](Selector::pick) said `None`: from when on it may say otherwise, if nothing else happens before.
+    /// After [`pick`](Selector::pick) returned `None`: the time from which it may return a queue, if nothing else happens before.
     pub fn wake(&mut self, now: Time) -> Option<Time> {
         self.discipline.wake(now)
     }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_comes_during_a_transmission_belongs_to_the_visit() {
-        // 2176 B a visit: three frames of 640 B, and what is left of the deficit lets a fourth go now and then.
+        // 2176 B per visit: three frames of 640 B, and the remaining deficit sometimes allows a fourth.
         let bytes = |spec: &SchedulerSpec| {
             let [small, large] = sent(spec, [640, 2_176]);
             f64::from(small * 640) / f64::from(small * 640 + large * 2_176)

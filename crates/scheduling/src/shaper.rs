@@ -58,7 +58,7 @@ pub struct LeakyBucketKeys {
 impl ShaperSpec {
     const LARGEST_DEPTH: u32 = 1 << 30;
 
-    /// A token bucket of so many bytes.
+    /// A token bucket of `depth` bytes.
     pub fn token_bucket(rate: Share, depth: u32) -> ShaperSpec {
         ShaperSpec::TokenBucket(TokenBucketKeys { rate, depth: Bytes::new(depth.into()) })
     }
@@ -245,7 +245,7 @@ impl Configuration for ShapedParams {
             held: TagHeap::new(port.queues),
         }
     }
-    /// That of the scheduler, where no shaper is in the way.
+    /// The bound of the scheduler, for queues without a shaper.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let free = self.port.is_none() && self.shaper(queue).is_none();
         if free { self.scheduler.latency_rate_bound(queue, port) } else { None }
@@ -266,7 +266,7 @@ pub struct Shaped {
 }
 
 impl Shaped {
-    /// Tells whether the shaper of `queue` lets `head` go; holds the queue if not.
+    /// Returns true if the shaper of `queue` allows `head` to be sent; otherwise holds the queue.
     #[inline]
     fn admit(&mut self, queue: u32, head: u32, now: Time) -> bool {
         self.heads[queue as usize] = head;
@@ -278,8 +278,8 @@ impl Shaped {
         }
         allowed
     }
-    /// Lets go the queues whose tokens have come, each at the time at which they came: a scheduler whose virtual time
-    /// goes on during a transmission would stamp them too late at its end.
+    /// Activates the queues whose tokens have accumulated, each as of the time at which they had: a scheduler whose virtual time
+    /// advances during a transmission would stamp them too late at its end.
     #[inline]
     fn release(&mut self, now: Time) {
         while let Some((at, queue)) = self.held.peek()
@@ -465,8 +465,8 @@ mod tests {
 
     #[test]
     fn a_queue_whose_tokens_come_during_a_frame_is_stamped_then() {
-        // A byte a nanosecond, three equal queues. Queue 1 may send its second frame from 200 ns on: (100, 200). Queue 2
-        // comes at 600 ns, V = 200: (200, 300). Stamped at the end of the frame of queue 0, queue 1 would be second.
+        // A byte per nanosecond, three equal queues. Queue 1 may send its second frame from 200 ns on: (100, 200). Queue 2
+        // arrives at 600 ns, V = 200: (200, 300). Stamped at the end of the frame of queue 0, queue 1 would be second.
         let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(3) };
         let wf2q = crate::Wf2qPlusParams::by(AccountedLength::FRAME);
         let leaky = ShaperSpec::leaky_bucket(gbps(4));

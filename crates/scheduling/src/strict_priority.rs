@@ -25,7 +25,7 @@ impl Configuration for StrictPriorityParams {
     fn start(&self, port: &PortFacts) -> StrictPriority {
         StrictPriority { active: ReadySet::new(port.queues) }
     }
-    /// Only the highest queue is certain of anything: it waits for one frame.
+    /// Only the highest queue has a guarantee: it waits for one frame.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
         let highest = queue + 1 == port.queues;
@@ -33,7 +33,7 @@ impl Configuration for StrictPriorityParams {
     }
 }
 
-/// Who may send.
+/// The active queues.
 #[derive(Clone, Debug)]
 pub struct StrictPriority {
     active: ReadySet,

@@ -1,4 +1,4 @@
-//! What the two arbitration tables share: entries, and the next one whose queue is active, in constant time.
+//! Common parts of the two arbitration tables: entries, and the next one whose queue is active, in constant time.
 
 use crate::ready::ReadySet;
 use keys::Remark;
@@ -70,7 +70,7 @@ const LARGEST_CHANNEL: u32 = u8::MAX as u32;
 /// The key that both tables have.
 pub(crate) const KEY: &str = "entries";
 
-/// Whether a list of queues is an arbitration table.
+/// Checks that a list of queues is an arbitration table.
 pub(crate) fn check(entries: impl ExactSizeIterator<Item = u32> + Clone, queues: u32) -> Result<(), Remark> {
     if !SIZES.contains(&entries.len()) {
         let message = format!("the table has {} entries", entries.len());
@@ -95,9 +95,9 @@ pub(crate) fn check(entries: impl ExactSizeIterator<Item = u32> + Clone, queues:
     }
 }
 
-/// The latency of a table: over all starts and numbers of own entries, how much later than `rate` own service is
-/// when an own entry begins. `others` are bytes an entry of another queue can take, `fixed` bytes come on top once;
-/// `own` is what an entry is certain to send, less `owed` once. Bytes and bytes a second.
+/// The latency of a table: the maximum delay of own service behind `rate`, over all starts and numbers of own entries,
+/// when an own entry begins. `others`: bytes that an entry of another queue can take; `fixed`: additional bytes, once;
+/// `own`: guaranteed bytes of an own entry, less `owed` once. Bytes and bytes per second.
 pub(crate) fn latency(
     entries: &[u32],
     queue: u32,

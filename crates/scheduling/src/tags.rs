@@ -1,19 +1,19 @@
-//! What the schedulers that sort by tags share: the heap of tags and the arithmetic of a weight.
+//! Common parts of the schedulers that sort by tags: the heap of tags and the arithmetic of a weight.
 //!
-//! Tags are integers: bytes a unit of weight, times 2^20. What the division by the weight leaves is carried
+//! Tags are integers: bytes per unit of weight, times 2^20. The remainder of the division by the weight is carried
 //! to the queue's next frame, so that tags do not drift and frames that end together in theory tie exactly.
 
 use std::marker::PhantomData;
 use units::Time;
 
-/// A tag is this many times the bytes a unit of weight.
+/// A tag is this many times the bytes per unit of weight.
 pub(crate) const FRACTION_BITS: u32 = 20;
-/// Past this tag all tags are moved down. What is added to one tag at a time stays far below the rest.
+/// Beyond this tag all tags are moved down. A single increment stays far below the remaining range.
 pub(crate) const LIMIT: u64 = 1 << 62;
-/// How far below the virtual time a tag is remembered when tags are moved down: a terabyte.
+/// Tags this far below the virtual time are kept when tags are moved down: a terabyte.
 const MEMORY: u64 = 1 << 60;
 
-/// By how much tags are moved down when the virtual time is `at`.
+/// Amount by which tags are moved down when the virtual time is `at`.
 pub(crate) fn excess(at: u64) -> u64 {
     at.saturating_sub(MEMORY)
 }
@@ -32,14 +32,14 @@ impl Weight {
         let weight = weight.max(1);
         Weight { weight, carry: 0, reciprocal: u64::MAX / u64::from(weight) }
     }
-    /// The span of tags that `accounted` bytes take, and the weight with its carry after them.
+    /// The span of tags of `accounted` bytes, and the weight with its carry after them.
     #[inline]
     pub fn span(self, accounted: u32) -> (u64, Weight) {
         let exact = (u64::from(accounted) << FRACTION_BITS) + u64::from(self.carry);
         let (span, carry) = self.divide(exact);
         (span, Weight { carry, ..self })
     }
-    /// As `span`, with twice the fraction bits, for virtual time that follows real time. `accounted` < 2^23.
+    /// The span with twice the fraction bits, for virtual time that follows real time. `accounted` < 2^23.
     #[inline]
     pub fn fine_span(self, accounted: u32) -> (u64, Weight) {
         let exact = (u64::from(accounted) << (2 * FRACTION_BITS)) + u64::from(self.carry);
@@ -49,8 +49,8 @@ impl Weight {
     #[inline]
     fn divide(self, exact: u64) -> (u64, u32) {
         let divisor = u64::from(self.weight);
-        // By the reciprocal, which is several times quicker. It is too small by less than 1, so that the quotient is
-        // right or one too small.
+        // Multiplies by the reciprocal, which is several times faster. It is too small by less than 1, so that the quotient is
+        // exact or one too small.
         let quotient = ((u128::from(exact) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = exact - quotient * divisor;
         if rest < divisor { (quotient, rest as u32) } else { (quotient + 1, (rest - divisor) as u32) }
@@ -59,7 +59,7 @@ impl Weight {
 
 const OUT: u32 = u32::MAX;
 
-/// What a heap sorts by: at most 96 bits.
+/// Sort key of a heap: at most 96 bits.
 pub(crate) trait Key: Copy {
     fn pack(self) -> u128;
     fn unpack(packed: u128) -> Self;
@@ -96,12 +96,12 @@ impl Key for Time {
     }
 }
 
-/// A heap of queues, each with one key, smallest first, ties to the lowest queue. Any queue can be taken
-/// out or moved. Key and queue are one integer, so that a comparison is one and needs no branch.
+/// A heap of queues, each with one key, smallest first, ties to the lowest queue. Any queue can be removed
+/// or moved. Key and queue form one integer, so that a comparison needs no branch.
 #[derive(Clone, Debug)]
 pub(crate) struct TagHeap<K> {
     heap: Vec<u128>,
-    /// Where each queue is in `heap`.
+    /// Position of each queue in `heap`.
     place: Vec<u32>,
     key: PhantomData<K>,
 }
@@ -132,7 +132,7 @@ impl<K: Key> TagHeap<K> {
     pub fn key(&self, queue: u32) -> Option<K> {
         self.heap.get(self.place[queue as usize] as usize).map(|&item| K::unpack(item >> QUEUE_BITS))
     }
-    /// Puts a queue in, or gives it another key.
+    /// Inserts a queue, or changes its key.
     #[inline]
     pub fn set(&mut self, queue: u32, key: K) {
         let item = key.pack() << QUEUE_BITS | u128::from(queue);
@@ -144,14 +144,14 @@ impl<K: Key> TagHeap<K> {
             at => self.settle(at as usize, item),
         }
     }
-    /// Takes out a queue that is in and puts in one that is not: half the work of doing one after the other.
+    /// Replaces a queue in the heap by one that is not: half the work of a removal and an insertion.
     #[inline]
     pub fn exchange(&mut self, out: u32, queue: u32, key: K) {
         debug_assert!(self.contains(out) && !self.contains(queue));
         let at = std::mem::replace(&mut self.place[out as usize], OUT);
         self.settle(at as usize, key.pack() << QUEUE_BITS | u128::from(queue));
     }
-    /// Takes a queue out; tells whether it was in.
+    /// Removes a queue; returns true if it was present.
     #[inline]
     pub fn remove(&mut self, queue: u32) -> bool {
         let at = self.place[queue as usize];
@@ -171,12 +171,12 @@ impl<K: Key> TagHeap<K> {
             self.place[item as u32 as usize] = OUT;
         }
     }
-    /// Changes all keys in a way that keeps their order.
+    /// Changes all keys by a function that keeps their order.
     pub fn map(&mut self, change: impl Fn(K) -> K) {
         for item in &mut self.heap {
             *item = change(K::unpack(*item >> QUEUE_BITS)).pack() << QUEUE_BITS | u128::from(*item as u32);
         }
-        // Keys that became equal are ordered by queue now, and no longer by what they were.
+        // Keys that became equal are now ordered by queue.
         self.heap.sort_unstable();
         for (at, &item) in self.heap.iter().enumerate() {
             self.place[item as u32 as usize] = at as u32;

@@ -1,4 +1,4 @@
-//! A port for tests: queues, a link, and nothing else.
+//! A port for tests: queues and a link.
 
 use crate::{Discipline, PortFacts};
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ pub(crate) fn port(queues: u32) -> PortFacts {
     PortFacts { queues, ..PortFacts::ethernet(BitRate::from_gbps(10)) }
 }
 
-/// A whole transmission at once.
+/// Runs a whole transmission at once.
 pub(crate) trait Serve: Discipline {
     fn serve(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
         self.sent(queue, bytes, now);
@@ -18,7 +18,7 @@ pub(crate) trait Serve: Discipline {
 }
 impl<D: Discipline> Serve for D {}
 
-/// The queues in the order in which frames that are all present at time zero leave. Time stands still.
+/// The order in which frames that are all present at time zero leave, by queue. Time does not advance.
 pub(crate) fn order_of(scheduler: &mut impl Discipline, queues: &[Vec<u32>]) -> Vec<u32> {
     let now = Time::ZERO;
     let mut left: Vec<VecDeque<u32>> = queues.iter().map(|queue| queue.iter().copied().collect()).collect();
@@ -39,7 +39,7 @@ pub(crate) fn order_of(scheduler: &mut impl Discipline, queues: &[Vec<u32>]) -> 
     order
 }
 
-/// Frames sent by each queue until `end` when all that have a size always have frames of it.
+/// Frames sent by each queue until `end`; queues with a size always have frames of it.
 pub(crate) fn saturate<const N: usize>(
     scheduler: &mut impl Discipline,
     port: &PortFacts,
@@ -67,7 +67,7 @@ pub(crate) fn saturate<const N: usize>(
     sent
 }
 
-/// When each frame's last bit is sent, for arrivals (time, queue, bytes) in order of time.
+/// Departure time of each frame's last bit, for arrivals (time, queue, bytes) in order of time.
 pub(crate) fn finish_times(
     scheduler: &mut impl Discipline,
     port: &PortFacts,
@@ -101,7 +101,7 @@ pub(crate) fn finish_times(
             now += port.wire_time(bytes);
             finished[frame] = now;
             waiting -= 1;
-            // Frames that come during the transmission are told at their time.
+            // Arrivals during the transmission are delivered at their own time.
             continue;
         }
         let arrival = arrivals.get(next).map(|arrival| arrival.0);

@@ -50,11 +50,11 @@ impl Configuration for VcTableParams {
     }
 }
 
-/// The table and where it stands.
+/// The table and the position in it.
 #[derive(Clone, Debug)]
 pub struct VcTable {
     table: Table,
-    /// The entry to look at next.
+    /// The next entry to check.
     position: u32,
 }
 

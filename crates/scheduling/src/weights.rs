@@ -1,4 +1,4 @@
-//! Lists of weights, one a queue, and what can be wrong with them.
+//! Lists of weights, one per queue, and their checks.
 
 use keys::{Forms, Remark, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,14 +20,14 @@ pub enum Weights {
 impl Weights {
     const EQUAL: &str = "equal";
 
-    /// Those of so many queues.
+    /// The weights of `queues` queues.
     pub(crate) fn of(&self, queues: u32) -> Vec<u32> {
         match self {
             Weights::Equal => vec![1; queues as usize],
             Weights::Each(list) => list.clone(),
         }
     }
-    /// Whether they are weights of so many queues.
+    /// Checks that there is a valid weight for each of `queues` queues.
     pub(crate) fn check(&self, queues: u32) -> Result<(), Remark> {
         match self {
             Weights::Equal => Ok(()),
@@ -39,7 +39,7 @@ impl Weights {
 /// The key that all schedulers with weights have.
 pub(crate) const KEY: &str = "weights";
 
-/// None means equal weights.
+/// An empty list means equal weights.
 impl From<Vec<u32>> for Weights {
     fn from(list: Vec<u32>) -> Weights {
         if list.is_empty() { Weights::Equal } else { Weights::Each(list) }
@@ -92,7 +92,7 @@ impl JsonSchema for Weights {
 /// The largest weight. Tags keep at least 2^-20 of the precision of the smallest weight.
 pub(crate) const LARGEST: u32 = 1_000_000;
 
-/// Whether `list` has a number above 0 for each of `queues` queues. `what`: "weight", "quantum".
+/// Checks that `list` has a number above 0 for each of `queues` queues. `what`: "weight", "quantum".
 pub(crate) fn check(key: &str, what: &str, list: &[u32], queues: u32, largest: u32) -> Result<(), Remark> {
     check_length(key, what, list.len(), queues)?;
     for (queue, &weight) in list.iter().enumerate() {
@@ -106,7 +106,7 @@ pub(crate) fn check(key: &str, what: &str, list: &[u32], queues: u32, largest: u
     Ok(())
 }
 
-/// Whether a list has an entry for each queue.
+/// Checks that a list has an entry for each queue.
 pub(crate) fn check_length(key: &str, what: &str, length: usize, queues: u32) -> Result<(), Remark> {
     if length == queues as usize {
         return Ok(());

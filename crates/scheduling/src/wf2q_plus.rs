@@ -102,7 +102,7 @@ struct Queue {
 }
 
 impl Wf2qPlus {
-    /// The tag at which a frame starts that comes to the head of an empty or stopped queue.
+    /// Start tag of a frame that becomes the head of an empty or stopped queue.
     #[inline]
     fn start(&self, queue: u32, now: Time) -> u64 {
         let left = self.in_service.map_or(0, |frame| frame.left(now));
@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(wf2q.pick(Time::from_ns(96 * n)), Some(0));
             wf2q.serve(0, 100, Some(100), Time::from_ns(96 * n));
         }
-        // S = 350, the next of queue 0 starts at 400: nothing of the four missed turns is made up for.
+        // S = 350, the next of queue 0 starts at 400: the four missed turns are not compensated.
         wf2q.activate(1, 100, Time::from_ns(400));
         let mut order = Vec::new();
         for n in 0..6 {
@@ -312,16 +312,16 @@ mod tests {
 
     #[test]
     fn behind_the_frame_in_service_a_frame_starts_at_its_finish() {
-        // Queue 0 lags: its first frame (1, 11) is sent from 1000 ns on, when V = 100. Its second comes at 1050 ns and is
-        // stamped (11, 21), not (105, 115), and goes before queue 2 (104, 114).
+        // Queue 0 lags: its first frame (1, 11) is sent from 1000 ns on, when V = 100. Its second arrives at 1050 ns and is
+        // stamped (11, 21), not (105, 115), and is sent before queue 2 (104, 114).
         let arrivals = [(0, 1, 1000), (10, 0, 80), (1040, 2, 10), (1050, 0, 80)];
         assert_eq!(served(&[8, 1, 1], &arrivals).0, [1, 0, 0, 2]);
     }
 
     #[test]
     fn the_virtual_time_follows_the_smallest_start_between_frames() {
-        // Alone, queue 0 starts at 0, 100, 200, 300, and V jumps there at the end of each frame. Queue 1 comes at V = 325:
-        // (325, 425) and (425, 525). Without the jumps it would come at 175 and send twice in a row.
+        // Alone, queue 0 starts at 0, 100, 200, 300, and V jumps there at the end of each frame. Queue 1 arrives at V = 325:
+        // (325, 425) and (425, 525). Without the jumps it would arrive at 175 and send twice in a row.
         let mut arrivals = vec![(0, 0, 100); 6];
         arrivals.extend([(350, 1, 100), (350, 1, 100)]);
         assert_eq!(served(&[1, 1], &arrivals).0, [0, 0, 0, 0, 1, 0, 1, 0]);

@@ -81,16 +81,16 @@ pub(crate) fn one_frame_bound(
 /// Virtual time: accounted bytes a unit of weight, in units of 2^-40.
 type Virtual = u128;
 
-/// The fluid reference. It is served what the link has served, so that neither is ever ahead.
+/// The fluid reference server. It is advanced by the service of the link, so that neither is ever ahead.
 #[derive(Clone, Debug)]
 struct Fluid {
     rate: BitRate,
     overhead: u32,
     in_service: Option<InService>,
-    /// What the fluid has not had yet of the frame in service, in 2^-20 B.
+    /// Part of the frame in service that the fluid server has not served yet, in 2^-20 B.
     due: u64,
     virtual_time: Virtual,
-    /// Queues with fluid, by the virtual time at which they run dry.
+    /// Queues with fluid, by the virtual time at which they become empty.
     backlogged: TagHeap<Virtual>,
     /// Sum of their weights.
     weights: u64,
@@ -118,7 +118,7 @@ impl Fluid {
         self.due = u64::from(accounted) << FRACTION_BITS;
         self.in_service = Some(InService::new(bytes + self.overhead, self.due, self.rate, now));
     }
-    /// The frame that the link has begun is over.
+    /// The frame in service on the link has ended.
     #[inline]
     fn end(&mut self) {
         self.in_service = None;
@@ -130,8 +130,8 @@ impl Fluid {
             self.serve_until(frame.left(now));
         }
     }
-    /// Serves the fluid until so much of the frame in service is due. dV = work / Σ weights of the queues with fluid, which
-    /// changes whenever one runs dry.
+    /// Serves the fluid until `due` of the frame in service is left. dV = work / Σ weights of the queues with fluid, which
+    /// changes whenever one becomes empty.
     #[inline]
     fn serve_until(&mut self, due: u64) {
         let work = self.due - due;
@@ -143,7 +143,7 @@ impl Fluid {
         while let Some((dry, queue)) = self.backlogged.peek() {
             let needed = dry.saturating_sub(self.virtual_time) * u128::from(self.weights);
             if needed > work {
-                // Mostly both fit 64 bits, where a division is several times as fast.
+                // Usually both fit 64 bits, where a division is several times as fast.
                 self.virtual_time += match u64::try_from(work) {
                     Ok(work) => u128::from(work / self.weights),
                     Err(_) => work / u128::from(self.weights),
@@ -164,7 +164,7 @@ impl Fluid {
         }
         self.backlogged.set(queue, dry);
     }
-    /// A queue is absent.
+    /// Removes a queue.
     fn remove(&mut self, queue: u32) {
         if self.backlogged.remove(queue) {
             self.weights -= u64::from(self.weight_of[queue as usize]);
@@ -176,7 +176,7 @@ impl Fluid {
     }
 }
 
-/// The fluid, and the tags of all frames that wait.
+/// The fluid server, and the tags of all waiting frames.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     length: PortLength,
@@ -191,15 +191,15 @@ struct Queue {
     weight: Weight,
     /// The tag of the last frame that arrived, as stored in `tags`.
     last: Virtual,
-    /// Tags of the frames that wait.
+    /// Tags of the waiting frames.
     tags: VecDeque<Virtual>,
-    /// What stored tags have to be moved up by: the stops of this queue.
+    /// Offset of stored tags, to be added to them: the accumulated stops of this queue.
     moved: Virtual,
     active: bool,
 }
 
 impl Queue {
-    /// The tag of a frame behind all others, that may begin at `from` or when those end.
+    /// Tags a frame behind all others, which may begin at `from` or when those end.
     #[inline]
     fn stamp(&mut self, accounted: u32, from: Virtual) -> Virtual {
         let (span, weight) = self.weight.fine_span(accounted);
@@ -220,7 +220,7 @@ impl Discipline for Wfq {
             let dry = state.stamp(accounted, self.fluid.virtual_time);
             self.fluid.set(queue, dry);
         } else {
-            // Its time stands still until it is active; an empty queue that may send is active at once.
+            // Its time stops until it becomes active; an empty queue that may send becomes active at once.
             state.stamp(accounted, 0);
         }
     }
@@ -268,7 +268,7 @@ impl Discipline for Wfq {
             (Some(_), Some(&tag)) => self.active.set(queue, tag + state.moved),
             // The new head is stopped.
             (None, Some(_)) => self.deactivate(queue, now),
-            // Empty; the fluid may still have some of it.
+            // Empty; the fluid server may still have some of it.
             _ => {
                 state.active = false;
                 self.active.remove(queue);
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_late_frame_of_a_heavy_queue_goes_first() {
-        // Parekh and Gallager's example in small: ten frames of a light queue wait, one of a heavy comes.
+        // Parekh and Gallager's example at a small scale: ten frames of a light queue wait, one of a heavy queue arrives.
         let mut wfq = machine(&[1, 9], &byte_a_ns(2));
         (0..10).for_each(|_| wfq.arrive(0, 80, Time::ZERO));
         wfq.activate(0, 80, Time::ZERO);
@@ -350,7 +350,7 @@ mod tests {
         }
         wfq.activate(0, 80, Time::ZERO);
         (0..5u64).for_each(|n| wfq.serve(0, 80, Some(80), Time::from_ns(100 * n)));
-        // Alone the fluid has run at full speed: V = 500. The queue rejoins there, not at 0.
+        // Alone, queue 0 is served by the fluid server at full speed: V = 500. Queue 1 rejoins there, not at 0.
         wfq.activate(1, 80, Time::from_ns(500));
         assert_eq!(wfq.active.peek().unwrap(), (600 << 40, 0));
         assert_eq!(wfq.active.key(1), Some(600 << 40));
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn the_fluid_has_what_the_link_has_served_whatever_its_clock() {
-        // A link whose frames take a little longer than their nominal time, or a little less, and now and then stands still.
+        // A link whose frames take slightly longer or shorter than their nominal time, and which sometimes pauses.
         let port = PortFacts { rate: BitRate::from_bps(1_187_500_001), ..port(1) };
         for permille in [900u64, 1_000, 1_100] {
             let mut fluid = Fluid::new(&port, vec![1]);

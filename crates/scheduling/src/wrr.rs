@@ -77,19 +77,19 @@ impl Configuration for WrrParams {
         let smallest = f64::from(AccountedLength::WIRE.at(port).of(port.smallest_frame));
         let largest = f64::from(port.largest(AccountedLength::WIRE));
         let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
-        // Interleaved: the own turn is spread over the passes, so that all of it may come last; and a
-        // queue that joins has to let the round end that is under way.
+        // Interleaved: the queue's own turn is spread over the passes, so that all of it may come last; and a
+        // queue that joins has to wait for the end of the current round.
         let spread = if self.interleaved { others * largest + (own - 1.0) * smallest } else { 0.0 };
         let certain = rate * own * smallest / (own * smallest + others * largest);
         Some(LatencyRate::new(certain, (others * largest + spread) / rate))
     }
 }
 
-/// Turns under way.
+/// Turns of the current round.
 #[derive(Clone, Debug)]
 pub struct Wrr {
     counts: Vec<u32>,
-    /// What is left of each queue's turn.
+    /// Frames left in each queue's turn.
     left: Vec<u32>,
     /// Queues with a turn in this round; the front sends.
     now: Ring,

@@ -32,16 +32,16 @@ pub enum Growth {
     Bytes,
 }
 
-/// How a window begins and grows.
+/// Initial window and growth of an AIMD window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AimdParams {
-    /// The window at the start, at least one segment.
+    /// Initial window, at least one segment.
     pub initial: Amount,
-    /// Bytes of the window from which on it grows slowly, before the first loss; `None`: from the first loss on.
+    /// Slow start threshold before the first loss, in bytes; `None`: unlimited until the first loss.
     pub threshold: Option<u64>,
-    /// What lets it grow.
+    /// Quantity by which the window grows.
     pub growth: Growth,
-    /// Whether it grows also while less than half of it is in flight.
+    /// True if the window also grows while less than half of it is in flight.
     pub grows_unused: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct AimdParams {
 pub struct Aimd {
     window: u64,
     threshold: u64,
-    /// What has not let the window grow yet: bytes acknowledged, or square bytes of equation 3; mostly below the window.
+    /// Growth not yet applied: bytes acknowledged, or square bytes of equation 3; mostly below the window.
     counted: u64,
     initial: u64,
     segment: u16,
@@ -86,20 +86,21 @@ impl ControllerConfiguration for AimdParams {
 }
 
 impl Aimd {
-    /// Whether the window doubles each round trip. RFC 5681: either may be used where the two are equal.
+    /// Returns true while the window doubles each round trip. RFC 5681: either may be used where the two are
+    /// equal.
     pub fn is_in_slow_start(&self) -> bool {
         self.window < self.threshold
     }
-    /// Whether this acknowledgement may let the window grow.
+    /// Returns true if this acknowledgement may grow the window.
     pub fn may_grow(&self, ack: &Ack) -> bool {
         // RFC 3168 section 6.1.2: no growth for an acknowledgement that echoes a mark.
         !ack.recovering && !ack.ece && (ack.window_used || self.grows_unused)
     }
-    /// The length of a segment.
+    /// Returns the length of a segment.
     pub fn segment(&self) -> u64 {
         self.segment.into()
     }
-    /// Doubles the window each round trip; true while the threshold is not reached.
+    /// Grows the window by slow start; returns true while the threshold is not reached.
     pub fn slow_start(&mut self, ack: &Ack) -> bool {
         if !self.is_in_slow_start() {
             return false;
@@ -108,11 +109,11 @@ impl Aimd {
             Growth::Acks => self.segment(),
             Growth::Bytes => 2 * self.segment(),
         };
-        // RFC 5681 equation 2: at most what is acknowledged. RFC 3465 section 2.2: at most L = 2 segments.
+        // RFC 5681 equation 2: at most the bytes acknowledged. RFC 3465 section 2.2: at most L = 2 segments.
         self.window = self.window.saturating_add(ack.bytes.min(most));
         true
     }
-    /// Window and threshold; growth begins anew.
+    /// Sets window and threshold, and restarts growth.
     pub fn set(&mut self, window: u64, threshold: u64) {
         (self.window, self.threshold, self.counted) = (window, threshold, 0);
     }
@@ -120,7 +121,7 @@ impl Aimd {
     pub fn set_window(&mut self, window: u64) {
         self.window = window;
     }
-    /// What a loss leaves, if this much of what was in flight remains.
+    /// Reduces the window after a loss, where this much of the data in flight remains.
     pub fn lose(&mut self, kind: LossKind, remaining: u64) {
         // RFC 5681 equation 4: at least two segments.
         let threshold = remaining.max(2 * self.segment());
@@ -134,9 +135,9 @@ impl Aimd {
 
     fn avoid_congestion(&mut self, ack: &Ack) {
         match self.growth {
-            // RFC 5681 equation 3. What is left of the division counts for the next acknowledgement: whole bytes alone would
-            // be too little with windows of many segments, and one byte at least ("rounded up") more than a segment a round
-            // trip, which section 3.1 forbids.
+            // RFC 5681 equation 3. The remainder of the division is carried to the next acknowledgement: whole bytes alone would be too
+            // little with windows of many segments, and at least one byte ("rounded up") more than a segment per round trip, which section
+            // 3.1 forbids.
             Growth::Acks => {
                 self.counted += self.segment() * self.segment();
                 let bytes = self.counted / self.window;
@@ -235,8 +236,8 @@ mod tests {
             for trip in 1..=50 {
                 let before = it.window();
                 (0..before / one).for_each(|_| it.on_ack(Time::ZERO, &ack(one)));
-                // The window grows while it is acknowledged, and what is left of whole segments is not acknowledged here: less
-                // than a segment by at most 2 / window of it.
+                // The window grows while it is acknowledged, and the remainder below whole segments is not acknowledged here: less than a
+                // segment by at most 2 / window of it.
                 least += (1.0 - 2.0 * one as f64 / before as f64) * one as f64;
                 let (last, all) = (it.window() - before, it.window() - start);
                 assert!(last <= one, "{segments} segments: {last} B in a round trip");

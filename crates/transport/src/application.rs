@@ -1,4 +1,4 @@
-//! What every application says of itself: its keys, and the two endpoints that it runs at.
+//! Interface of the applications: their keys, and the two endpoints that each runs at.
 
 use crate::{Application, Endpoint, PathFacts, Turn};
 use keys::Remark;
@@ -7,88 +7,89 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 use workload::Due;
 
-/// The random stream of an endpoint.
+/// Random stream of an endpoint.
 pub type Random = Xoshiro256PlusPlus;
 
-/// The keys of an application, as a scenario has them.
+/// Keys of an application in a scenario.
 pub trait ApplicationKeys {
-    /// What they describe.
+    /// Application that the keys describe.
     type Spec: Into<Application>;
 
-    /// Writes out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     fn fill(&mut self) {}
 
-    /// What sends `limit` bytes in frames of at most `frame` bytes, and what to beware of.
+    /// Returns the application, which sends `limit` bytes in frames of at most `frame` bytes, and its
+    /// warnings.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// All invalid values.
     fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Self::Spec, Vec<Remark>), Vec<Remark>>;
-    /// Whether it waits for ever for a frame that is lost, which a key `timeout` would prevent.
+    /// Returns true if it waits forever for a lost frame; a key `timeout` prevents that.
     fn waits_for_ever(&self) -> bool {
         false
     }
-    /// Whether it waits for ever if one frame overtakes another.
+    /// Returns true if it waits forever when one frame overtakes another.
     fn needs_order(&self) -> bool {
         false
     }
-    /// Whether each host has to be at both ends of one connection each: the places of a ring.
+    /// Returns true if each host must be at both ends of one connection each, as a ring requires.
     fn needs_ring(&self) -> bool {
         false
     }
-    /// The rate of pacing, and the key that says it.
+    /// Returns the pacing rate, and the key that sets it.
     fn rate(&self) -> Option<(&'static str, BitRate)> {
         None
     }
-    /// The key that delays what it sends by random times, if it has one.
+    /// Returns the key that delays its transmissions by random times, if it has one.
     fn jitter_key(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// How a connection begins.
+/// Parameters of a connection at its start.
 #[derive(Clone, Debug)]
 pub struct Opening<'a> {
-    /// When it begins, and from when on it begins nothing new.
+    /// Start time, and the time after which nothing new begins.
     pub start: Time,
     /// See `start`.
     pub stop: Option<Time>,
-    /// The scheduled transfers, in order of their starts.
+    /// Scheduled transfers, in order of their starts.
     pub due: &'a Arc<[Due]>,
-    /// Facts of the path from either end to the other, the end that opens first.
+    /// Facts of the path from each end to the other; the end that opens comes first.
     pub facts: [PathFacts; 2],
-    /// A random stream for either end, which should be its alone.
+    /// Random streams of the two ends, one for the exclusive use of each.
     pub random: [Random; 2],
 }
 
-/// An application, checked.
+/// A validated application.
 pub trait ApplicationSpec {
-    /// The endpoint that opens the connection, and its peer.
+    /// Returns the endpoint that opens the connection, and its peer.
     fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint);
-    /// The shortest and the longest frame that either may send, DA to FCS.
+    /// Returns the shortest and the longest frame that either end may send, DA to FCS.
     fn frames(&self) -> (u16, u16);
-    /// The frames of one turn.
+    /// Returns the frames of one turn.
     fn turn(&self) -> Turn;
-    /// Lengths of a full frame of the end that opens, and of what answers it.
+    /// Returns the lengths of a full frame of the end that opens, and of its reply.
     fn round_trip_frames(&self) -> (u16, u16) {
         let Turn { out, back, .. } = self.turn();
         (out.full, back.full)
     }
-    /// The most that it sends, in bits of frames (DA to FCS) a second, where one turn takes no less than `turn_secs`.
-    /// Infinite if nothing holds it.
+    /// Returns the maximum send rate in bits of frames (DA to FCS) per second, where one turn takes at least `turn_secs`. Infinite if
+    /// nothing limits it.
     fn most_bps(&self, turn_secs: f64) -> f64;
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the parameters.
     ///
     /// # Errors
     /// A value outside of its range.
     fn check(&self) -> Result<(), String>;
-    /// Whether switches may mark its frames.
+    /// Returns true if switches may mark its frames.
     fn understands_marks(&self) -> bool;
 }
 
-/// Makes the closed enum of applications, that of their keys, and the dispatch from one list.
+/// Generates the closed enums of applications and of their keys, and their dispatch, from one list.
 macro_rules! applications {
     ($($(#[$doc:meta])+ $text:ident: $name:ident($keys:ty => $spec:ty)),* $(,)?) => {
-        /// What runs over a connection, as a scenario has it.
+        /// Application that runs over a connection, with its keys in a scenario.
         #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Applications {
@@ -96,10 +97,10 @@ macro_rules! applications {
         }
 
         impl Applications {
-            /// The names of all.
+            /// Names of all applications.
             pub const NAMES: &[&str] = &[$(stringify!($text)),*];
 
-            /// The one of this name, from its table.
+            /// Parses the application of this name from its table.
             ///
             /// # Errors
             /// An unknown name or key, or a value of another form.
@@ -109,14 +110,15 @@ macro_rules! applications {
                     other => Err(serde::de::Error::unknown_variant(other, Applications::NAMES)),
                 }
             }
-            /// Its name.
+            /// Returns its name.
             pub fn name(&self) -> &'static str {
                 match self { $(Applications::$name(_) => stringify!($text),)* }
             }
-            /// What sends `limit` bytes in frames of at most `frame` bytes, and what to beware of.
+            /// Returns the application, which sends `limit` bytes in frames of at most `frame` bytes, and its
+            /// warnings.
             ///
             /// # Errors
-            /// All that is wrong.
+            /// All invalid values.
             pub fn spec(
                 &self,
                 limit: Option<Bytes>,
@@ -128,33 +130,33 @@ macro_rules! applications {
                     })*
                 }
             }
-            /// Writes out the defaults that depend on other keys.
+            /// Fills in the defaults that depend on other keys.
             pub fn fill(&mut self) {
                 match self { $(Applications::$name(keys) => ApplicationKeys::fill(keys),)* }
             }
-            /// Whether it waits for ever for a frame that is lost, which a key `timeout` would prevent.
+            /// Returns true if it waits forever for a lost frame; a key `timeout` prevents that.
             pub fn waits_for_ever(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.waits_for_ever(),)* }
             }
-            /// Whether it waits for ever if one frame overtakes another.
+            /// Returns true if it waits forever when one frame overtakes another.
             pub fn needs_order(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_order(),)* }
             }
-            /// Whether each host has to be at both ends of one connection each: the places of a ring.
+            /// Returns true if each host must be at both ends of one connection each, as a ring requires.
             pub fn needs_ring(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_ring(),)* }
             }
-            /// The key that delays what it sends by random times, if it has one.
+            /// Returns the key that delays its transmissions by random times, if it has one.
             pub fn jitter_key(&self) -> Option<&'static str> {
                 match self { $(Applications::$name(keys) => keys.jitter_key(),)* }
             }
-            /// The rate of pacing, and the key that says it.
+            /// Returns the pacing rate, and the key that sets it.
             pub fn rate(&self) -> Option<(&'static str, BitRate)> {
                 match self { $(Applications::$name(keys) => keys.rate(),)* }
             }
         }
 
-        /// What runs over a connection.
+        /// Application that runs over a connection.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Application {
             $($(#[$doc])+ $name($spec),)*

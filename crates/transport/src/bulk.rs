@@ -15,20 +15,20 @@ use frame::MIN_FRAME_BYTES;
 #[derive(Clone, Copy, Debug)]
 pub struct Bulk {
     segment: u16,
-    /// All bytes; `u64::MAX`: no end.
+    /// Total bytes; `u64::MAX`: unlimited.
     bytes: u64,
-    /// How many segments are full.
+    /// Number of full segments.
     full: u64,
 }
 
 impl Bulk {
-    /// A transfer of `bytes` (`None`: without end) in segments of `segment` bytes, above 0.
+    /// Creates a transfer of `bytes` (`None`: unlimited) in segments of `segment` bytes, above 0.
     pub fn new(bytes: Option<u64>, segment: u16) -> Bulk {
         let bytes = bytes.unwrap_or(u64::MAX);
         Bulk { segment, bytes, full: bytes / u64::from(segment) }
     }
 
-    /// Length of segment `n` as a frame; `None` after the last.
+    /// Returns the length of segment `n` as a frame; `None` after the last.
     pub fn frame_bytes(&self, n: u64) -> Option<u16> {
         if n < self.full {
             return Some(self.segment);
@@ -38,17 +38,17 @@ impl Bulk {
         (bytes > 0).then(|| bytes.max(MIN_FRAME_BYTES.min(self.segment)))
     }
 
-    /// Bytes of the application in the segments before `n`.
+    /// Returns the bytes of the application in the segments before `n`.
     pub fn before(&self, n: u64) -> u64 {
         if n <= self.full { n * u64::from(self.segment) } else { self.bytes }
     }
 
-    /// Whether the segments before `n` are all.
+    /// Returns true if there are no segments from `n` on.
     pub fn ends_at(&self, n: u64) -> bool {
         self.bytes != u64::MAX && self.before(n) == self.bytes
     }
 
-    /// Nothing more after the segments before `n`.
+    /// Ends the transfer after the segments before `n`.
     pub fn close(&mut self, n: u64) {
         *self = Bulk::new(Some(self.before(n)), self.segment);
     }

@@ -1,4 +1,4 @@
-//! One endpoint alone, call by call: what a wire in a test is rarely late enough to show.
+//! One endpoint alone, call by call: cases for which a wire in a test is rarely late enough.
 
 use crate::endpoint::{Protocol, Received};
 use crate::exchange::Label;
@@ -33,12 +33,12 @@ fn one_acknowledgement_says_what_came_before_it_left() {
     let ack = receiver.poll_transmit(START).unwrap();
     assert_eq!((ack.kind, ack.word), (FrameKind::MarkedAck, 3));
     assert_eq!((receiver.poll_transmit(START), receiver.poll_timeout()), (None, None));
-    // The echo is spent, and the next lone segment waits anew.
+    // The mark has been echoed, and the next lone segment waits for the delay again.
     receiver.handle_frame(DELAY, &data(3, false));
     assert_eq!(receiver.poll_timeout(), Some(DELAY + Time::from_us(500)));
     receiver.handle_timeout(DELAY + Time::from_us(500));
     assert_eq!(receiver.poll_transmit(DELAY).unwrap().kind, FrameKind::Ack);
-    // What an acknowledgement for a gap says already needs no other.
+    // The acknowledgement for a gap covers it already.
     receiver.handle_frame(DELAY, &data(6, false));
     receiver.handle_frame(DELAY, &data(4, false));
     assert_eq!(receiver.poll_transmit(DELAY).unwrap().word, 5);
@@ -56,7 +56,7 @@ fn what_arrived_all_the_same_is_not_sent_again() {
     assert_eq!((sender.poll_transmit(Time::from_us(5)).unwrap().word, sender.in_flight()), (0, 1_000));
     sender.handle_frame(Time::from_us(6), &ack(3));
     assert_eq!((sender.poll_transmit(Time::from_us(6)).unwrap().word, sender.retransmitted()), (3, 2));
-    // More than was ever sent is nonsense.
+    // An acknowledgement of more than was ever sent is invalid.
     sender.handle_frame(Time::from_us(7), &ack(5));
     assert_eq!((sender.in_flight(), sender.discarded()), (1_000, 1));
     sender.handle_frame(Time::from_us(8), &ack(4));
@@ -83,7 +83,7 @@ fn a_repeated_request_takes_the_place_of_the_one_before() {
     responder.handle_timeout(DELAY + service);
     let words: Vec<u32> = std::iter::from_fn(|| responder.poll_transmit(DELAY)).map(|it| it.word).collect();
     assert_eq!(words, [0, 1, 2].map(|segment| label(1, 3, segment)));
-    // What is late, and what has no slot.
+    // A late frame, and one without a slot.
     responder.handle_frame(DELAY * 2, &data(label(1, 2, 0), false));
     responder.handle_frame(DELAY * 2, &data(label(2, 1, 0), false));
     assert_eq!((responder.discarded(), responder.poll_timeout()), (2, None));

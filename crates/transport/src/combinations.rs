@@ -1,32 +1,32 @@
-//! Which application runs over which transport, and why others do not: one table, from which the errors of `check` and the
-//! page of the documentation come.
+//! Table of the applications that run over each transport, and of the reasons against others. The errors of `check` and a page of the
+//! documentation are generated from it.
 
 use crate::Transport;
 use keys::Remark;
 
-/// What carries an application that has no transport.
+/// Name of the carrier of an application without a transport.
 pub const FRAMES: &str = "frames";
 
 /// An application over a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It runs, written like this, with the name of the transport for `@`.
+    /// It runs; the text is its form in a scenario, with the name of the transport for `@`.
     Runs(&'static str),
-    /// It does not.
+    /// It does not run.
     Refused {
         /// The reason.
         why: &'static str,
-        /// What is accepted.
+        /// Accepted alternative.
         instead: &'static str,
     },
 }
 
-/// An application, and what may carry it.
+/// An application, and its possible carriers.
 #[derive(Clone, Copy, Debug)]
 pub struct Combination {
     /// The application, as scenarios name it.
     pub application: &'static str,
-    /// What it sends.
+    /// Data that it sends.
     pub about: &'static str,
     /// Frames of its own, or a transport by name.
     pub over: &'static [(&'static str, Fit)],
@@ -47,7 +47,7 @@ const NO_ENDPOINTS: Fit = Fit::Refused {
     instead: "expected tcp, rdma or uet",
 };
 
-/// All of them.
+/// All combinations.
 pub static COMBINATIONS: &[Combination] = &[
     Combination {
         application: "pushed",
@@ -141,7 +141,7 @@ pub static COMBINATIONS: &[Combination] = &[
 ];
 
 impl Combination {
-    /// How it runs over a transport, or over frames of its own.
+    /// Returns the result for a transport, or for frames of its own.
     fn fit(&self, transport: &str) -> Fit {
         self.over.iter().find(|(name, _)| *name == transport).map_or(self.others, |&(_, fit)| fit)
     }
@@ -151,14 +151,14 @@ fn is_known(transport: &str) -> bool {
     transport == FRAMES || Transport::NAMES.contains(&transport)
 }
 
-/// Why an application does not run over a transport, and what is accepted; `None`: it runs, or one of them is unknown.
+/// Returns why an application does not run over a transport, and what is accepted; `None`: it runs, or one of them is unknown.
 pub fn refusal(application: &str, transport: &str) -> Option<Remark> {
     let row = COMBINATIONS.iter().find(|row| row.application == application && is_known(transport))?;
     let Fit::Refused { why, instead } = row.fit(transport) else { return None };
     Some(Remark::new(format!("{application} over {transport}: {why}"), instead))
 }
 
-/// As [`refusal`], of a key with the name of a transport in a source of a flow that has no such key.
+/// Variant of [`refusal`] for a key with the name of a transport in a flow's source that has no such key.
 pub fn refused(source: &str, transport: &str) -> Option<Remark> {
     if source != "window" {
         let named =
@@ -174,7 +174,7 @@ pub fn refused(source: &str, transport: &str) -> Option<Remark> {
     Some(Remark::new(message, help))
 }
 
-/// The table as Markdown.
+/// Returns the table as Markdown.
 pub fn markdown() -> String {
     let names: Vec<&str> = std::iter::once(FRAMES).chain(Transport::NAMES.iter().copied()).collect();
     let mut text = format!("| application | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn each_application_of_scenarios_is_in_the_table() {
         let names: Vec<&str> = COMBINATIONS.iter().map(|row| row.application).collect();
-        // Of a flow that is one transfer the source is named after what carries it.
+        // For a flow that is one transfer, the source is named after its carrier.
         let bulk = ["window", "tcp", "rdma", "uet"];
         for name in crate::Applications::NAMES.iter().filter(|name| !bulk.contains(name)) {
             assert!(names.contains(name), "{name} is missing");

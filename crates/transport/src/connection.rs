@@ -109,6 +109,10 @@ impl ConnectionSpec {
         let paths = self.queue_pairs().map(|pairs| &pairs.paths).or(self.uet().map(|uet| &uet.paths));
         paths.is_some_and(|paths| *paths != crate::PathSelectionKeys::Fixed)
     }
+    /// Returns true if consecutive packets of a connection may leave through different links of a NIC.
+    pub fn stripes(&self) -> bool {
+        self.uet().is_some_and(|uet| uet.paths.sprays())
+    }
     /// Its packet delivery contexts; `None`: it is not UET.
     pub fn uet(&self) -> Option<&UetSpec> {
         match &self.application {

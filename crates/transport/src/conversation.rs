@@ -352,8 +352,14 @@ mod tests {
     use proptest::prelude::*;
 
     const NEVER: Time = Time::NEVER;
-    const FACTS: PathFacts =
-        PathFacts { rate: RATE, base_rtt: Time::from_us(10), packet: 1_000, hops: 0, overhead: 20 };
+    const FACTS: PathFacts = PathFacts {
+        rate: RATE,
+        base_rtt: Time::from_us(10),
+        packet: 1_000,
+        hops: 0,
+        overhead: 20,
+        planes: 1,
+    };
 
     fn tcp_of(end: &Conversation) -> &crate::TcpSender {
         end.tcp_sender().expect("over TCP")

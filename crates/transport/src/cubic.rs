@@ -41,7 +41,7 @@ impl Default for CubicKeys {
 }
 
 impl CubicKeys {
-    /// What cannot be meant.
+    /// Validates the keys.
     pub fn check(&self) -> Result<(), Remark> {
         let CubicKeys { scaling, beta, .. } = *self;
         if !(scaling.is_finite() && scaling > 0.0) {
@@ -56,7 +56,7 @@ impl CubicKeys {
     }
 }
 
-/// How a cubic window begins and grows.
+/// Initial window and curve of a cubic window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicParams {
     /// Slow start.
@@ -73,14 +73,14 @@ pub struct Cubic {
     stage: Box<Stage>,
 }
 
-/// Where on the curve the window is.
+/// Position of the window on the curve.
 #[derive(Clone, Debug)]
 struct Stage {
     /// The window in segments.
     window: f64,
     curve: CubicKeys,
     counts_acks: bool,
-    /// When this stage of congestion avoidance began; `None`: with the next acknowledgement that finds the window there.
+    /// Start of this stage of congestion avoidance; `None`: with the next acknowledgement in congestion avoidance.
     epoch: Option<Time>,
     /// W_max of section 4.1; 0: none yet.
     most: f64,
@@ -118,7 +118,7 @@ impl ControllerConfiguration for CubicParams {
 }
 
 impl Stage {
-    /// Congestion avoidance begins.
+    /// Starts a stage of congestion avoidance.
     fn begin(&mut self, now: Time) {
         self.epoch = Some(now);
         // Section 4.3: W_est starts as the window.
@@ -132,7 +132,7 @@ impl Stage {
         }
     }
 
-    /// Section 4.2, figure 1: W_cubic, in segments, so many seconds after the beginning.
+    /// Section 4.2, figure 1: returns W_cubic in segments, `seconds` after the start of the stage.
     fn curve(&self, seconds: f64) -> f64 {
         let from_most = seconds - self.until_most;
         self.curve.scaling * from_most * from_most * from_most + self.most
@@ -145,7 +145,7 @@ impl Stage {
         self.estimate += alpha * segments / self.window;
     }
 
-    /// So many segments are acknowledged in congestion avoidance.
+    /// Grows the window for `segments` acknowledged in congestion avoidance.
     fn grow(&mut self, now: Time, segments: f64) {
         if self.epoch.is_none() {
             self.begin(now);
@@ -161,7 +161,7 @@ impl Stage {
         }
     }
 
-    /// The window is about to be reduced.
+    /// Ends the stage before the window is reduced.
     fn end(&mut self, kind: LossKind) {
         self.prior = self.window;
         // Section 4.7.
@@ -189,7 +189,7 @@ impl Cubic {
         self.follow();
     }
 
-    /// The window is what slow start or a loss has made of it, and the curve begins anew.
+    /// Adopts the window set by slow start or by a loss, and restarts the curve.
     fn follow(&mut self) {
         self.stage.window = self.aimd.window() as f64 / self.aimd.segment() as f64;
         self.stage.epoch = None;
@@ -267,7 +267,7 @@ mod tests {
         it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 1_000 * S });
         assert_eq!(it.window(), 700 * S);
         // K = cbrt(1000 * (1 - 0.7) / 0.4) = 9.086 s. With a round trip of 10 ms the window at t is W_cubic(t) but for
-        // what the curve climbs in one round trip, at most 3 C K^2 * 0.01 = 1 segment.
+        // the growth of the curve in one round trip, at most 3 C K^2 * 0.01 = 1 segment.
         let k = libm::cbrt(1_000.0 * 0.3 / 0.4);
         for (t, window) in rounds(&mut it, Time::from_ms(10), 1_500) {
             let exact = 0.4 * (t - k) * (t - k) * (t - k) + 1_000.0;

@@ -35,7 +35,7 @@ impl Default for DctcpKeys {
 }
 
 impl DctcpKeys {
-    /// What cannot be meant.
+    /// Validates the keys.
     pub fn check(&self) -> Result<(), Remark> {
         let DctcpKeys { gain, alpha } = *self;
         if !(gain > 0.0 && gain <= 1.0) {
@@ -53,12 +53,12 @@ impl DctcpKeys {
     }
 }
 
-/// How a window of DCTCP begins, grows and shrinks.
+/// Growth and reduction of a DCTCP window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DctcpParams {
-    /// How it grows.
+    /// Initial window and growth.
     pub begin: AimdParams,
-    /// How it estimates.
+    /// Estimation of the share of marks.
     pub estimate: DctcpKeys,
 }
 
@@ -73,7 +73,7 @@ pub struct Dctcp {
 #[derive(Clone, Debug)]
 struct Estimate {
     share: MarkedShare,
-    /// Bytes that are to be acknowledged until this window of data ends.
+    /// Bytes to be acknowledged until this window of data ends.
     left: u64,
 }
 
@@ -92,7 +92,7 @@ impl ControllerConfiguration for DctcpParams {
 }
 
 impl Dctcp {
-    /// The share of marked bytes, as estimated.
+    /// Returns the estimated share of marked bytes.
     pub fn alpha(&self) -> f64 {
         self.estimate.share.alpha()
     }

@@ -1,4 +1,4 @@
-//! How long something takes: always the same, or drawn.
+//! Durations: constant, or drawn from a distribution.
 
 use keys::{Forms, Remark, by_form};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,20 +12,20 @@ use units::Time;
 /// A time, or a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// Always the same.
+    /// Constant.
     Fixed(Time),
     /// Exponential with this mean, rounded down to picoseconds; at most 36.8 times the mean.
     Exponential(Time),
 }
 
 impl Delay {
-    /// The mean, in seconds.
+    /// Returns the mean, in seconds.
     pub fn mean_secs(self) -> f64 {
         match self {
             Delay::Fixed(time) | Delay::Exponential(time) => time.as_secs_f64(),
         }
     }
-    /// Whether the value of this key can be meant.
+    /// Validates the value of this key.
     pub fn check(self, key: &str) -> Result<(), Remark> {
         if self == Delay::Exponential(Time::ZERO) {
             let help = "expected a time above 0, like \"10 us\"";
@@ -33,7 +33,7 @@ impl Delay {
         }
         Ok(())
     }
-    /// The next one.
+    /// Draws the next delay.
     pub fn draw(self, rng: &mut Xoshiro256PlusPlus) -> Time {
         match self {
             Delay::Fixed(time) => time,

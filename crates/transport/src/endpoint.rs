@@ -1,5 +1,6 @@
 //! What passes between an endpoint and the host that runs it.
 
+use crate::MessageTimes;
 use crate::limited::LimitedTimes;
 use frame::{FrameKind, Header, Stamps, Trim};
 use units::{BitRate, Time};
@@ -146,6 +147,8 @@ pub enum HostEvent<'a> {
     Stopped(Time),
     /// The link of its host has another rate from now on.
     LinkRate(BitRate),
+    /// Of the links of its host that lead to the peer, those that are down from now on: bit n for the n-th one.
+    LinksDown(u16),
 }
 
 impl HostEvent<'_> {
@@ -247,6 +250,11 @@ pub trait Protocol {
     /// The next segment for the peer, which leaves now; `None`: nothing to send.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
 
+    /// Entropy value of the segment that [`Protocol::poll_transmit`] returns next, where a NIC with several links chooses one by it; 0: none.
+    fn next_entropy(&mut self) -> u16 {
+        0
+    }
+
     /// What was measured and not yet told.
     fn poll_record(&mut self) -> Option<Record> {
         None
@@ -309,6 +317,11 @@ pub trait Protocol {
     /// it, delivered at the other one.
     fn poll_ended(&mut self) -> Option<u32> {
         None
+    }
+
+    /// [`Protocol::poll_ended`], and the times of that message at the end that posted it, where the transport measures them.
+    fn poll_ended_with_times(&mut self) -> Option<(u32, Option<MessageTimes>)> {
+        self.poll_ended().map(|ended| (ended, None))
     }
 
     /// Before [`Protocol::handle_frame`] of a frame that arrived marked: what its NIC tells the peer at once, past all that the

@@ -1,11 +1,11 @@
-//! What requester and responder agree upon: how messages are cut, and what stands in the word of a frame.
+//! Formats shared by requester and responder: the segmentation of messages, and the word of a frame.
 
 use crate::load::Train;
 use frame::MIN_FRAME_BYTES;
 
-/// Requests of one connection that may be outstanding at most: slots fit 8 bits.
+/// Maximum number of outstanding requests of a connection: slots fit 8 bits.
 pub const MAX_OUTSTANDING: u16 = 256;
-/// Segments of one message at most: their number fits 16 bits.
+/// Maximum number of segments of a message: their number fits 16 bits.
 pub const MAX_SEGMENTS: u64 = 1 << 16;
 
 /// A request or a response: bytes, cut into segments.
@@ -24,16 +24,17 @@ impl Message {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// How many segments it has.
+    /// Returns the number of segments.
     pub fn segments(&self) -> u32 {
         self.bytes.div_ceil(u64::from(self.segment)) as u32
     }
-    /// Length of segment `n` as a frame: full but for the last, which is padded to the smallest frame.
+    /// Returns the length of segment `n` as a frame: full except for the last, which is padded to the
+    /// smallest frame.
     pub fn frame_bytes(&self, n: u32) -> u16 {
         let rest = self.bytes - u64::from(n) * u64::from(self.segment);
         rest.min(u64::from(self.segment)).max(u64::from(MIN_FRAME_BYTES.min(self.segment))) as u16
     }
-    /// Its frames.
+    /// Returns its frames.
     pub fn train(&self) -> Train {
         let frames = self.segments();
         let (full, last) = (self.frame_bytes(0), self.frame_bytes(frames - 1));
@@ -42,32 +43,33 @@ impl Message {
     }
 }
 
-/// The word of a frame: which exchange, which segment of its message.
+/// Word of a frame: the exchange, and the segment of its message.
 ///
 /// A slot has one exchange at a time. Each exchange and each repetition of one has the next turn, so that
-/// frames of an abandoned one are known; turns wrap, so a frame must not be late by 128 turns of its slot.
+/// frames of an abandoned one are recognised; turns wrap, so a frame must not be late by 128 turns of its
+/// slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Which of the outstanding requests.
+    /// Slot of the outstanding request.
     pub slot: u8,
-    /// Which exchange of the slot.
+    /// Turn of the exchange in its slot.
     pub turn: u8,
-    /// Which segment of the message.
+    /// Segment of the message.
     pub segment: u16,
 }
 
 impl Label {
-    /// As the word of a frame.
+    /// Packs the label into the word of a frame.
     pub fn word(self) -> u32 {
         u32::from(self.slot) << 24 | u32::from(self.turn) << 16 | u32::from(self.segment)
     }
-    /// From the word of a frame.
+    /// Unpacks the label from the word of a frame.
     pub fn from_word(word: u32) -> Label {
         Label { slot: (word >> 24) as u8, turn: (word >> 16) as u8, segment: word as u16 }
     }
 }
 
-/// Whether `turn` comes after `other`.
+/// Returns true if `turn` comes after `other`.
 pub fn is_later(turn: u8, other: u8) -> bool {
     turn != other && turn.wrapping_sub(other) < 128
 }

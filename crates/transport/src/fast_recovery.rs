@@ -16,12 +16,12 @@
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
-/// Repairs one loss.
+/// Repairs one loss at a time.
 #[derive(Clone, Debug, Default)]
 pub struct FastRecovery {
     duplicates: u32,
     recovering: bool,
-    /// After a timeout, duplicates count once everything before it is acknowledged.
+    /// After a timeout: byte up to which everything must be acknowledged before duplicates count.
     recover: u64,
     segment: u16,
 }

@@ -41,7 +41,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// Marks ABTS and BA_ACC in the place of a label.
+/// Marks ABTS and BA_ACC in the slot number of a label.
 const LINK_SERVICE: u8 = 0x80;
 
 /// An initiator or a target.
@@ -50,18 +50,18 @@ pub struct Fcoe {
     spec: Arc<FcoeSpec>,
     initiates: bool,
     withheld: bool,
-    /// The ports at which it was withheld, as the fabric counts them.
+    /// Ports at which it was withheld, by their numbers in the fabric.
     withheld_at: Vec<u32>,
     stop: Time,
     rng: Xoshiro256PlusPlus,
     places: Box<[Place]>,
-    /// Places that send a sequence, in the order in which these were ready.
+    /// Places that send a sequence, in the order in which these became ready.
     sending: VecDeque<u8>,
-    /// ABTS or BA_ACC: of which exchanges.
+    /// Exchanges for which ABTS or BA_ACC is to be sent.
     link_services: VecDeque<Label>,
-    /// Exchanges that may still be begun.
+    /// Number of exchanges that may still begin.
     remaining: u64,
-    /// The earliest time that a place waits for.
+    /// Earliest timeout of any place.
     next_timeout: Time,
     aborted: u64,
     retransmitted: u64,
@@ -74,16 +74,17 @@ pub struct Fcoe {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     turn: u8,
-    /// At the initiator: when the exchange was due, or is.
+    /// At the initiator: time at which the exchange was or will be due.
     due: Time,
     phase: Phase,
-    /// The unit that is under way, how many of its frames have passed, and how many of the exchange.
+    /// Current unit, number of its frames that have passed, and number of frames of the whole exchange that
+    /// have passed.
     unit: u64,
     passed: u64,
     number: u64,
-    /// Frames of this end in it.
+    /// Frames of this end sent in it.
     sent: u64,
-    /// Frames of the other end that it has taken in.
+    /// Frames of the other end received in it.
     taken: Undelivered,
 }
 
@@ -91,18 +92,18 @@ struct Place {
 enum Phase {
     /// The initiator thinks until [`Place::due`].
     Thinking,
-    /// An exchange is under way, at the initiator until its timer ends.
+    /// An exchange is in progress; at the initiator, until its timer expires.
     Open { deadline: Time },
     /// The target serves until then.
     Serving { until: Time },
-    /// The initiator waits for BA_ACC, and asks again then.
+    /// The initiator waits for BA_ACC, and repeats ABTS at `deadline`.
     Aborting { deadline: Time },
-    /// There is none.
+    /// There is none, and none will follow.
     Done,
 }
 
 impl Fcoe {
-    /// The initiator, which begins at `start`, begins no exchange from `stop` on and draws from `rng`, which should be its alone.
+    /// Creates the initiator. It begins at `start`, begins no exchange from `stop` on and draws from `rng`, which it must not share.
     pub fn initiator(spec: &Arc<FcoeSpec>, start: Time, stop: Option<Time>, rng: Xoshiro256PlusPlus) -> Fcoe {
         let mut initiator = Fcoe::new(spec, true, rng);
         initiator.stop = stop.unwrap_or(Time::NEVER);
@@ -111,7 +112,7 @@ impl Fcoe {
         initiator
     }
 
-    /// The target, which draws from `rng`, which should be its alone.
+    /// Creates the target, which draws from `rng`, which it must not share.
     pub fn target(spec: &Arc<FcoeSpec>, rng: Xoshiro256PlusPlus) -> Fcoe {
         Fcoe::new(spec, false, rng)
     }
@@ -148,7 +149,7 @@ impl Fcoe {
         }
     }
 
-    /// Its route leads through this port from now on, which is lossless for its priority or not.
+    /// Sets the port through which its route leads, and whether that is lossless for its priority.
     pub fn moved_to(&mut self, port: u32, is_lossless: bool) {
         self.withheld = self.spec.requires_lossless && !is_lossless;
         if self.withheld && !self.withheld_at.contains(&port) {
@@ -156,16 +157,16 @@ impl Fcoe {
         }
         self.schedule();
     }
-    /// The ports at which it took no part, in the order of the first time.
+    /// Returns the ports at which it was withheld, in the order of the first time.
     pub fn withheld_at(&self) -> &[u32] {
         &self.withheld_at
     }
-    /// Exchanges that it aborted.
+    /// Returns the number of exchanges that it aborted.
     pub fn aborted(&self) -> u64 {
         self.aborted
     }
 
-    /// The next exchange of a place is due then, unless the initiator has stopped.
+    /// Schedules the next exchange of a place, unless the initiator has stopped.
     fn think_until(&mut self, place: usize, due: Time) {
         let phase = if due < self.stop && self.remaining > 0 { Phase::Thinking } else { Phase::Done };
         (self.places[place].due, self.places[place].phase) = (due, phase);
@@ -183,7 +184,7 @@ impl Fcoe {
         self.begin(place, self.places[place].turn.wrapping_add(1), now);
     }
 
-    /// An exchange begins at either end, for the first time or anew.
+    /// Begins an exchange at either end, for the first time or as a repetition.
     fn begin(&mut self, place: usize, turn: u8, now: Time) {
         let wait = if self.initiates { self.spec.ulp_tov } else { Time::NEVER };
         let phase = Phase::Open { deadline: now.saturating_add(wait) };
@@ -196,13 +197,15 @@ impl Fcoe {
         }
     }
 
-    /// A frame of the peer has arrived that is the next of its unit. Whether it was the last one.
+    /// Takes in a frame of the peer that is the next of its unit. Returns true for the last frame of the
+    /// unit.
     fn takes(&mut self, place: usize, bytes: u16) -> bool {
         self.places[place].taken.add(bytes);
         self.pass(place)
     }
 
-    /// A frame of the unit under way has been sent or has arrived. Whether it was the last one of its unit.
+    /// Counts a frame of the current unit that was sent or has arrived. Returns true for the last frame of
+    /// the unit.
     fn pass(&mut self, place: usize) -> bool {
         let frames = self.spec.unit(self.places[place].unit).map_or(0, |unit| self.spec.frames(unit));
         let place = &mut self.places[place];
@@ -215,12 +218,12 @@ impl Fcoe {
         ended
     }
 
-    /// Whether the unit under way is sent by this end; `None`: the exchange is over.
+    /// Returns true if this end sends the current unit; `None`: the exchange is over.
     fn is_own(&self, place: usize) -> Option<bool> {
         self.spec.unit(self.places[place].unit).map(|unit| unit.by_initiator == self.initiates)
     }
 
-    /// A unit is over: what comes next.
+    /// Continues with the next unit, or ends the exchange.
     fn go_on(&mut self, place: usize, now: Time) {
         match self.is_own(place) {
             None if self.initiates => self.complete(place, now),
@@ -253,18 +256,18 @@ impl Fcoe {
         }
     }
 
-    /// Nothing of the exchange in this place is sent any more; what was sent of it will be sent again.
+    /// Stops sending the exchange in this place; the frames already sent will be retransmitted.
     fn forget(&mut self, place: usize) {
         self.retransmitted += std::mem::take(&mut self.places[place].sent);
         self.sending.retain(|&other| usize::from(other) != place);
     }
 
-    /// The timer of an exchange has ended: ABTS is to be sent.
+    /// Handles the expiry of an exchange's timer: queues ABTS.
     fn abort(&mut self, place: usize, now: Time) {
         let label = Label { slot: place as u8 | LINK_SERVICE, turn: self.places[place].turn, segment: 0 };
         let deadline = now.saturating_add(self.spec.ulp_tov);
         self.places[place].phase = Phase::Aborting { deadline };
-        // A NIC that is paused for long may still have the last one.
+        // A NIC that is paused for long may still hold the previous ABTS.
         if !self.link_services.contains(&label) {
             self.link_services.push_back(label);
         }
@@ -282,12 +285,12 @@ impl Fcoe {
             return;
         }
         if is_later(label.turn, own.turn) {
-            // Nothing has come of it.
+            // No frame of this exchange has arrived.
             (own.turn, own.sent) = (label.turn, 0);
         }
         if own.turn == label.turn {
             if own.phase != Phase::Done {
-                // The exchange is given up: the initiator begins anew with all of it.
+                // The exchange is abandoned: the initiator restarts it from the beginning.
                 self.undelivered = self.undelivered.and(own.taken);
                 own.taken = Undelivered::default();
             }
@@ -383,7 +386,7 @@ impl Protocol for Fcoe {
             let bytes = self.spec.frame_bytes(unit, place.passed);
             let label = Label { slot: first, turn: place.turn, segment: place.number as u16 };
             place.sent += 1;
-            // Units of one end in a row leave as one.
+            // Consecutive units of one end leave as one.
             if self.pass(at) && self.is_own(at) != Some(true) {
                 self.sending.pop_front();
                 self.go_on(at, now);
@@ -467,7 +470,7 @@ mod tests {
     fn exchanges<A: Protocol, B: Protocol>(pipe: &Pipe<A, B>) -> Vec<Record> {
         of_kind(&pipe.records, RecordKind::Exchange)
     }
-    /// Frames of so much data.
+    /// Splits this much data into frames.
     fn cut(mut bytes: u64, field: u64) -> Vec<u16> {
         let mut frames = vec![];
         while bytes > 0 {
@@ -477,7 +480,7 @@ mod tests {
         }
         frames
     }
-    /// The frames of an exchange by who sends them, the initiator first, one unit after the other.
+    /// Lists the frames of an exchange by sender (true: the initiator), one unit after the other.
     fn listed(spec: &FcoeSpec) -> Vec<(bool, Vec<u16>)> {
         let mut units = vec![(true, vec![100])];
         let mut left = spec.block;
@@ -534,7 +537,7 @@ mod tests {
                 let mut pipe = pipe(spec.clone());
                 pipe.run_clean(NEVER);
                 let bytes = listed(&spec).iter().flat_map(|unit| &unit.1).copied().map(u64::from).sum();
-                // A write turns round for each burst, and before and after all of them.
+                // A write changes direction for each burst, and before and after all of them.
                 let one_way = if writes { 2 * block.div_ceil(burst) + 2 } else { 2 };
                 let took = pipe.wire(bytes) + DELAY * one_way + SERVICE;
                 let starts = [0, 1, 2].map(|n| START + took * n);
@@ -586,7 +589,7 @@ mod tests {
             let mut clean = self::pipe(spec.clone());
             clean.run_clean(NEVER);
             let took = exchanges(&clean)[0].end - START;
-            // The timer, ABTS and BA_ACC, and all of it again.
+            // Timer, ABTS and BA_ACC, then the whole exchange again.
             let aborted = spec.ulp_tov + pipe.wire(68) + DELAY + pipe.wire(80) + DELAY;
             let found = exchanges(&pipe);
             assert_eq!((found.len(), found[0].start, found[0].end), (1, START, START + aborted + took));
@@ -623,7 +626,8 @@ mod tests {
         let mut pipe = Pipe::new(near, far, RATE, DELAY);
         pipe.run_clean(Time::from_ms(10));
         assert_eq!((pipe.sent.len(), pipe.near.poll_timeout()), (0, None));
-        // A target that must not send hears a command, and an ABTS each time the initiator waits.
+        // A target that must not send receives a command, and an ABTS each time the initiator's timer
+        // expires.
         let (near, mut far) = ends();
         far.moved_to(7, false);
         let mut pipe = Pipe::new(near, far, RATE, DELAY);
@@ -648,7 +652,7 @@ mod tests {
         assert_eq!((near.has_work(), near.aborted(), near.withheld_at()), (false, 1, &[3][..]));
         near.moved_to(2, true);
         assert!(near.has_work());
-        // The pipe asks it when its timer has run out.
+        // The pipe polls it when its timer has run out.
         pipe.run_clean(Time::from_ms(12));
         let after: Vec<u16> = pipe.sent_by(0).iter().skip(sent).map(|sent| sent.1.bytes).collect();
         assert_eq!((after[0], after[1]), (68, 100), "ABTS, and the command anew");
@@ -713,7 +717,7 @@ mod tests {
             let near = Fcoe::initiator(&spec, START, None, draws(seed).1);
             let mut pipe = Pipe::new(near, Fcoe::target(&spec, draws(seed ^ 1).1), RATE, DELAY);
             let mut draw = draws(!seed).0;
-            // A train that overtakes itself has few exchanges that succeed: seldom, and only a little.
+            // An exchange that overtakes itself rarely succeeds: impair seldom, and only a little.
             pipe.run(Time::from_ms(100_000), |_, _| Outcome {
                 lost: draw(100) < loss.into(),
                 extra: Time::from_ns(if draw(20) == 0 { draw(jitter + 1) } else { 0 }),
@@ -724,7 +728,7 @@ mod tests {
             prop_assert_eq!(found.iter().map(|it| it.bytes).sum::<u64>(), count * block);
             prop_assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
             prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
-            // The frames of each attempt: by number, who sent them and how long they are.
+            // Frames of each attempt by number: sender (true: the initiator) and length.
             let mut attempts: BTreeMap<(u8, u8), BTreeMap<u16, (bool, u16)>> = BTreeMap::new();
             let mut sent = 0;
             for frame in &pipe.sent {
@@ -751,7 +755,8 @@ mod tests {
             }
         }
 
-        /// An end that hears anything at any time does not panic, and ends no more exchanges than it began.
+        /// An end that receives arbitrary frames at any time does not panic, and ends no more exchanges than
+        /// it began.
         #[test]
         fn nonsense_is_survived(
             writes in any::<bool>(),

@@ -1,4 +1,4 @@
-//! The keys of exchanges over FCoE: what a scenario says, and what cannot be meant.
+//! Keys of exchanges over FCoE, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::fcoe_spec::{FCOE_OVERHEAD, LARGEST_DATA_FIELD, MOST_EXCHANGES};
@@ -11,9 +11,10 @@ use units::{Amount, Bytes, Or, Time, Unlimited};
 
 /// FCP_DL has 4 B.
 const LARGEST_BLOCK: u64 = u32::MAX as u64;
-/// What every port of Fibre Channel takes (FC-LS: the receive data field size is 256 to 2,112 B).
+/// Data field that every port of Fibre Channel accepts (FC-LS: the receive data field size is 256 to 2,112
+/// B).
 const LEAST_DATA_FIELD: u16 = 256;
-/// What many ports log in with. Less is not what FCoE has mini-jumbo frames for.
+/// Data field that many ports use at login. A smaller one needs no mini-jumbo frames.
 const USUAL_DATA_FIELD: u16 = 2_048;
 /// The unit of MAXIMUM BURST SIZE.
 const LEAST_BURST: Bytes = Bytes::new(512);

@@ -1,12 +1,12 @@
-//! Exchanges over FCoE as plain, checked data: their information units, and how these are cut into frames.
+//! Exchanges over FCoE as plain, validated data: their information units, and how these are cut into frames.
 
 use crate::Delay;
 use crate::load::Train;
 use units::Time;
 
-/// Exchanges of one initiator at a time at most: places fit 7 bits of a word.
+/// Maximum number of exchanges of an initiator at a time: places fit 7 bits of a word.
 pub const MOST_EXCHANGES: u16 = 128;
-/// What a frame has beside its data field, DA to FCS, with one VLAN tag.
+/// Bytes of a frame other than its data field, DA to FCS, with one VLAN tag.
 pub const FCOE_OVERHEAD: u16 = 14 + 4 + 14 + 24 + 4 + 4 + 4;
 /// The largest data field of a frame of Fibre Channel.
 pub const LARGEST_DATA_FIELD: u16 = 2_112;
@@ -19,23 +19,23 @@ pub(crate) const BA_ACC: u64 = 12;
 /// Exchanges of an initiator and its target, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FcoeSpec {
-    /// The target is written to; else it is read.
+    /// True if the initiator writes to the target; false if it reads from it.
     pub writes: bool,
     /// Bytes of an exchange, above 0.
     pub block: u64,
-    /// Data of one sequence at most, above 0.
+    /// Maximum data of one sequence, above 0.
     pub burst: u64,
-    /// Data of a frame at most: a multiple of 4 B up to [`LARGEST_DATA_FIELD`].
+    /// Maximum data of a frame: a multiple of 4 B up to [`LARGEST_DATA_FIELD`].
     pub data_field: u16,
     /// Exchanges at a time, 1 to [`MOST_EXCHANGES`].
     pub outstanding: u16,
-    /// Exchanges in all; `None`: without end.
+    /// Number of exchanges in all; `None`: unlimited.
     pub exchanges: Option<u64>,
-    /// From the end of an exchange to the next one in its place.
+    /// Time from the end of an exchange to the next one in its place.
     pub think: Delay,
-    /// From the last unit of the initiator to what the target answers.
+    /// Time from the last unit of the initiator to the target's response.
     pub service: Delay,
-    /// From the begin of an exchange until it is aborted, above 0.
+    /// Time from the beginning of an exchange until it is aborted, above 0.
     pub ulp_tov: Time,
     /// Nothing is sent where the class is not lossless.
     pub requires_lossless: bool,
@@ -52,7 +52,7 @@ impl FcoeSpec {
     fn bursts(&self) -> u64 {
         self.block.div_ceil(self.burst)
     }
-    /// Unit `n` of an exchange; `None`: there are fewer.
+    /// Returns unit `n` of an exchange; `None`: there are fewer.
     pub(crate) fn unit(&self, n: u64) -> Option<Unit> {
         let bursts = self.bursts();
         let data = |nth: u64| self.burst.min(self.block - nth * self.burst);
@@ -65,23 +65,23 @@ impl FcoeSpec {
         let bytes = if n == 0 { FCP_CMND } else { bytes };
         (n <= before_response).then_some(Unit { by_initiator, bytes })
     }
-    /// The unit before which the target serves.
+    /// Returns the unit before which the target serves.
     pub(crate) fn served(&self) -> u64 {
         if self.writes { 2 * self.bursts() + 1 } else { 1 }
     }
     pub(crate) fn frames(&self, unit: Unit) -> u64 {
         unit.bytes.div_ceil(self.data_field.into())
     }
-    /// Length of frame `n` of a unit.
+    /// Returns the length of frame `n` of a unit.
     pub(crate) fn frame_bytes(&self, unit: Unit, n: u64) -> u16 {
         let rest = unit.bytes - n * u64::from(self.data_field);
         of_data(rest.min(self.data_field.into()))
     }
-    /// The shortest frame, an ABTS, and the longest one.
+    /// Returns the lengths of the shortest frame, an ABTS, and of the longest one.
     pub(crate) fn lengths(&self) -> (u16, u16) {
         (of_data(ABTS), of_data(self.data_field.into()))
     }
-    /// The frames of one end in an exchange.
+    /// Returns the frames of one end in an exchange.
     pub(crate) fn train(&self, initiator: bool) -> Train {
         let data = [(self.block / self.burst, self.burst), (1, self.block % self.burst)];
         let units = match (initiator, self.writes) {
@@ -102,7 +102,7 @@ impl FcoeSpec {
         train
     }
 
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the parameters; an error names the value and what is accepted.
     pub fn check(&self) -> Result<(), String> {
         let field = self.data_field;
         if field == 0 || !field.is_multiple_of(4) || field > LARGEST_DATA_FIELD {
@@ -124,7 +124,7 @@ impl FcoeSpec {
     }
 }
 
-/// The length of a frame with so much data.
+/// Returns the length of a frame with this much data.
 pub(crate) fn of_data(data: u64) -> u16 {
     FCOE_OVERHEAD + data.next_multiple_of(4) as u16
 }

@@ -13,10 +13,10 @@
 use crate::controller::{CongestionControl, ControllerConfiguration};
 use units::BitRate;
 
-/// How fast segments go out.
+/// Rate of transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedRateParams {
-    /// Bits of frames (DA to FCS) a second, above 0.
+    /// Bits of frames (DA to FCS) per second, above 0.
     pub rate: BitRate,
 }
 

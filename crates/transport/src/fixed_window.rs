@@ -14,7 +14,7 @@
 use crate::controller::{CongestionControl, ControllerConfiguration};
 use units::Amount;
 
-/// How large the window is.
+/// Size of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedWindowParams {
     /// Bytes of frames (DA to FCS) or full segments, at least one segment.

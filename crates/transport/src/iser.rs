@@ -24,17 +24,17 @@ fn send(data: u64) -> Post {
     Post { operation: Operation::Send, bytes: HEADERS + data }
 }
 
-/// The operations of a command, in whichever direction.
+/// Operations of a command, in either direction.
 pub(crate) const OPERATIONS: [Operation; 4] =
     [Operation::Send, Operation::Write, Operation::ReadRequest, Operation::ReadResponse];
 
-/// The messages of a command that reads a block.
+/// Returns the messages of a command that reads a block.
 pub(crate) fn read(keys: &IscsiKeys) -> Vec<Box<[Post]>> {
     let data = Post { operation: Operation::Write, bytes: keys.block.get() };
     vec![[send(0)].into(), [data, send(0)].into()]
 }
 
-/// The messages of a command that writes a block.
+/// Returns the messages of a command that writes a block.
 pub(crate) fn write(keys: &IscsiKeys) -> Vec<Box<[Post]>> {
     let (block, segment) = (keys.block.get(), keys.data_segment.get());
     let first = block.min(keys.first_burst.get());

@@ -32,15 +32,15 @@ const LENGTH: u64 = 2;
 const CRC: u64 = 4;
 const MARKER: u64 = 4;
 const MARKER_INTERVAL: u64 = 512;
-/// The shortest segment of TCP that holds an FPDU worth a name: a Read Request has 52 B beside markers.
+/// Minimum TCP segment in bytes that can hold a useful FPDU: a Read Request has 52 B in addition to markers.
 const LEAST_EMSS: u64 = 128;
 
-/// Bytes of a stream with markers before so many others.
+/// Returns the length of `bytes` of a stream with its markers.
 pub(crate) fn with_markers(bytes: u64) -> u64 {
     bytes.saturating_add(MARKER * bytes.div_ceil(MARKER_INTERVAL - MARKER))
 }
 
-/// What iWARP transports.
+/// Operation that iWARP transports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IwarpOperation {
     /// RDMA Read.
@@ -89,13 +89,14 @@ impl IwarpKeys {
         })
     }
 
-    /// The longest segment of DDP with its header (MULPDU).
+    /// Returns the maximum length of a DDP segment with its header (MULPDU).
     fn mulpdu(&self, emss: u64) -> u64 {
         let markers = if self.markers { MARKER * emss.div_ceil(MARKER_INTERVAL) } else { 0 };
         emss - (LENGTH + CRC + markers + emss % 4)
     }
 
-    /// The FPDUs of so much data in segments with headers of this length; one at least.
+    /// Returns the bytes of the FPDUs of this much data in segments with headers of this length; at least one
+    /// FPDU.
     fn fpdus(&self, data: u64, header: u64, emss: u64) -> u64 {
         let fpdu = |data: u64| (LENGTH + header + data).next_multiple_of(4) + CRC;
         let most = self.mulpdu(emss) - header;
@@ -119,7 +120,7 @@ mod tests {
             for markers in [false, true] {
                 let keys = keys(1, markers);
                 let fpdu = (LENGTH + keys.mulpdu(emss)).next_multiple_of(4) + CRC;
-                // Of 4 B, a multiple of 512 B apart: as many as begin within.
+                // Markers of 4 B, at multiples of 512 B: as many as begin within.
                 let most = if markers {
                     (fpdu..=emss).find(|all| all - 4 * all.div_ceil(512) >= fpdu)
                 } else {

@@ -141,8 +141,8 @@ pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use path_selection::{
-    Draws, MOST_ENTROPIES, PATH_SELECTION_PAGES, PathFeedback, PathSelection, PathSelectionKeys,
-    PathSelector, PathSignal, PathsFacts,
+    Draws, MOST_ENTROPIES, MrcPathsKeys, PATH_SELECTION_PAGES, PathCounts, PathFeedback, PathSelection,
+    PathSelectionKeys, PathSelector, PathSignal, PathsFacts,
 };
 pub use rdma::RdmaDuplex;
 pub use rdma::{
@@ -178,8 +178,8 @@ pub use transfers::TransferSpec;
 pub use transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
 pub use uet::{
-    ContextCounts, DeliveryContext, NsccKeys, PullPacer, RcccKeys, UET_CONTROL_PAGES, UetControlKeys,
-    UetDuplex, UetKeys, UetMode, UetPreset, UetSes, UetSpec,
+    ContextCounts, DeliveryContext, MRC_PAGE, MrcKeys, NsccKeys, PullPacer, RcccKeys, UET_CONTROL_PAGES,
+    UetControlKeys, UetDuplex, UetKeys, UetMode, UetPreset, UetSes, UetSpec,
 };
 pub use uet_receiver::{UetReceived, UetReceiver};
 pub use uet_sender::UetSender;
@@ -282,11 +282,17 @@ macro_rules! endpoints {
             fn poll_ended(&mut self) -> Option<u32> {
                 match self { $(Endpoint::$name(it) => it.poll_ended(),)* }
             }
+            fn poll_ended_with_times(&mut self) -> Option<(u32, Option<MessageTimes>)> {
+                match self { $(Endpoint::$name(it) => it.poll_ended_with_times(),)* }
+            }
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
             }
             fn accepts_trimmed(&self) -> bool {
                 match self { $(Endpoint::$name(it) => it.accepts_trimmed(),)* }
+            }
+            fn next_entropy(&mut self) -> u16 {
+                match self { $(Endpoint::$name(it) => it.next_entropy(),)* }
             }
             fn stamps(&self, pair: u32) -> Option<&Stamps> {
                 match self { $(Endpoint::$name(it) => it.stamps(pair),)* }

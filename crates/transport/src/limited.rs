@@ -1,47 +1,47 @@
-//! What holds a sender over TCP back, as time.
+//! Time of a TCP sender by the cause that holds it back.
 //!
-//! At any time it is one of four: the application has nothing to send (or only waits for acknowledgements of all it had);
-//! the receive window, or the send buffer, is full, whatever the congestion window is; the congestion control lets nothing
-//! go (its window, its pacing, a handshake, a repair); or nothing in the endpoint does: a segment is ready, and waits for
-//! its NIC. A stretch that ends with a timeout was spent waiting for it, whatever the window was, and is the congestion
-//! control's.
+//! At any time the cause is one of four. The application has nothing to send, or only waits for acknowledgements of all it had. The receive
+//! window or the send buffer is full, whatever the congestion window is. The congestion control allows nothing (its window, its pacing, a
+//! handshake, a recovery). Or nothing in the endpoint holds it: a segment is ready, and waits for its NIC. A period that ends with a
+//! timeout was spent waiting for it, whatever the window was, and is charged to the congestion control.
 //!
-//! Source: the counters busy, rwnd_limited and sndbuf_limited of Linux (`tcp_info`), with the rest told apart.
+//! Source: the counters busy, rwnd_limited and sndbuf_limited of Linux (`tcp_info`), with the remaining time
+//! divided further.
 
 use units::Time;
 
-/// Who holds a sender back.
+/// Causes that hold a sender back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitedBy {
-    /// Nothing is to be sent.
+    /// There is nothing to send.
     Application,
     /// The receive window or the send buffer.
     ReceiveWindow,
     /// Window, pacing, handshake, repair.
     CongestionControl,
-    /// A segment is ready.
+    /// Nothing: a segment is ready.
     Nothing,
 }
 
-/// How long each has, from the begin of the sender until all is acknowledged.
+/// Time of each cause, from the start of the sender until all is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitedTimes {
-    /// By [`LimitedBy`].
+    /// Times, indexed by [`LimitedBy`].
     pub times: [Time; 4],
 }
 
-/// The clock of [`LimitedTimes`]: who holds the sender back now, and since when.
+/// Clock of [`LimitedTimes`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitedClock {
     held: LimitedTimes,
-    /// Who does now, and since when; `None`: it has not begun, or is done.
+    /// Current cause, and when it began; `None`: the sender has not begun, or is done.
     now: Option<(LimitedBy, Time)>,
 }
 
 impl LimitedClock {
     pub const IDLE: LimitedClock = LimitedClock { held: LimitedTimes { times: [Time::ZERO; 4] }, now: None };
 
-    /// From now on it is this one.
+    /// Sets the current cause.
     pub fn change(&mut self, holder: Option<LimitedBy>, now: Time) {
         if self.now.map(|(before, _)| before) == holder {
             return;
@@ -52,14 +52,14 @@ impl LimitedClock {
         self.now = holder.map(|holder| (holder, now));
     }
 
-    /// Who holds it back turns out to be another one, since it does.
+    /// Replaces the current cause, from when it began.
     pub fn correct(&mut self, holder: LimitedBy) {
         if let Some((before, _)) = &mut self.now {
             *before = holder;
         }
     }
 
-    /// How long each has until now.
+    /// Returns the times until now.
     pub fn until(&self, now: Time) -> LimitedTimes {
         let mut held = self.held;
         if let Some((holder, since)) = self.now {
@@ -94,7 +94,7 @@ mod tests {
         let mut waited = holding;
         waited.correct(LimitedBy::CongestionControl);
         assert_eq!(waited.until(us(30)).times, [9, 3, 6, 2].map(us));
-        // What is done has no more time, until it begins anew.
+        // A sender that is done accumulates no time until it begins again.
         holding.change(None, us(32));
         assert_eq!(holding.until(us(40)).times, [9, 3, 5, 5].map(us));
         holding.change(Some(LimitedBy::Nothing), us(50));

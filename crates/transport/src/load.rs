@@ -1,4 +1,4 @@
-//! What a connection asks of a fabric, from its description alone: how much it sends at most, and what comes back for it.
+//! Load of a connection on a fabric, from its description alone: its maximum send rate, and the frames returned for it.
 
 use crate::rdma::Post;
 use crate::{ApplicationSpec, ConnectionSpec, RdmaSpec, TcpSpec};
@@ -6,24 +6,24 @@ use crate::{ApplicationSpec, ConnectionSpec, RdmaSpec, TcpSpec};
 /// The frames of one turn of a connection: a segment and its acknowledgement, or a request and its response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {
-    /// Frames that go out.
+    /// Frames sent.
     pub out: Train,
-    /// Frames that come back.
+    /// Frames returned.
     pub back: Train,
-    /// Turns a frame that comes back answers, above 0.
+    /// Number of turns that a returned frame acknowledges, above 0.
     pub answers: f64,
 }
 
-/// Frames that follow each other.
+/// Consecutive frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Train {
-    /// So many frames.
+    /// Number of frames.
     pub frames: u32,
     /// Bytes of all of them, DA to FCS.
     pub bytes: u64,
-    /// Length of all but the last.
+    /// Length of all frames but the last.
     pub full: u16,
-    /// Length of the last.
+    /// Length of the last frame.
     pub last: u16,
 }
 
@@ -60,25 +60,25 @@ impl Train {
                 train.bytes += u64::from(frame(0)) + (packets - 2) * u64::from(rdma.frame_bytes(rdma.mtu));
             }
         }
-        // On average: what is shorter than full is no reason to take longer.
+        // On average: a shorter frame must not increase the duration.
         let before = train.bytes - u64::from(train.last);
         let mean = before.checked_div(u64::from(train.frames.saturating_sub(1)));
         train.full = mean.map_or(train.last, |mean| mean as u16);
         train
     }
-    /// Mean length of a frame.
+    /// Returns the mean length of a frame.
     pub fn mean_bytes(&self) -> f64 {
         self.bytes as f64 / f64::from(self.frames)
     }
 }
 
 impl ConnectionSpec {
-    /// The frames of one turn.
+    /// Returns the frames of one turn.
     pub fn turn(&self) -> Turn {
         self.application.turn()
     }
-    /// The most that it sends, in bits of frames (DA to FCS) a second, on a fabric where one turn takes no less than
-    /// `turn_secs`: a window or the outstanding requests a turn, or the rate of pacing. Infinite if nothing holds it.
+    /// Returns the maximum send rate, in bits of frames (DA to FCS) per second, on a fabric where one turn takes at least `turn_secs`: a
+    /// window or the outstanding requests per turn, or the pacing rate. Infinite if nothing limits it.
     pub fn most_bps(&self, turn_secs: f64) -> f64 {
         self.application.most_bps(turn_secs)
     }

@@ -9,7 +9,7 @@ use crate::tahoe::Tahoe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Makes the closed enum of loss recoveries and its dispatch from one list.
+/// Generates the closed enum of loss recoveries and its dispatch from one list.
 macro_rules! loss_recoveries {
     ($($(#[$doc:meta])* $name:ident = $machine:ident),* $(,)?) => {
         /// How losses are found and repaired.
@@ -29,7 +29,7 @@ macro_rules! loss_recoveries {
             /// All kinds.
             pub const ALL: &[LossRecoveryKind] = &[$(LossRecoveryKind::$name,)*];
 
-            /// The machine at work.
+            /// Creates the state of the loss recovery.
             pub fn start(self) -> ActiveLossRecovery {
                 match self { $(LossRecoveryKind::$name => ActiveLossRecovery::$name($machine::default()),)* }
             }

@@ -1,133 +1,135 @@
-//! Loss recovery: how a TCP sender finds out that segments are lost, and what it retransmits: what its variants have in common.
+//! Loss recovery of a TCP sender: the interface by which its variants detect losses and select retransmissions.
 
 use crate::scoreboard::Blocks;
 
-/// Where a sender stands: numbers of bytes.
+/// Sequence state of a sender, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// The first byte that is not acknowledged.
+    /// First unacknowledged byte (SND.UNA).
     pub unacknowledged: u64,
-    /// One after the highest byte that was ever sent.
+    /// Byte after the highest ever sent.
     pub highest: u64,
     /// Length of a full segment.
     pub segment: u16,
     /// Number of duplicate acknowledgements that indicate a loss.
     pub threshold: u32,
-    /// Whether the timer starts anew with each hole that NewReno fills.
+    /// True if each hole that NewReno fills restarts the retransmission timer.
     pub steady: bool,
-    /// Whether reductions are proportional (RFC 6937).
+    /// True if reductions are proportional (PRR, RFC 6937).
     pub proportional: bool,
 }
 
 impl Flight {
-    /// Whether nothing beyond `recover`, the end of what was sent before an earlier loss, is acknowledged: then
-    /// duplicates may come from what was sent twice (RFC 6582 section 3.2 step 2). 0: there was none.
+    /// Returns true if nothing beyond `recover` is acknowledged. `recover` is the end of the data sent before an
+    /// earlier loss, or 0 if there was none. Duplicate acknowledgements may then result from data sent twice
+    /// (RFC 6582 section 3.2 step 2).
     pub fn is_within(&self, recover: u64) -> bool {
         recover > 0 && self.unacknowledged <= recover
     }
-    /// Bytes that are not acknowledged.
+    /// Returns the number of unacknowledged bytes.
     pub fn outstanding(&self) -> u64 {
         self.highest - self.unacknowledged
     }
 }
 
-/// What a duplicate acknowledgement means.
+/// Reaction to a duplicate acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// Nothing yet.
+    /// No loss is inferred yet.
     Nothing,
-    /// The first segment that is not acknowledged is lost: send it again.
+    /// The first unacknowledged segment is lost: retransmit it.
     FastRetransmit,
-    /// Go back to it and start over.
+    /// Go back to the first unacknowledged segment and restart from there.
     GoBack,
 }
 
-/// What the acknowledgement of new data means.
+/// Reaction to an acknowledgement of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnProgress {
-    /// There is no loss recovery.
+    /// No loss recovery is in progress.
     Open,
-    /// Loss recovery goes on.
+    /// Loss recovery continues.
     Recovering,
-    /// A partial acknowledgement: the first segment that is not acknowledged is lost as well (RFC 6582 section 3.2).
+    /// Partial acknowledgement: the first unacknowledged segment is lost as well (RFC 6582 section 3.2).
     PartialAck {
-        /// Whether the retransmission timer starts anew.
+        /// True if the retransmission timer restarts.
         restarts_timer: bool,
     },
     /// Loss recovery has ended.
     Recovered {
-        /// Whether the window should not exceed what is in flight by more than a segment.
+        /// True if the window must not exceed the data in flight by more than one segment.
         gently: bool,
     },
 }
 
-/// Who says what is sent next.
+/// Selection of the data to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// The sender: what comes next, if the window allows it.
+    /// The sender continues with its next data, as the window allows.
     BySender,
     /// Nothing may be sent now.
     Nothing,
-    /// These bytes, from the first to the one behind the last.
+    /// These bytes: the first, and the one after the last.
     Bytes(u64, u64),
 }
 
-/// An algorithm that detects and repairs losses. It counts bytes, and knows neither time nor window.
+/// Algorithm that detects and repairs losses. It counts bytes, and depends neither on time nor on the window.
 pub trait LossRecovery {
-    /// A duplicate acknowledgement has arrived, while something is in flight.
+    /// A duplicate acknowledgement has arrived while data is in flight.
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate;
 
-    /// So many bytes were acknowledged for the first time; `flight` is what is left.
+    /// `acknowledged` bytes were acknowledged for the first time; `flight` is the state afterwards.
     fn on_progress(&mut self, flight: &Flight, acknowledged: u64) -> OnProgress;
 
-    /// The sender has waited for too long, and goes back.
+    /// The retransmission timer has expired, and the sender goes back.
     fn on_timeout(&mut self, flight: &Flight);
 
-    /// Duplicates since something new was acknowledged.
+    /// Returns the number of duplicate acknowledgements since new data was acknowledged.
     fn duplicates(&self) -> u32;
 
-    /// Whether a loss that was found is not yet repaired.
+    /// Returns true if a detected loss is not yet repaired.
     fn is_recovering(&self) -> bool {
         false
     }
 
-    /// Whether nothing is amiss: no duplicates, no loss to be repaired, and nothing known to have arrived beyond the
-    /// acknowledgement. Then the window counts as it is, what to send next is the sender's affair, and there is nothing to
-    /// be told of what leaves, or of the acknowledgement of new data without blocks.
+    /// Returns true if there are no duplicate acknowledgements, no loss to repair, and no data known to have arrived beyond the cumulative
+    /// acknowledgement. The window then applies unchanged, the sender selects the next data itself, and neither sent data nor
+    /// acknowledgements of new data without blocks need to be reported.
     fn is_quiet(&self) -> bool {
         self.duplicates() == 0 && !self.is_recovering()
     }
 
-    /// Bytes by which the window counts as larger meanwhile, or smaller.
+    /// Bytes by which the window is inflated (or deflated, if negative) during recovery.
     fn inflation(&self) -> i64 {
         0
     }
 
-    /// The receiver says which blocks have arrived. Comes before the call for the acknowledgement itself.
+    /// The receiver reports which blocks have arrived. Called before the acknowledgement itself is processed.
     fn on_blocks(&mut self, _flight: &Flight, _blocks: &Blocks) {}
 
-    /// The acknowledgement is dealt with, and the controller has spoken.
+    /// The acknowledgement is processed, and the controller has adjusted the window.
     fn on_acknowledged(&mut self, _flight: &Flight, _acknowledged: u64, _window: u64) {}
 
-    /// What to send next with this window; new bytes before `sendable` may be sent, as far as application and receiver go.
+    /// Selects the data to send next with this window. New bytes before `sendable` may be sent, as far as application and receiver allow.
     fn choose(&self, _flight: &Flight, _sendable: u64, _window: u64) -> Chosen {
         Chosen::BySender
     }
 
-    /// These bytes leave.
+    /// Notes that these bytes leave.
     fn on_sent(&mut self, _flight: &Flight, _from: u64, _to: u64) {}
 
-    /// The first byte from this one on that the receiver has not told of.
+    /// Returns the first byte at or after this one that the receiver has not reported as received.
     fn skip(&self, from: u64) -> u64 {
         from
     }
 
-    /// Bytes before this one that the receiver has told of beyond the acknowledgement.
+    /// Returns the number of bytes before this one that the receiver has reported as received beyond the
+    /// cumulative acknowledgement.
     fn arrived_before(&self, _end: u64) -> u64 {
         0
     }
 
-    /// Bytes that it has taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     fn memory_bytes(&self) -> usize {
         0
     }

@@ -4,7 +4,7 @@
 //!
 //! Source: RFC 8257, section 3.3; M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1.
 
-/// The share of marked bytes, as estimated.
+/// Estimate of the share of marked bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarkedShare {
     gain: f64,
@@ -15,15 +15,15 @@ pub(crate) struct MarkedShare {
 }
 
 impl MarkedShare {
-    /// An estimate of `alpha` to begin with, in which the newest window weighs `gain`.
+    /// Creates an estimate with the initial value `alpha`, in which the newest window has the weight `gain`.
     pub fn new(gain: f64, alpha: f64) -> MarkedShare {
         MarkedShare { gain, alpha, acked: 0, marked: 0 }
     }
-    /// The estimate, 0 to 1.
+    /// Returns the estimate, 0 to 1.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
-    /// Counts bytes that are acknowledged.
+    /// Counts acknowledged bytes.
     pub fn count(&mut self, bytes: u64, marked: bool) {
         self.acked += bytes;
         self.marked += if marked { bytes } else { 0 };

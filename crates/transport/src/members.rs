@@ -1,4 +1,4 @@
-//! Several endpoints that a host sees as one: they have its NIC in turn, a segment each, and its timer together.
+//! Several endpoints that a host treats as one: they take turns at its NIC, a segment each, and share its timer.
 
 use crate::endpoint::Protocol;
 use crate::room::Append;
@@ -10,11 +10,11 @@ use units::Time;
 #[derive(Clone, Debug)]
 pub struct Members<T> {
     all: Vec<Member<T>>,
-    /// Those that have something to send.
+    /// Endpoints that have something to send.
     line: VecDeque<u32>,
-    /// When to look at whom. One that wishes to be called later than it did once has an entry that comes too early.
+    /// Scheduled calls of endpoints. An endpoint whose next call was postponed has an entry that comes too early.
     looks: BinaryHeap<Reverse<(Time, u32)>>,
-    /// When the first of these is; kept here, as it is asked for after each frame.
+    /// Time of the first entry, cached because it is read after each frame.
     next_look: Time,
 }
 
@@ -22,18 +22,18 @@ pub struct Members<T> {
 struct Member<T> {
     endpoint: T,
     in_line: bool,
-    /// The earliest entry for it, and one behind that: who asks for its timeout again after each call that comes sooner must
-    /// not get an entry more each time.
+    /// Times of its earliest entry, and of one after that. An endpoint that postpones its timeout after each call must not get a further
+    /// entry each time.
     looked_at: Time,
     looked_later: Time,
 }
 
 impl<T: Protocol> Members<T> {
-    /// Nobody.
+    /// Creates an empty set.
     pub fn new() -> Members<T> {
         Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new(), next_look: Time::NEVER }
     }
-    /// One more; its number.
+    /// Adds an endpoint; returns its number.
     pub fn add(&mut self, endpoint: T) -> u32 {
         self.all.append_one(Member {
             endpoint,
@@ -43,23 +43,23 @@ impl<T: Protocol> Members<T> {
         });
         self.all.len() as u32 - 1
     }
-    /// How many there are.
+    /// Returns the number of endpoints.
     pub fn len(&self) -> usize {
         self.all.len()
     }
-    /// All, by number.
+    /// Returns all endpoints, by number.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.all.iter().map(|member| &member.endpoint)
     }
-    /// Those that have something to send. Nothing that happens to them may change that.
+    /// Returns the endpoints that have something to send. Changes to them must not affect that.
     pub fn in_line_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.all.iter_mut().filter(|member| member.in_line).map(|member| &mut member.endpoint)
     }
-    /// One of them, if there is such a number. Whoever calls it calls [`Members::update`] then.
+    /// Returns an endpoint, if the number exists. The caller must call [`Members::update`] afterwards.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.all.get_mut(number as usize).map(|member| &mut member.endpoint)
     }
-    /// Something has happened to a member: its place in line and its next call.
+    /// Updates the queue position and the next call of a member after an event.
     pub fn update(&mut self, number: u32) {
         let Some(member) = self.all.get_mut(number as usize) else { return };
         let has_work = member.endpoint.has_work();
@@ -76,7 +76,7 @@ impl<T: Protocol> Members<T> {
             self.next_look = self.next_look.min(at);
         }
     }
-    /// A member whose time has come; `None`: no more of them.
+    /// Returns a member whose call is due; `None`: there are no more.
     pub fn due(&mut self, now: Time) -> Option<u32> {
         if self.next_look > now {
             return None;
@@ -92,7 +92,7 @@ impl<T: Protocol> Members<T> {
         {
             self.looks.pop();
             let member = &mut self.all[number as usize];
-            // An entry that an earlier one has made useless.
+            // Skips an entry that an earlier one has made obsolete.
             if member.looked_at != at {
                 continue;
             }
@@ -105,21 +105,21 @@ impl<T: Protocol> Members<T> {
         }
         None
     }
-    /// When to ask for those that are due, or [`Time::NEVER`]; it may be too early.
+    /// Time at which to call [`Members::due`], or [`Time::NEVER`]; it may be too early.
     pub fn next_look(&self) -> Time {
         self.next_look
     }
-    /// Whether one of them has something to send.
+    /// Returns true if one of them has something to send.
     pub fn have_work(&self) -> bool {
         !self.line.is_empty()
     }
-    /// Whose turn it is to send.
+    /// Returns the endpoint whose turn it is to send.
     pub fn take_turn(&mut self) -> Option<u32> {
         let number = self.line.pop_front()?;
         self.all[number as usize].in_line = false;
         Some(number)
     }
-    /// Bytes taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.all.capacity() * size_of::<Member<T>>()
             + self.line.capacity() * size_of::<u32>()

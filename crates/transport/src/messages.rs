@@ -1,4 +1,4 @@
-//! What an exchange of a conversation consists of: a list of sizes, or an application by name.
+//! Messages of an exchange of a conversation: a list of sizes, or an application by name.
 //!
 //! | name | messages of the opener, then of its peer, and so on |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `ipc` | 1 KiB; 64 B |
 //! | `iwarp_read`, `iwarp_write`, `iwarp_send` | RDMA over TCP: see `iwarp` |
 //!
-//! Data go in PDUs of at most `data_segment`, with a header of 48 B each. A write sends its first burst without being
-//! asked: data within the command, then Data-Out. For each burst that follows the target asks once (R2T), one at a time.
+//! Data is sent in PDUs of at most `data_segment`, with a header of 48 B each. A write sends its first burst unsolicited: data within the
+//! command, then Data-Out. The target requests each further burst by one R2T, one at a time.
 //!
 //! Source: RFC 7143, sections 11.2 to 11.8 (PDUs, R2T) and 13.12 to 13.17 (`data_segment` is MaxRecvDataSegmentLength,
 //! `first_burst` FirstBurstLength, `max_burst` MaxBurstLength; InitialR2T is No, ImmediateData Yes, MaxOutstandingR2T 1).
@@ -43,24 +43,24 @@ const LARGEST: Bytes = Bytes::new(1 << 40);
 /// The messages of an exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Messages {
-    /// Their sizes.
+    /// A list of sizes.
     Sizes(Vec<Bytes>),
-    /// Those of an application.
+    /// The messages of an application.
     Of(Talk),
 }
 
 /// An application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Talk {
-    /// Blocks are read from a target.
+    /// Reads blocks from a target.
     IscsiRead(IscsiKeys),
-    /// Blocks are written to a target.
+    /// Writes blocks to a target.
     IscsiWrite(IscsiKeys),
-    /// Much goes into a database.
+    /// Large messages into a database.
     DatabaseEntry,
-    /// Much comes out of it.
+    /// Large messages out of a database.
     DatabaseQuery,
-    /// Little goes in either direction.
+    /// Small messages in both directions.
     Ipc,
     /// RDMA over TCP.
     Iwarp(IwarpOperation, IwarpKeys),
@@ -91,7 +91,7 @@ impl Default for IscsiKeys {
 }
 
 impl IscsiKeys {
-    /// Data in PDUs, headers included.
+    /// Returns the bytes of data in PDUs, headers included.
     fn pdus(&self, data: u64) -> u64 {
         data + HEADER * data.div_ceil(self.data_segment.get())
     }
@@ -139,21 +139,22 @@ impl IscsiKeys {
 }
 
 impl Messages {
-    /// Keys that change nothing. `in_pdus`: all data are in PDUs, as over TCP.
+    /// Returns keys that have no effect. `in_pdus`: all data is in PDUs, as over TCP.
     pub fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         match self {
             Messages::Sizes(_) => Vec::new(),
             Messages::Of(talk) => talk.unused(in_pdus),
         }
     }
-    /// Their sizes, checked, in segments of TCP with at most so many bytes of data.
+    /// Validates the messages and returns their sizes, in TCP segments of at most `segment` bytes of data.
     pub fn sizes(&self, segment: u64) -> Result<Vec<u64>, Remark> {
         match self {
             Messages::Sizes(sizes) => listed(sizes),
             Messages::Of(talk) => talk.sizes(segment),
         }
     }
-    /// What each of them is over a transport of messages, which are this operation, checked.
+    /// Validates the messages and returns their posts over a transport of messages, each of which is this
+    /// operation.
     pub(crate) fn posts(
         &self,
         operation: Operation,
@@ -173,18 +174,18 @@ impl Messages {
                 Ok(if let Talk::IscsiRead(_) = talk { iser::read(keys) } else { iser::write(keys) })
             }
             Messages::Of(Talk::Iwarp(..)) => Err(refused("iwarp")),
-            // Nothing of the others depends on segments.
+            // The other messages do not depend on segments.
             other => {
                 let post = |bytes| Box::from([Post { operation, bytes }]);
                 Ok(other.sizes(u64::MAX)?.into_iter().map(post).collect())
             }
         }
     }
-    /// Whether they are those of iSCSI.
+    /// Returns true for the messages of iSCSI.
     pub(crate) fn is_iscsi(&self) -> bool {
         matches!(self, Messages::Of(Talk::IscsiRead(_) | Talk::IscsiWrite(_)))
     }
-    /// Whether MPA puts markers among them.
+    /// Returns true if MPA inserts markers into them.
     pub fn have_markers(&self) -> bool {
         matches!(self, Messages::Of(Talk::Iwarp(_, keys)) if keys.markers)
     }
@@ -206,7 +207,7 @@ fn listed(sizes: &[Bytes]) -> Result<Vec<u64>, Remark> {
 }
 
 impl Talk {
-    /// Keys that change nothing: a target that is read has all data to send, and asks for none.
+    /// Returns keys that have no effect: the target of a read has all the data, and requests none.
     fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         let (keys, burst) = match self {
             Talk::IscsiRead(keys) => (keys, None),
@@ -369,12 +370,12 @@ mod tests {
 
     #[test]
     fn a_block_is_written_in_bursts() {
-        // 64 KiB unasked in 8 PDUs, the first of which is the command; then 256, 256, 256 and 192 KiB.
+        // 64 KiB unsolicited in 8 PDUs, the first of which is the command; then 256, 256, 256 and 192 KiB.
         let keys = IscsiKeys::default();
         let burst = 262_144 + 32 * 48;
         let messages = [65_536 + 8 * 48, 48, burst, 48, burst, 48, burst, 48, 196_608 + 24 * 48, 48];
         assert_eq!(keys.write(), messages);
-        // Without unasked data the command is alone; a small block needs no R2T.
+        // Without unsolicited data the command is alone; a small block needs no R2T.
         let asked = IscsiKeys { first_burst: Bytes::new(0), block: Bytes::new(512), ..keys };
         assert_eq!(asked.write(), [48, 48, 512 + 48, 48]);
         assert_eq!(IscsiKeys { block: kib(64), ..keys }.write(), [65_536 + 8 * 48, 48]);

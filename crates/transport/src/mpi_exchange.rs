@@ -239,8 +239,14 @@ mod tests {
     use crate::{Delay, LossRecoveryKind, TcpSpec, TransferSpec};
     use proptest::prelude::*;
 
-    const FACTS: PathFacts =
-        PathFacts { rate: RATE, base_rtt: Time::from_us(10), packet: 1_000, hops: 0, overhead: 20 };
+    const FACTS: PathFacts = PathFacts {
+        rate: RATE,
+        base_rtt: Time::from_us(10),
+        packet: 1_000,
+        hops: 0,
+        overhead: 20,
+        planes: 1,
+    };
 
     fn tcp_of(end: &Alone) -> &crate::TcpSender {
         match &end.0.duplex {

@@ -1,4 +1,4 @@
-//! The keys of an exchange of MPI: what a scenario says, and what cannot be meant.
+//! Keys of an exchange of MPI, and their validation.
 
 use crate::application::{ApplicationKeys, ApplicationSpec, Opening};
 use crate::mpi_exchange::{MpiExchange, MpiExchangeSpec};
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
-/// Bytes of a message at most.
+/// Maximum length of a message.
 const LARGEST: Bytes = Bytes::new(1 << 40);
-/// The longest time of a copy.
+/// Maximum time of a copy.
 const SLOWEST: Time = Time::from_ms(1000);
 
 with_transports! {
@@ -95,7 +95,7 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
 }
 
 impl MpiExchangeKeys {
-    /// Keys that change nothing.
+    /// Returns keys that have no effect.
     fn unused(&self) -> Vec<Remark> {
         let told = |key, is_default: bool| {
             (self.ranks == 1 && !is_default)
@@ -159,7 +159,7 @@ impl ApplicationSpec for Arc<MpiExchangeSpec> {
     fn round_trip_frames(&self) -> (u16, u16) {
         TransportSpec::round_trip_frames(&self.transport)
     }
-    /// Both directions are under way at once, each for half of the time of a turn.
+    /// Both directions are active at once, each for half of the time of a turn.
     fn most_bps(&self, turn_secs: f64) -> f64 {
         2.0 * self.turn().out.bytes as f64 * 8.0 / turn_secs
     }

@@ -13,14 +13,14 @@
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
-/// Repairs hole by hole.
+/// Repairs one hole at a time.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
     duplicates: u32,
     recovering: bool,
-    /// Whether something was acknowledged since it began.
+    /// True if new data was acknowledged since recovery began.
     progressed: bool,
-    /// The repair ends when everything before it is acknowledged; duplicates count from there on.
+    /// Byte up to which everything must be acknowledged before recovery ends; duplicates count from there on.
     recover: u64,
     inflation: i64,
 }
@@ -50,7 +50,7 @@ impl LossRecovery for NewReno {
             (self.recovering, self.inflation) = (false, 0);
             return OnProgress::Recovered { gently: true };
         }
-        // Step 3, partial acknowledgement: deflate by what is acknowledged, add back one segment if it is that much.
+        // Step 3, partial acknowledgement: deflate by the bytes acknowledged, add back one segment if it is at least that.
         let segment = i64::from(flight.segment);
         let acknowledged = acknowledged as i64;
         self.inflation -= acknowledged - if acknowledged >= segment { segment } else { 0 };

@@ -4,32 +4,32 @@ use units::{BitRate, Time};
 
 const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 
-/// Keeps segments apart.
+/// Paces segments.
 ///
-/// Segments are mostly as long as the one before, and the rate is the same: what such a one takes is known, and needs no
+/// Segments mostly have the length of the one before, and the rate is unchanged: the duration of such a segment is known, and needs no
 /// division.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Pacer {
-    /// When the segment after the last is due, if it is sent back to back.
+    /// Time at which the segment after the last is due, if it is sent back to back.
     due: Time,
-    /// Whether nothing leaves until then, and whether there is a rate.
+    /// True if nothing leaves until then, and true if there is a rate.
     closed: bool,
     paces: bool,
-    /// What a segment of so many bytes takes at the rate; no bytes: not known.
+    /// Duration of a segment of `bytes` at the rate; `bytes` 0: not known.
     seconds: u8,
     bytes: u32,
     takes: Time,
-    /// What `due` cut off and what `takes` does, in units of 1/`bps` ps.
+    /// Remainders cut from `due` and from `takes`, in units of 1/`bps` ps.
     remainder: u64,
     rest: u64,
-    /// The rate, in whole bits a second, and in so many bits in so many seconds; no bits: there was none yet.
+    /// Rate in whole bits per second, and as `bits` in `seconds`; `bits` 0: there was no rate yet.
     bps: u64,
     bits: u64,
 }
 
 impl Pacer {
-    /// From the next segment on it keeps this rate; `None`: none.
+    /// Sets the rate from the next segment on; `None`: no pacing.
     #[inline(always)]
     pub fn set_rate(&mut self, rate: Option<BitRate>) {
         self.paces = rate.is_some();
@@ -40,7 +40,7 @@ impl Pacer {
         }
     }
 
-    /// What a segment of another rate was cut by is nothing to the next one.
+    /// The remainder of a segment at another rate does not carry over.
     #[inline(never)]
     fn change_rate(&mut self, rate: BitRate) {
         let (bits, seconds) = rate.fraction();
@@ -48,55 +48,55 @@ impl Pacer {
         (self.bytes, self.remainder) = (0, 0);
     }
 
-    /// Whether a segment may leave.
+    /// Returns true if a segment may leave.
     #[inline]
     pub fn is_open(&self) -> bool {
         !self.closed
     }
 
-    /// When it opens; `None` if it is open.
+    /// Returns the time at which it opens; `None` if it is open.
     #[inline]
     pub fn opens_at(&self) -> Option<Time> {
         self.closed.then_some(self.due)
     }
 
-    /// When it opens; [`Time::NEVER`] if it is open.
+    /// Returns the time at which it opens; [`Time::NEVER`] if it is open.
     #[inline]
     pub fn calls_at(&self) -> Time {
         if self.closed { self.due } else { Time::NEVER }
     }
 
-    /// Whether it opens after `now`.
+    /// Returns true if it opens after `now`.
     #[inline(always)]
     pub fn opens_after(&self, now: Time) -> bool {
         self.closed && self.due > now
     }
 
-    /// Whether it keeps a rate.
+    /// Returns true if it has a rate.
     #[inline(always)]
     pub fn paces(&self) -> bool {
         self.paces
     }
 
-    /// When the next segment is due, if it is sent back to back.
+    /// Returns the time at which the next segment is due, if it is sent back to back.
     #[inline(always)]
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// It has opened, and nobody has asked it since.
+    /// Opens the pacer once its time has passed.
     #[inline(always)]
     pub fn has_opened(&mut self) {
         self.closed = false;
     }
 
-    /// The time goes on.
+    /// Advances the time.
     #[inline(always)]
     pub fn handle_timeout(&mut self, now: Time) {
         self.closed = self.opens_after(now);
     }
 
-    /// A segment leaves now, and the next has to keep the distance of the rate.
+    /// Notes that a segment leaves now: the next one must keep the distance of the rate.
     #[inline(always)]
     pub fn on_send(&mut self, now: Time, bytes: u32) {
         if !self.paces {
@@ -108,7 +108,7 @@ impl Pacer {
         if now > self.due {
             (self.due, self.remainder) = (now, 0);
         }
-        // Both parts are less than a picosecond.
+        // Both remainders are less than a picosecond.
         self.remainder += self.rest;
         let whole = u64::from(self.remainder >= self.bps);
         self.remainder -= whole * self.bps;
@@ -116,7 +116,7 @@ impl Pacer {
         self.closed = self.due > now;
     }
 
-    /// From now on segments have this length.
+    /// Computes the duration of segments of another length.
     #[inline(never)]
     fn measure(&mut self, bytes: u32) {
         debug_assert!(bytes < 1 << 17, "a frame and what is around it");
@@ -176,12 +176,12 @@ mod tests {
         pacer.set_rate(Some(BitRate::from_gbps(4)));
         pacer.on_send(Time::from_us(6), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(8)));
-        // Who sends ahead owes what the segment before was to take, also at another rate.
+        // A segment sent early delays the next one by its full duration, also at another rate.
         pacer.set_rate(rate);
         pacer.on_send(Time::from_us(7), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(9)));
         pacer.handle_timeout(Time::from_us(9));
-        // None: no pacing at all.
+        // `None`: no pacing.
         pacer.set_rate(None);
         pacer.on_send(Time::from_us(9), 1_000);
         assert!(pacer.is_open());

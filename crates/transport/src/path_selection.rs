@@ -12,6 +12,7 @@
 
 mod bitmap;
 mod mixed;
+mod mrc;
 mod oblivious;
 mod plb;
 mod random_spray;
@@ -19,6 +20,7 @@ mod reps;
 
 pub use bitmap::{Bitmap, BitmapKeys};
 pub use mixed::{Mixed, MixedKeys};
+pub use mrc::{MrcPaths, MrcPathsKeys};
 pub use oblivious::{Oblivious, ObliviousKeys, Round};
 pub use plb::{Plb, PlbKeys};
 pub use random_spray::{RandomSpray, RandomSprayKeys};
@@ -50,6 +52,27 @@ pub enum PathSignal {
     Lost,
     /// Nothing came for the timeout.
     TimedOut,
+    /// A probe of the path was answered.
+    ProbeAnswered,
+}
+
+/// What a selection has done that takes paths out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounts {
+    /// Values that were taken out because a packet was lost.
+    pub taken_out: u64,
+    /// Values among these that probes have brought back.
+    pub returned: u64,
+    /// Values that are out now.
+    pub out: u64,
+    /// Losses that took no value out, because too few would be left.
+    pub kept: u64,
+    /// Times that a value lost a turn because of a mark or a trim.
+    pub skipped: u64,
+    /// Probes sent.
+    pub probes: u64,
+    /// Probes answered.
+    pub probe_answers: u64,
 }
 
 /// Feedback on a packet with an entropy value.
@@ -92,6 +115,10 @@ pub struct PathsFacts {
     pub base_rtt: Time,
     /// Seed of its draws.
     pub seed: u64,
+    /// Links of the sender that lead to the receiver, over each of which every packet may go; at least 1.
+    pub planes: u16,
+    /// True if switches are known to trim packets instead of dropping them.
+    pub trimming: bool,
 }
 
 /// Chooses the entropy value of each packet.
@@ -101,6 +128,25 @@ pub trait PathSelection {
 
     /// A packet has arrived, was trimmed or is lost. The default ignores it.
     fn on_feedback(&mut self, _now: Time, _feedback: PathFeedback) {}
+
+    /// Links of either end are down, bit n for the n-th plane. The default ignores it: a NIC sends their packets through others.
+    fn on_planes_down(&mut self, _planes: u16) {}
+
+    /// When a probe of a path is due, or [`Time::NEVER`].
+    fn probe_at(&self) -> Time {
+        Time::NEVER
+    }
+    /// The value whose path is to be probed now; `None`: none.
+    fn due_probe(&self, _now: Time) -> Option<u16> {
+        None
+    }
+    /// The probe that is due leaves.
+    fn on_probe(&mut self, _now: Time) {}
+
+    /// Paths taken out and brought back; `None`: it takes none out.
+    fn counts(&self) -> Option<PathCounts> {
+        None
+    }
 
     /// Bytes taken beside itself.
     fn memory_bytes(&self) -> usize {
@@ -215,6 +261,21 @@ macro_rules! path_selections {
             fn on_feedback(&mut self, now: Time, feedback: PathFeedback) {
                 match self { $(PathSelector::$name(it) => it.on_feedback(now, feedback),)* }
             }
+            fn on_planes_down(&mut self, planes: u16) {
+                match self { $(PathSelector::$name(it) => it.on_planes_down(planes),)* }
+            }
+            fn probe_at(&self) -> Time {
+                match self { $(PathSelector::$name(it) => it.probe_at(),)* }
+            }
+            fn due_probe(&self, now: Time) -> Option<u16> {
+                match self { $(PathSelector::$name(it) => it.due_probe(now),)* }
+            }
+            fn on_probe(&mut self, now: Time) {
+                match self { $(PathSelector::$name(it) => it.on_probe(now),)* }
+            }
+            fn counts(&self) -> Option<PathCounts> {
+                match self { $(PathSelector::$name(it) => it.counts(),)* }
+            }
             fn memory_bytes(&self) -> usize {
                 size_of::<PathSelector>() + match self { $(PathSelector::$name(it) => it.memory_bytes(),)* }
             }
@@ -233,10 +294,19 @@ path_selections! {
     "reps": Reps(RepsKeys), true, true;
     /// Values that came back unmarked, else those of the bitmap.
     "mixed": Mixed(MixedKeys), true, true;
+    /// Values in rotation; congested ones lose a turn, failed ones are taken out and probed (MRC).
+    "mrc": MrcPaths(MrcPathsKeys), true, true;
     /// One path, which changes after congested round trips (PLB).
     "plb": Plb(PlbKeys), true, false;
 }
 by_form!(PathSelectionKeys);
+
+impl PathSelectionKeys {
+    /// Returns true if its transport has to probe paths that it has taken out.
+    pub fn needs_probes(&self) -> bool {
+        matches!(self, PathSelectionKeys::MrcPaths(_))
+    }
+}
 
 /// The first line of a doc comment, as the compiler prints its attribute.
 fn first_line(lines: &[&'static str]) -> &'static str {

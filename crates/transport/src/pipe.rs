@@ -61,7 +61,7 @@ pub struct Pipe<A, B> {
 pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate::Endpoint, crate::Endpoint> {
     assert_eq!(spec.check(), Ok(()));
     let stream = Xoshiro256PlusPlus::seed_from_u64;
-    let facts = PathFacts { rate, base_rtt: delay + delay, packet: 0, hops: 0, overhead: 20 };
+    let facts = PathFacts { rate, base_rtt: delay + delay, packet: 0, hops: 0, overhead: 20, planes: 1 };
     let (near, far) = spec.start(&[].into(), [facts; 2], [stream(1), stream(2)]);
     Pipe::new(near, far, rate, delay)
 }

@@ -1,4 +1,4 @@
-//! Messages that an application posts one by one, over any wire: each ends once at either end, and what is kept of it is given back.
+//! Messages that an application posts one by one, over any wire: each ends once at either end, and its memory is released.
 
 use crate::pipe::{Outcome, Pipe};
 use crate::rdma_examples::{keys, spec};
@@ -16,7 +16,7 @@ fn post(near: &mut impl Protocol, tag: u32, bytes: u64, now: Time) {
     near.on_event(now, &HostEvent::Post { tag, bytes });
 }
 
-/// Labels of the messages that have ended at an end since the last call, in ascending order.
+/// Returns the labels of the messages that have ended at an end since the last call, in ascending order.
 fn ended(end: &mut impl Protocol) -> Vec<u32> {
     let mut all: Vec<u32> = std::iter::from_fn(|| end.poll_ended()).collect();
     all.sort_unstable();
@@ -37,7 +37,7 @@ fn over_tcp(spec: TcpSpec) -> Pipe<TransferSender, TransferReceiver> {
     Pipe::new(sender, TransferReceiver::new(&spec, [].into()), RATE, DELAY)
 }
 
-/// Posts rounds of messages, each when the last round is over, over a wire with these faults.
+/// Posts rounds of messages, each when the last round is complete, over a wire with these faults.
 fn rounds<A: Protocol, B: Protocol>(
     mut pipe: Pipe<A, B>,
     (rounds, messages): (u32, &[u64]),

@@ -1,4 +1,4 @@
-//! What holds for connections over a wire: closed forms without loss, and delivery with it.
+//! Invariants of connections over a wire: closed forms without loss, and delivery under loss.
 
 use crate::pipe::{Outcome, Pipe, connect};
 use crate::testbed::{
@@ -102,7 +102,8 @@ fn without_a_timeout_a_loss_ends_the_transfer_and_with_one_it_goes_on() {
         });
         assert_eq!(of_kind(&pipe.records, RecordKind::Transfer).len(), usize::from(timeout.is_some()));
         if timeout.is_some() {
-            // 6, 7 and 8 came after the gap and are sent again with 5, a timeout after the last progress:
+            // 6, 7 and 8 arrived after the gap and are retransmitted with 5, a timeout after the last
+            // progress:
             // the acknowledgement of 4, which had left a round trip after the first window.
             let words: Vec<u32> = pipe.sent_by(0).iter().map(|(_, it)| it.word).collect();
             assert_eq!(words, [0, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8, 9]);
@@ -113,7 +114,7 @@ fn without_a_timeout_a_loss_ends_the_transfer_and_with_one_it_goes_on() {
     }
 }
 
-/// Writes down what it is told.
+/// Controller that records its calls.
 #[derive(Default)]
 struct Witness {
     acked: u64,
@@ -171,7 +172,7 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
     assert!(heard.round_trips.len() >= 2);
 }
 
-/// A witness that can be asked while the sender owns it.
+/// Witness that tests can read while the sender owns it.
 #[derive(Clone, Default)]
 struct SharedWitness(std::rc::Rc<std::cell::RefCell<Witness>>);
 
@@ -225,7 +226,8 @@ fn requests_at_the_same_time_wait_for_the_wire_one_after_the_other() {
     let spec = RequestResponseSpec { outstanding: 3, requests: Some(3), ..exchanges() };
     let mut pipe = asking(spec);
     pipe.run_clean(NEVER);
-    // Requests arrive 51.2 ns apart, which is less than a response lasts: responses follow each other.
+    // Requests arrive 51.2 ns apart, which is less than the duration of a response: responses follow each
+    // other.
     let first = START + Time::from_ps(51_200) + DELAY * 2 + Time::from_us(1);
     let response = Time::from_ps(4 * 819_200);
     let ends: Vec<Time> = pipe.records.iter().map(|record| record.end).collect();
@@ -256,7 +258,7 @@ fn a_lost_frame_costs_a_timeout_and_a_repetition() {
         });
         assert_eq!(pipe.records.len(), 1);
         assert_eq!((pipe.near.retransmitted(), pipe.sent_by(0).len()), (1, 2));
-        // What the first exchange made of progress: nothing, or three of the four segments.
+        // Progress of the first exchange: nothing, or three of the four segments.
         let first = pipe.sent_by(0)[0].0;
         let progress = if lost_end == 0 {
             first
@@ -310,7 +312,7 @@ proptest! {
         let transfers = of_kind(&pipe.records, RecordKind::Transfer);
         prop_assert_eq!(transfers.iter().map(|record| record.bytes).collect::<Vec<_>>(), [bytes]);
         let total = bytes.div_ceil(1_000) as u32;
-        // What the receiver takes: the next in order of what arrives.
+        // Segments that the receiver accepts: the next in order of those that arrive.
         let mut expected = 0;
         for (_, _, received) in pipe.arrived.iter().filter(|it| it.0 == 1) {
             expected += u32::from(received.word == expected);
@@ -318,7 +320,7 @@ proptest! {
         prop_assert_eq!(expected, total);
         let Endpoint::WindowReceiver(receiver) = &pipe.far else { unreachable!() };
         prop_assert_eq!(receiver.delivered(), u64::from(total));
-        // What had been acknowledged when a segment left, and what was in flight with it.
+        // Data that had been acknowledged when a segment left, and data in flight with it.
         let mut arrivals = pipe.arrived.iter().filter(|it| it.0 == 0).peekable();
         let (mut acknowledged, mut highest) = (0, 0);
         for (at, segment) in pipe.sent_by(0) {

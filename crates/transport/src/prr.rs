@@ -8,7 +8,7 @@
 //!
 //! Not modelled: repairs without selective acknowledgements; the conservative bound (CRB).
 
-/// Counts what arrives and what leaves.
+/// Counts arriving and departing bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
     /// RecoverFS: bytes in flight at the loss.
@@ -19,12 +19,12 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// A repair begins with so many bytes in flight.
+    /// Begins a recovery with `in_flight` bytes in flight.
     pub fn begin(&mut self, in_flight: u64) {
         *self = Prr { in_flight: in_flight.max(1), ..Prr::default() };
     }
 
-    /// So many bytes have arrived; `pipe` are in flight, `window` is the window that the loss has left.
+    /// `delivered` bytes have arrived; `pipe` are in flight, `window` is the window after the loss.
     pub fn on_ack(&mut self, delivered: u64, pipe: u64, window: u64, segment: u16) {
         self.delivered += delivered;
         self.allowance = if pipe > window {
@@ -37,13 +37,13 @@ impl Prr {
         };
     }
 
-    /// So many bytes leave.
+    /// `bytes` leave.
     pub fn on_sent(&mut self, bytes: u64) {
         self.sent += bytes;
         self.allowance = self.allowance.saturating_sub(bytes);
     }
 
-    /// Bytes that may leave.
+    /// Returns the bytes that may leave.
     pub fn allowance(&self) -> u64 {
         self.allowance
     }
@@ -61,7 +61,7 @@ mod tests {
         prr.begin(20 * S);
         let (mut pipe, mut sent) = (20 * S - S, 0);
         let mut pattern = vec![];
-        // The third duplicate begins the repair: three have arrived. It sends one at once.
+        // The third duplicate begins the recovery: three have arrived. It sends one at once.
         pipe -= 3 * S;
         prr.on_ack(S, pipe, 10 * S, 1_000);
         prr.on_sent(S);
@@ -77,7 +77,7 @@ mod tests {
             pattern.push(leaves);
         }
         assert_eq!(pattern[..6], [false, false, true, false, true, false]);
-        // At the end the pipe is the window, and as much has left as half of what arrived.
+        // At the end the pipe equals the window, and half of the arrivals have been sent.
         assert_eq!((pipe, sent), (10 * S, 10 * S));
         assert_eq!(pattern[12..], [true; 4]);
     }

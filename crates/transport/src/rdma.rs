@@ -1,8 +1,8 @@
 //! RDMA over converged Ethernet (RoCEv2): queue pairs, what repairs their losses, and their congestion controls.
 //!
-//! One mechanism is one file here. An [`RdmaSender`](crate::RdmaSender) has queue pairs that send messages, an
-//! [`RdmaReceiver`](crate::RdmaReceiver) answers them and is the notification point; an [`RdmaController`] says how fast a
-//! queue pair sends and how much may be in flight, and knows nothing of retransmission.
+//! One mechanism is one file here. An [`RdmaSender`](crate::RdmaSender) has queue pairs that send messages. An
+//! [`RdmaReceiver`](crate::RdmaReceiver) acknowledges them and is the notification point. An [`RdmaController`] determines how fast a queue
+//! pair sends and how much may be in flight; it is independent of retransmission.
 
 pub(crate) mod checks;
 mod control;
@@ -69,19 +69,19 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// Each way of RDMA to repair losses, the file that is its page, and the definition of its keys.
+/// Name, page file and key definition of each RDMA recovery scheme.
 pub const RDMA_RECOVERY_PAGES: &[(&str, &str, &str)] = &[
     ("go_back_n", include_str!("rdma/go_back_n.rs"), ""),
     ("selective_repeat", include_str!("rdma/selective_repeat.rs"), ""),
     ("reordering", include_str!("rdma/reordering.rs"), "ReorderingKeys"),
 ];
 
-/// What RDMA has beside controls and recoveries: the name, the file that is its page, and the definition of its keys.
+/// Name, page file and key definition of the RDMA mechanisms other than controls and recovery schemes.
 pub const RDMA_PAGES: &[(&str, &str, &str)] =
     &[("read", include_str!("rdma/read.rs"), ""), ("rdma_nic", include_str!("rdma/nic.rs"), "NicLimits")];
 
-/// Makes the closed enum of controls, that of their keys, and their dispatch from one list: the name in a scenario, keys,
-/// machine, file, and what it goes by. The first of the list has no keys.
+/// Generates the closed enums of controls and of their keys, and their dispatch, from one list: the name in a scenario, keys, state
+/// machine, file, and feedback signal. The first of the list has no keys.
 macro_rules! rdma_controls {
     ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal, $hears:expr;)*) => {
         /// The congestion control of queue pairs, as a scenario has it.
@@ -90,34 +90,34 @@ macro_rules! rdma_controls {
             $($(#[$doc])+ $name($keys),)*
         }
 
-        /// A control at work.
+        /// A congestion control in operation.
         #[derive(Clone, Debug)]
         pub enum RdmaController {
             $($(#[$doc])+ $name($machine),)*
         }
 
-        /// Each control's name, the file that is its page, and the definition of its keys.
+        /// Name, page file and key definition of each control.
         pub const RDMA_CONTROL_PAGES: &[(&str, &str, &str)] =
             &[$(($file, include_str!(concat!("rdma/", $file, ".rs")), stringify!($keys)),)*];
 
         impl RdmaControlKeys {
-            /// Its name.
+            /// Returns its name.
             pub fn name(&self) -> &'static str {
                 match self { $(RdmaControlKeys::$name(_) => $text,)* }
             }
-            /// It, checked.
+            /// Returns the validated control.
             ///
             /// # Errors
-            /// All that is wrong.
+            /// All invalid values.
             pub fn spec(&self) -> Result<RdmaControlSpec, Vec<Remark>> {
                 let wrong = match self { $(RdmaControlKeys::$name(keys) => keys.check(),)* };
                 if wrong.is_empty() { Ok(RdmaControlSpec::new(self.clone())) } else { Err(wrong) }
             }
-            /// Keys that change nothing.
+            /// Returns keys that have no effect.
             pub fn unused(&self) -> Vec<Remark> {
                 match self { $(RdmaControlKeys::$name(keys) => keys.unused(),)* }
             }
-            /// Facts about it.
+            /// Returns the static facts of the control.
             fn facts(&self) -> &dyn RdmaControlConfiguration {
                 match self { $(RdmaControlKeys::$name(keys) => keys,)* }
             }
@@ -219,10 +219,10 @@ macro_rules! rdma_controls {
 
 by_form!(RdmaControlKeys);
 
-/// What a control goes by.
+/// Feedback signal of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hears {
-    /// Nothing.
+    /// No signal.
     Nothing,
     /// Congestion notification packets.
     Cnps,
@@ -230,7 +230,7 @@ enum Hears {
     Marks,
     /// The round trip of each packet.
     Delay,
-    /// What switches write into each packet.
+    /// Telemetry that switches write into each packet.
     Telemetry,
 }
 
@@ -238,7 +238,7 @@ enum Hears {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaControlSpec {
     keys: RdmaControlKeys,
-    /// Those of DCQCN, which its queue pairs share: there may be a hundred thousand.
+    /// DCQCN parameters, shared by its queue pairs: there may be a hundred thousand.
     shared: Option<Arc<DcqcnKeys>>,
 }
 
@@ -250,56 +250,56 @@ impl RdmaControlSpec {
         };
         RdmaControlSpec { keys, shared }
     }
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &'static str {
         self.keys.name()
     }
-    /// Whether it goes by CNPs.
+    /// Returns true if it reacts to CNPs.
     pub fn hears_cnps(&self) -> bool {
         self.keys.hears() == Hears::Cnps
     }
-    /// Whether it goes by marks that acknowledgements echo.
+    /// Returns true if it reacts to marks echoed in acknowledgements.
     pub fn hears_marks(&self) -> bool {
         self.keys.hears() == Hears::Marks
     }
-    /// Whether it needs the round trip of each packet.
+    /// Returns true if it needs the round trip of each packet.
     pub fn times_each(&self) -> bool {
         self.keys.hears() == Hears::Delay
     }
-    /// Whether it needs to know the round trip without queues.
+    /// Returns true if it needs the round trip without queueing.
     pub fn needs_base_rtt(&self) -> bool {
         matches!(self.keys.hears(), Hears::Marks | Hears::Delay | Hears::Telemetry)
     }
-    /// Whether it goes by what switches write into packets.
+    /// Returns true if it reacts to telemetry that switches write into packets.
     pub fn hears_telemetry(&self) -> bool {
         self.keys.hears() == Hears::Telemetry
     }
-    /// Hops for whose stamps its packets have room, if it goes by those.
+    /// Returns the number of hops for which its packets have room for stamps, if it uses stamps.
     pub fn stamps(&self) -> Option<u8> {
         self.keys.facts().stamps()
     }
-    /// Of a control that keeps a share of a link free: at which utilisation so many come to rest at a link of this rate, and the
-    /// highest increase of each that leaves something free.
+    /// For a control that keeps a share of the link free: returns the utilisation at which `many` queue pairs settle on a link of this
+    /// rate, and the highest additive increase of each that keeps some of it free.
     pub fn rest(&self, many: u64, rate: BitRate) -> Option<(f64, BitRate)> {
         let (eta, added) = self.keys.facts().utilization(rate)?;
         let most = ((1.0 - eta) * rate.bps_f64() / many.max(1) as f64).max(0.0);
-        // Who asks for more than all of a link wants a queue.
+        // A control whose target exceeds the link's capacity is meant to build a queue.
         (eta < 1.0).then(|| (eta + many as f64 * added / rate.bps_f64(), BitRate::from_bps(most as u64)))
     }
-    /// Of DCQCN: where a crowd of it comes to rest, as far as there is a model of that.
+    /// For DCQCN: returns the equilibrium of such a crowd, where a model covers it.
     pub fn dcqcn_rest(&self, crowd: &DcqcnCrowd) -> Option<DcqcnRest> {
         self.keys.facts().dcqcn_rest(crowd)
     }
-    /// Of a control that holds a round trip: the key of its target, and the target of a window of so many packets on a path
-    /// with so many switches. Longer round trips always make it slower.
+    /// For a control that holds a round trip: returns the key of its target, and the target of a window of this many packets on a path with
+    /// `hops` switches. Longer round trips always reduce its rate.
     pub fn delay_target(&self, hops: u16, window: f64) -> Option<(&'static str, Time)> {
         self.keys.facts().delay_target(hops, window)
     }
-    /// The least rate of a control that has one (`min_rate`).
+    /// Returns the minimum rate of a control that has one (`min_rate`).
     pub fn least_rate(&self) -> Option<BitRate> {
         self.keys.facts().least_rate()
     }
-    /// Bytes that this adds to each data packet and acknowledgement.
+    /// Returns the bytes that telemetry adds to each data packet and acknowledgement.
     pub fn telemetry_bytes(&self) -> u16 {
         self.keys.facts().telemetry_bytes()
     }

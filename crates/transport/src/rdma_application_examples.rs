@@ -1,4 +1,4 @@
-//! Applications over RDMA on a wire: by closed forms, and what holds whatever is lost, marked, reordered and repeated.
+//! Applications over RDMA on a wire: closed forms, and invariants under loss, marks, reordering and repetition.
 
 use crate::application::ApplicationKeys;
 use crate::pipe::{Outcome, Pipe, connect};
@@ -29,7 +29,7 @@ fn writes(block: u64, first_burst: u64, max_burst: u64) -> Messages {
     Messages::Of(Talk::IscsiWrite(IscsiKeys { block, data_segment, first_burst, max_burst }))
 }
 
-/// Keys of which these are given, by name.
+/// Returns keys of which these are given, by name.
 fn given<T: DeserializeOwned>(keys: &[(&str, &str)]) -> T {
     T::deserialize(MapDeserializer::<_, Error>::new(keys.iter().copied())).expect("keys")
 }
@@ -43,7 +43,7 @@ fn conversation(rdma: RdmaKeys, messages: Messages, outstanding: u64, exchanges:
     let mut keys = talking(rdma, messages);
     (keys.outstanding, keys.service) = (outstanding, Delay::Fixed(Time::from_us(1)));
     let (spec, _) = Box::new(keys.clone()).spec(None, FRAME).expect("a conversation");
-    // So many exchanges, whatever they are.
+    // This number of exchanges, for any messages.
     let own = spec.messages.iter().step_by(2).sum::<u64>();
     let (spec, _) = Box::new(keys).spec(Some(Bytes::new(own * exchanges)), FRAME).expect("a conversation");
     over(Application::Conversation(spec))
@@ -59,7 +59,7 @@ fn exchanges(pipe: &Pipe<Endpoint, Endpoint>) -> Vec<Record> {
     of_kind(&pipe.records, RecordKind::Exchange)
 }
 
-/// The operation of each packet of data of an end, by what its header says.
+/// Returns the operation of each data packet of an end, from its header.
 fn operations(pipe: &Pipe<Endpoint, Endpoint>, end: usize, verb: RdmaVerb) -> Vec<(Operation, u16)> {
     let sent = pipe.sent_by(end);
     let data = sent.iter().filter(|(_, segment)| segment.kind == FrameKind::Data);
@@ -84,7 +84,8 @@ fn a_request_is_served_and_answered() {
     let record = |start| Record { kind: RecordKind::Exchange, start, end: start + took, bytes: 2_300 };
     assert_eq!(exchanges(&pipe), starts.map(record));
     assert!(pipe.records.iter().all(|one| one.kind != RecordKind::Transfer));
-    // Over TCP with the same headers and segments it takes the same: no window holds three segments back.
+    // Over TCP with the same headers and segments the duration is the same: a window does not limit three
+    // segments.
     let tcp =
         TcpKeys { headers: Bytes::new(58), initial_window: units::Amount::Frames(10), ..TcpKeys::default() };
     let over_tcp = RequestResponseKeys { rdma: None, tcp: Some(Box::new(tcp)), ..request };
@@ -99,7 +100,7 @@ fn a_request_is_served_and_answered() {
 fn a_write_has_immediate_data_in_its_last_packet() {
     let write = RdmaKeys { verb: RdmaVerb::Write, ..keys() };
     let pipe = run(&conversation(write, sizes(&[1_500, 10]), 1, 1));
-    // 16 B in the first packet say where the data go, 4 B in the last one that they are there.
+    // 16 B in the first packet give the place of the data, 4 B in the last one its completion.
     let there = [(Operation::Write, 1_074), (Operation::WriteWithImmediate, 562)];
     assert_eq!(operations(&pipe, 0, RdmaVerb::Write), there);
     assert_eq!(operations(&pipe, 1, RdmaVerb::Write), [(Operation::WriteWithImmediate, 88)]);
@@ -112,7 +113,7 @@ fn a_block_of_iser_is_written_by_the_target() {
     assert_eq!(operations(&pipe, 0, RdmaVerb::Send), [(Operation::Send, 134)]);
     let data = [1_074, 1_058, 558].map(|bytes| (Operation::Write, bytes));
     assert_eq!(operations(&pipe, 1, RdmaVerb::Send), [&data[..], &[(Operation::Send, 134)]].concat());
-    // A command, service, the data and the response behind them; the acknowledgement of the command left during the service.
+    // A command, service, the data and the response after it; the acknowledgement of the command left during the service.
     let back = [1_074, 1_058, 558, 134]
         .map(|bytes| pipe.wire(bytes))
         .into_iter()
@@ -149,7 +150,7 @@ fn steps_of_mpi_take_what_their_packets_take() {
         end: START + pipe.wire(1_058) + DELAY,
         bytes: 2 * 936,
     };
-    // The step of an end at a host of its own waits for nobody; nobody begins the next one here.
+    // The step of an end at a host of its own does not wait; nothing here begins the next one.
     assert_eq!(exchanges(&pipe), []);
     let Endpoint::MpiExchange(near) = &pipe.near else { panic!("{:?}", pipe.near) };
     let progress = near.progress().unwrap();

@@ -1,4 +1,4 @@
-//! Queue pairs over a wire: by hand, by closed forms, and what holds whatever is lost, marked, reordered and repeated.
+//! Queue pairs over a wire: examples by hand, closed forms, and invariants under loss, marks, reordering and repetition.
 
 use crate::pipe::{Outcome, Pipe};
 use crate::rdma::queue_pair::header_of;
@@ -66,11 +66,11 @@ pub(crate) fn number(segment: &Segment) -> u32 {
     };
     RdmaWord::of(header_of(&received).word).number
 }
-/// The numbers of the packets that were sent, in order.
+/// Returns the numbers of the packets sent, in order.
 pub(crate) fn packets(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(0).iter().map(|(_, segment)| number(segment)).collect()
 }
-/// Messages and packets that were delivered.
+/// Returns the messages and packets delivered.
 pub(crate) fn came(pipe: &Wire) -> (u64, u64) {
     let received = pipe.far.received_by_all();
     (received.messages, received.packets)
@@ -106,7 +106,7 @@ fn messages_of_one_queue_pair_follow_each_other() {
     let ack = wire(64) + DELAY;
     assert_eq!(outcomes[0].acknowledged, first + ack);
     assert_eq!((outcomes[1].acknowledged, outcomes[1].reused), (first + wire(1_058) + ack, true));
-    // The last packet of each asks for its acknowledgement; nobody else does.
+    // The last packet of each requests its acknowledgement; no other packet does.
     assert_eq!(pipe.sent_by(1).iter().map(|(_, it)| number(it)).collect::<Vec<_>>(), [2, 3]);
     assert_eq!((pipe.near.poll_timeout(), pipe.near.queue_pairs().count()), (None, 1));
 }
@@ -132,7 +132,7 @@ fn queue_pairs_are_shared_reused_or_new() {
 fn a_gap_has_one_nak_and_everything_from_there_on_is_sent_again() {
     let mut pipe = transfers(&keys(), &[(0, 40_000)]);
     pipe.run(NEVER, losing(&[5]));
-    // 6 arrives after the gap; its NAK is there when so many have left.
+    // 6 arrives after the gap; its NAK arrives when this many have left.
     let behind = packets(&pipe).iter().position(|&packet| packet == 5).unwrap();
     let again = packets(&pipe)[behind + 1..].iter().position(|&packet| packet == 5).unwrap() + behind + 1;
     assert_eq!(packets(&pipe)[again - 1], again as u32 - 1);
@@ -207,7 +207,7 @@ fn a_queue_pair_that_nobody_answers_is_in_error() {
     let mut pipe = transfers(&RdmaKeys { retries: 2, ..keys() }, &[(0, 3_000), (0, 1_000), (9_000, 10)]);
     pipe.run(NEVER, |end, _| Outcome { lost: end == 0, ..Outcome::default() });
     let pair = pipe.near.queue_pairs().next().unwrap();
-    // The timer runs from the third packet on, which requests an acknowledgement; then from each packet that is sent again.
+    // The timer runs from the third packet on, which requests an acknowledgement; then from each retransmission.
     let third = Time::from_ps(2 * pipe.wire(1_058).ps());
     assert_eq!((pair.counts.timeouts, pair.failed()), (3, Some(us(1_500) + third)));
     assert_eq!(pipe.near.outcomes().map_missing(), [3_000, 1_000, 10]);
@@ -234,7 +234,7 @@ fn a_static_window_gives_its_bytes_a_round_trip() {
     };
     let (last, packet, ack) = ends(&keys);
     assert_eq!(last, (packet + ack + DELAY * 2) * 99 + packet * 4 + DELAY);
-    // With an acknowledgement for 64 packets the one that fills the window asks for its answer, and the others wait for it.
+    // With an acknowledgement for 64 packets the one that fills the window requests one, and the others wait for it.
     let (last, packet, ack) = ends(&RdmaKeys { ack_every: Some(64), ..keys });
     assert_eq!(last, (packet * 4 + ack + DELAY * 2) * 99 + packet * 4 + DELAY);
 }
@@ -250,7 +250,7 @@ fn a_flow_sends_messages_until_its_limit_or_stop() {
     assert_eq!(pipe.sent_by(0)[9].0, us(3) + pipe.wire(1_058) * 9);
     let mut endless = flow(&keys(), None, Some(us(50)));
     endless.run_clean(NEVER);
-    // The last one says that it is.
+    // The last one is flagged as the last.
     assert!(endless.sent_by(0).iter().all(|(at, _)| *at < us(51)));
     let sent = endless.sent_by(0).len() as u64;
     assert!(sent > 50 && endless.near.counts().bytes == sent * 1_000);
@@ -285,7 +285,8 @@ fn queue_pairs_may_share_the_gap_of_cnps() {
 
 #[test]
 fn go_back_n_has_the_efficiency_of_its_closed_form() {
-    // With loss p a packet, and W packets sent between a lost one and its NAK: (1 - p) / (1 - p + p W) of what is sent is of use.
+    // With loss probability p per packet, and W packets sent between a lost one and its NAK, the useful share of transmissions is (1 - p) /
+    // (1 - p + p W).
     for p in [0.002, 0.01, 0.05] {
         let mut pipe = flow(&RdmaKeys { nak_gap: us(11), ..keys() }, None, None);
         let mut draw = draws(7).0;
@@ -296,14 +297,14 @@ fn go_back_n_has_the_efficiency_of_its_closed_form() {
         });
         let sent = pipe.near.counts().sent as f64;
         let useful = came(&pipe).1 as f64;
-        // From the loss until the packet behind it has come and its NAK is back.
+        // From the loss until the next packet has arrived and its NAK has returned.
         let trip = (pipe.wire(1_058) + pipe.wire(64) + DELAY * 2).ps() as f64 / pipe.wire(1_058).ps() as f64;
         let exact = (1.0 - p) / (1.0 - p + p * (trip + 1.0).ceil());
         assert!((useful / sent / exact - 1.0).abs() < 0.03, "{p}: {} and {exact}", useful / sent);
     }
 }
 
-/// Each recovery; reordering with windows, distances and times from the shortest on.
+/// Generates each recovery; reordering with windows, distances and times from the shortest on.
 pub(crate) fn any_recovery() -> impl Strategy<Value = RdmaRecovery> {
     let reordering =
         (1u64..40, 1u64..8, 0u64..60, any::<bool>()).prop_map(|(window, distance, time, nak)| {
@@ -399,7 +400,8 @@ proptest! {
         prop_assert_eq!(counts.sent, packets + counts.retransmitted);
         // Each is delivered once, and in all no more packets than there are.
         prop_assert_eq!(came(&pipe), (starts.len() as u64, packets));
-        // Who waits for their ends hears of each once, where it is begun and where it arrives.
+        // Each end reports every completion that other transfers depend on once, where it is begun and where
+        // it arrives.
         let mut ends = [Vec::new(), Vec::new()];
         ends[0].extend(std::iter::from_fn(|| pipe.near.poll_ended()));
         ends[1].extend(std::iter::from_fn(|| pipe.far.poll_ended()));
@@ -411,7 +413,7 @@ proptest! {
         prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
     }
 
-    /// Numbers wrap at 24 bits, whatever is lost there.
+    /// Numbers wrap at 24 bits, for any losses there.
     #[test]
     fn numbers_wrap(seed in any::<u64>(), selective in any::<bool>(), reads in any::<bool>()) {
         let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
@@ -427,7 +429,7 @@ proptest! {
         prop_assert!(packets(&pipe).contains(&((1 << 24) - 1)) && packets(&pipe).contains(&0));
     }
 
-    /// Ends that hear anything at any time neither panic nor take what cannot be.
+    /// Ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
     #[test]
     fn nonsense_is_survived(
         keys in any_keys(),

@@ -45,74 +45,74 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Queue pairs that are known, at most.
+/// Maximum number of queue pairs per receiver.
 const MOST_PAIRS: u32 = 1 << 24;
 
-/// Takes in messages over RDMA.
+/// Receives messages over RDMA.
 #[derive(Clone, Debug)]
 pub struct RdmaReceiver {
     spec: Arc<RdmaSpec>,
     pairs: Vec<ReceivePair>,
-    /// Whether it notes when messages are delivered, and how many there may be.
+    /// Number of transfers whose delivery times are recorded; 0: none are.
     transfers: usize,
     replies: VecDeque<Reply>,
-    /// When a CNP of any queue pair may follow.
+    /// Earliest time of the next CNP for any queue pair.
     next_cnp: Time,
-    /// How losses are told from reordering; `None`: they are not.
+    /// Rule that distinguishes loss from reordering; `None`: there is none.
     rule: Option<LossRule>,
-    /// Not later than the time at which a packet of any queue pair counts as lost.
+    /// Lower bound of the time at which a packet of any queue pair counts as lost.
     lost_at: Time,
     discarded: u64,
-    /// Of data that was thrown away.
+    /// Discarded data.
     undelivered: Undelivered,
-    /// Of READs: what asks for them.
+    /// Requester of READs, if its messages are READs.
     reader: Option<Box<Reader>>,
-    /// Messages that others wait for and that were delivered.
+    /// Delivered messages that others depend on.
     ended: VecDeque<u32>,
 }
 
-/// A packet that came out of order.
+/// A packet that arrived out of order.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    /// The length of its frame.
+    /// Length of its frame.
     bytes: u16,
-    /// It is the last one of its message.
+    /// True for the last packet of its message.
     last: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct ReceivePair {
-    /// The packet that comes next; all before have arrived.
+    /// Next packet expected; all earlier ones have arrived.
     expected: u64,
     /// Packets since the last acknowledgement.
     unanswered: u32,
-    /// A reply without a packet out of order stands in line.
+    /// True while a reply other than those to packets out of order is queued.
     in_line: bool,
-    /// It is a NAK; or it echoes a mark.
+    /// True if that reply is a NAK, and if it echoes a mark.
     nak: bool,
     marked: bool,
-    /// The packet of the last NAK and the one after it, and when there may be another.
+    /// Packet named by the last NAK, and the earliest time of another NAK for it.
     named: Option<u64>,
     nak_at: Time,
-    /// The first packet that came trimmed and whose turn to be expected is still to come, with go-back-N.
+    /// First packet that arrived trimmed and is not yet the expected one (go-back-N).
     trimmed: Option<u64>,
     next_cnp: Time,
-    /// When the last packet that is answered was sent.
+    /// Send time of the last packet to be acknowledged.
     sent: Time,
-    /// What that packet has learned on its way.
+    /// Telemetry collected by that packet on its path.
     telemetry: Telemetry,
     stamps: Option<Box<Stamps>>,
-    /// From the expected packet on, which have arrived, and which of them are the last of a message.
+    /// Packets that have arrived from the expected one on, by offset, and which of them end a message.
     kept: VecDeque<Option<Kept>>,
-    /// Of messages that the application is not done with: when it will be.
+    /// Times at which the application finishes the messages that it still processes.
     taken: VecDeque<Time>,
     not_ready: u64,
     refuses: bool,
-    /// Last packets that have come, or will come again, of messages that others wait for, and the numbers of these.
+    /// Last packets, arrived or yet to arrive again, of messages that others depend on, with their transfer numbers.
     awaited: Vec<(u64, u32)>,
-    /// What arrived out of order; `None`: nothing.
+    /// Packets that arrived out of order; `None`: there are none.
     disorder: Option<Box<Disorder>>,
-    /// When its messages were delivered.
+    /// Delivery times of its messages.
     delivered: Vec<Time>,
     messages: u64,
     came_marked: u64,
@@ -122,7 +122,7 @@ struct ReceivePair {
 }
 
 impl RdmaReceiver {
-    /// A receiver of so many transfers, or of a flow.
+    /// Creates a receiver of this many transfers, or of a flow.
     pub fn new(spec: &Arc<RdmaSpec>, transfers: usize) -> RdmaReceiver {
         RdmaReceiver {
             spec: spec.clone(),
@@ -142,42 +142,43 @@ impl RdmaReceiver {
         }
     }
 
-    /// One that reads these transfers, or the messages of a flow from `start` to `stop`, if that is what they are.
+    /// Creates a receiver that reads these transfers, or a flow's messages from `start` to `stop`, if its messages are READs.
     pub fn reading(spec: &Arc<RdmaSpec>, due: &Arc<[Due]>, start: Time, stop: Option<Time>) -> RdmaReceiver {
         let reader =
             (spec.verb == RdmaVerb::Read).then(|| Box::new(Reader::new(spec, due.clone(), start, stop)));
         RdmaReceiver { reader, ..RdmaReceiver::new(spec, due.len()) }
     }
 
-    /// The receiver of a path with this round trip without queues.
+    /// Sets the round trip of the path without queueing.
     #[must_use]
     pub fn on_path(mut self, base_rtt: Time) -> RdmaReceiver {
         self.rule = self.spec.recovery.reordering().map(|keys| LossRule::new(keys, base_rtt));
         self
     }
 
-    /// Of each transfer that it has begun to read; `None`: others send them.
+    /// Returns the outcome of each transfer that it has begun to read; `None`: the peer sends them instead.
     pub fn outcomes(&self) -> Option<Vec<TransferOutcome>> {
         self.reader.as_ref().map(|reader| reader.outcomes())
     }
-    /// Of a transfer that is read: the queue pair, its first READ there, and how many it has.
+    /// For a transfer that is read: returns its queue pair, the index of its first READ there, and its number
+    /// of READs.
     pub fn place_of(&self, transfer: usize) -> Option<(u32, u32, u32)> {
         self.reader.as_ref()?.place_of(transfer)
     }
-    /// What the requester of a queue pair has done, if there is one.
+    /// Returns the counters of the requester of a queue pair, if there is one.
     pub fn read_counts(&self, pair: u32) -> Option<ReadCounts> {
         self.reader.as_ref().map(|reader| reader.counts(pair))
     }
 
-    /// When a message of a queue pair was delivered; `None`: it was not.
+    /// Returns the time at which a message of a queue pair was delivered; `None`: it was not.
     pub fn delivered(&self, pair: u32, ordinal: u32) -> Option<Time> {
         self.pairs.get(pair as usize)?.delivered.get(ordinal as usize).copied()
     }
-    /// Messages that are whole of the queue pair that takes all.
+    /// Returns the number of whole messages of the queue pair that takes all of them.
     pub(crate) fn messages(&self) -> u64 {
         self.pairs.first().map_or(0, |pair| pair.messages)
     }
-    /// As if so many packets had come before.
+    /// Starts as if this many packets had already arrived.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
         if let Some(pair) = self.pair(0) {
@@ -224,7 +225,7 @@ impl RdmaReceiver {
         if packet == pair.expected {
             pair.named = None;
             if first && !pair.takes(queue, now) {
-                // What follows is out of order until the sender has tried again.
+                // Later packets are out of order until the sender has retried.
                 (pair.named, pair.nak_at, pair.refuses) = (Some(pair.expected), Time::NEVER, true);
                 pair.not_ready += 1;
                 self.discard(received.bytes);
@@ -241,7 +242,7 @@ impl RdmaReceiver {
             if let Some(reader) = &mut self.reader {
                 reader.on_progress(number, expected, now);
             }
-            // What comes after a gap that has just been closed is answered too.
+            // Packets after a gap that has just been closed are acknowledged too.
             if answers && (asks || closed || unanswered >= every || selective) {
                 self.reply(number, None);
             }
@@ -259,14 +260,14 @@ impl RdmaReceiver {
         self.take_ahead(number, (low, ahead), [last, asks], received.bytes, now);
     }
 
-    /// Everything before a packet was delivered: the messages among it that others wait for have ended.
+    /// Everything before `expected` was delivered: ends the messages within it that others depend on.
     fn end_awaited(&mut self, number: u32, expected: u64) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let ended = pair.awaited.partition_point(|&(packet, _)| packet < expected);
         self.ended.extend(pair.awaited.drain(..ended).map(|(_, transfer)| transfer));
     }
 
-    /// A packet of data is thrown away.
+    /// Discards a data packet.
     fn discard(&mut self, bytes: u16) {
         self.discarded += 1;
         self.undelivered.add(bytes);
@@ -274,7 +275,7 @@ impl RdmaReceiver {
 }
 
 impl ReceivePair {
-    /// Whether there is room for a message that begins.
+    /// Returns true if the application has room for a message that begins.
     fn takes(&mut self, queue: Option<ReceiveQueue>, now: Time) -> bool {
         let Some(queue) = queue else { return true };
         while self.taken.front().is_some_and(|&done| done <= now) {
@@ -282,19 +283,19 @@ impl ReceivePair {
         }
         (self.taken.len() as u64) < queue.most
     }
-    /// The application begins with a message when it is done with those before.
+    /// Schedules the message to be processed after those before it.
     fn finish(&mut self, queue: ReceiveQueue, now: Time) {
         let begins = self.taken.back().map_or(now, |&done| done.max(now));
         self.taken.append_one(begins.saturating_add(queue.time));
     }
-    /// Others wait for the message that ends with a packet.
+    /// Notes that others depend on the message that ends with this packet.
     fn note_awaited(&mut self, packet: u64, transfer: u32) {
         let place = self.awaited.partition_point(|&(other, _)| other < packet);
         if self.awaited.get(place).is_none_or(|&(other, _)| other > packet) {
             self.awaited.insert(place, (packet, transfer));
         }
     }
-    /// The expected packet is delivered.
+    /// Delivers the expected packet.
     fn deliver(&mut self, last: bool, now: Time, keeps: bool) {
         self.expected += 1;
         self.kept.pop_front();
@@ -360,7 +361,7 @@ impl Protocol for RdmaReceiver {
         let own = arrived.is_none() && echo.is_none();
         let refuses = own && std::mem::take(&mut pair.refuses);
         let nak = own && std::mem::take(&mut pair.nak) || refuses || arrived.is_some();
-        // An acknowledgement names the last packet that arrived in order, a NAK the one behind it.
+        // An acknowledgement names the last packet that arrived in order, a NAK the one after it.
         let named = if nak { pair.expected } else { pair.expected.wrapping_sub(1) };
         let (marked, sent) = echo.map_or((pair.marked, pair.sent), |echo| (echo.marked, echo.sent));
         let kind = if echoes && marked { FrameKind::MarkedAck } else { FrameKind::Ack };

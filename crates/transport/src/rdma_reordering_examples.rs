@@ -21,7 +21,7 @@ fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
         Outcome { lost: place.map(|place| left.remove(place)).is_some(), ..Outcome::default() }
     }
 }
-/// Delays the n-th packet of data that is sent, counted from 0.
+/// Delays the n-th data packet sent, counted from 0.
 fn late(packet: usize, extra: Time) -> impl FnMut(usize, &Segment) -> Outcome {
     let mut sent = 0;
     move |end, _| {
@@ -30,7 +30,7 @@ fn late(packet: usize, extra: Time) -> impl FnMut(usize, &Segment) -> Outcome {
         Outcome { extra: if hit { extra } else { Time::ZERO }, ..Outcome::default() }
     }
 }
-/// The packets that were sent more than once, in order of their numbers.
+/// Returns the packets that were sent more than once, in order of their numbers.
 fn again(sent: &[u32], all: u32) -> Vec<u32> {
     let times = |packet: u32| sent.iter().filter(|&&other| other == packet).count();
     (0..all).flat_map(|packet| std::iter::repeat_n(packet, times(packet) - 1)).collect()
@@ -77,7 +77,7 @@ fn lost_packets_are_sent_again_alone_and_without_a_timeout() {
 
 #[test]
 fn a_timer_finds_a_loss_behind_which_nothing_more_comes() {
-    // Three packets behind the loss, and the end of the message.
+    // Three packets after the loss, and the end of the message.
     let mut pipe = transfers(&rule(3, 100), &[(0, 20_000)]);
     pipe.run(NEVER, losing(&[16]));
     assert_eq!((again(&packets(&pipe), 20), pipe.near.counts().timeouts), (vec![16], 0));
@@ -143,7 +143,7 @@ fn no_more_packets_are_outstanding_than_the_window_holds() {
     assert_eq!((came(&pipe), pipe.near.counts().timeouts), ((1, 40), 0));
 }
 
-/// The rule for each packet by itself: the first time at which a packet counts as lost, from the times of arrivals.
+/// The rule for a single packet: returns the first time at which it counts as lost, from the arrival times.
 fn lost_at(packet: u32, arrivals: &[(Time, u32)], distance: u32, time: Time) -> Option<Time> {
     let came = arrivals.iter().find(|it| it.1 == packet).map_or(NEVER, |it| it.0);
     let opened = arrivals.iter().find(|it| it.1 > packet)?.0;
@@ -154,7 +154,7 @@ fn lost_at(packet: u32, arrivals: &[(Time, u32)], distance: u32, time: Time) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Any permutation within the window, without losses: nothing is sent again, and each message is delivered once, in order.
+    /// Any permutation within the window, without losses: nothing is retransmitted, and each message is delivered once, in order.
     #[test]
     fn reordering_alone_sends_nothing_again(
         sizes in prop::collection::vec(1u64..60_000, 1..6),
@@ -181,7 +181,7 @@ proptest! {
         prop_assert_eq!(pipe.far.discarded(), 0);
     }
 
-    /// Exactly those packets are sent again that count as lost by the rule, each at its time, whatever is late or lost.
+    /// For any delays and losses, exactly the packets that count as lost by the rule are retransmitted, each at its time.
     #[test]
     fn the_packets_that_the_rule_names_are_sent_again(
         distance in 1u64..12,
@@ -190,7 +190,7 @@ proptest! {
         loss in 0u64..8,
         seed in any::<u64>(),
     ) {
-        // Nothing that was sent again arrives within the run: its last packet is sent long before.
+        // No retransmission arrives within the run: its last packet is sent long before.
         let mut pipe = transfers(&RdmaKeys { timeout: us(50_000), ..rule(distance, time) }, &[(0, 60_000)]);
         let mut draw = draws(seed).0;
         let mut seen = std::collections::BTreeSet::new();
@@ -198,7 +198,7 @@ proptest! {
             if end == 1 {
                 return Outcome::default();
             }
-            // Packets that are sent again are lost: each keeps the times of its first arrival.
+            // Retransmissions are lost: each packet keeps the times of its first arrival.
             let again = !seen.insert(number(segment));
             Outcome { lost: again || draw(100) < loss, extra: Time::from_ns(draw(jitter + 1)), ..Outcome::default() }
         });
@@ -208,7 +208,7 @@ proptest! {
             (0..60).filter(|&packet| lost_at(packet, &arrivals, distance as u32, us(time)).is_some()).collect();
         let mut named = again(&packets(&pipe), 60);
         named.dedup();
-        // A packet that arrives while its NAK is on the way may be acknowledged before it is sent again.
+        // A packet that arrives while its NAK is in flight may be acknowledged before it is retransmitted.
         prop_assert!(named.iter().all(|packet| expected.contains(packet)), "{named:?} {expected:?}");
         let gone = |packet: &&u32| !arrivals.iter().any(|it| it.1 == **packet);
         prop_assert!(expected.iter().filter(gone).all(|packet| named.contains(packet)), "{named:?} {expected:?}");

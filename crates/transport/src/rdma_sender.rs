@@ -43,7 +43,7 @@ pub struct RdmaSender {
     /// The start of the one that begins next; [`Time::NEVER`]: none does.
     begins: Time,
     /// Those that others wait for and that are acknowledged.
-    ended: VecDeque<u32>,
+    ended: VecDeque<(u32, MessageTimes)>,
     /// Of transfers that have begun, and of those before them that have not.
     outcomes: Vec<TransferOutcome>,
     /// What their time was spent on, of those that are acknowledged.
@@ -321,10 +321,10 @@ impl RdmaSender {
                 *outcome = done;
                 self.times[transfer as usize] = times;
                 if self.due.get(transfer as usize).is_some_and(|due| due.awaited) {
-                    self.ended.append_one(transfer);
+                    self.ended.append_one((transfer, times));
                 }
             } else if transfer != u32::MAX {
-                self.ended.append_one(transfer);
+                self.ended.append_one((transfer, times));
             }
         }
         if pair.is_idle() && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
@@ -422,12 +422,15 @@ impl Protocol for RdmaSender {
         !self.records.is_empty()
     }
     fn poll_ended(&mut self) -> Option<u32> {
-        self.ended.pop_front()
+        self.ended.pop_front().map(|own| own.0)
+    }
+    fn poll_ended_with_times(&mut self) -> Option<(u32, Option<MessageTimes>)> {
+        self.ended.pop_front().map(|(ended, times)| (ended, Some(times)))
     }
     fn memory_bytes(&self) -> usize {
         size_of::<RdmaSender>()
             + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<u32>())
-            + self.ended.capacity() * size_of::<u32>()
+            + self.ended.capacity() * size_of::<(u32, MessageTimes)>()
             + self.times.capacity() * size_of::<MessageTimes>()
             + self.served.iter().map(|of| of.capacity() * size_of::<Served>()).sum::<usize>()
             + self.pairs.memory_bytes()
@@ -461,7 +464,7 @@ impl Protocol for RdmaSender {
                 self.pairs.in_line_mut().for_each(|pair| pair.on_stopped(stopped, now));
             }
             HostEvent::LinkRate(rate) => self.on_link_rate(rate, now),
-            HostEvent::Step(_) => {}
+            HostEvent::Step(_) | HostEvent::LinksDown(_) => {}
         }
         matches!(event, HostEvent::LinkRate(_))
     }

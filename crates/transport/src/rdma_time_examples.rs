@@ -154,6 +154,7 @@ fn what_cannot_be_meant_is_refused() {
         packet: 1_090,
         hops: 0,
         overhead: 20,
+        planes: 1,
     };
     assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }

@@ -13,7 +13,7 @@ use units::{Bytes, Or, Time};
 fn read() -> RdmaKeys {
     RdmaKeys { verb: RdmaVerb::Read, ..keys() }
 }
-/// Requests that the far end sent.
+/// Returns the requests that the far end sent.
 fn requests(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(1).iter().map(|(_, segment)| number(segment)).collect()
 }
@@ -67,7 +67,7 @@ fn a_read_takes_a_request_and_its_data() {
     let wire = |bytes: u64| pipe.wire(bytes);
     let data = wire(1_058) * 398 + wire(1_062) * 2;
     assert_eq!(delivered(&pipe, 0), Some(wire(74) + DELAY + data + DELAY));
-    // One request, and nothing acknowledges.
+    // One request, and no acknowledgements.
     assert_eq!((requests(&pipe), pipe.near.counts().retransmitted), (vec![0], 0));
     let outcome = pipe.far.outcomes().unwrap()[0];
     assert_eq!((Some(outcome.acknowledged), outcome.missing), (delivered(&pipe, 0), 0));
@@ -76,7 +76,7 @@ fn a_read_takes_a_request_and_its_data() {
 
 #[test]
 fn reads_fill_the_link_if_enough_are_under_way() {
-    // Ten reads of 10 kB; a read takes 8.5 us on the wire and 10 us there and back.
+    // Ten reads of 10 kB; a read takes 8.5 us on the wire and a round trip of 10 us.
     let ends = |max_reads: u64| {
         let due = [(0, 10_000); 10];
         let mut pipe = transfers(&RdmaKeys { max_reads, ..read() }, &due);
@@ -104,7 +104,7 @@ fn a_flow_reads_at_the_rate_of_the_link() {
 
 #[test]
 fn what_is_lost_is_asked_for_again() {
-    // Packet 5 of 40 is lost: 6 comes and is answered with a request for 5, behind which all that was under way comes twice.
+    // Packet 5 of 40 is lost: 6 arrives and causes a request for 5, after which all packets in flight are sent twice.
     let mut pipe = transfers(&read(), &[(0, 40_000)]);
     pipe.run(NEVER, losing(&[5]));
     assert_eq!((requests(&pipe), came(&pipe)), (vec![0, 5], (1, 40)));
@@ -114,7 +114,7 @@ fn what_is_lost_is_asked_for_again() {
     assert_eq!(sent[again..], (5..40).collect::<Vec<_>>());
     let (pair, first, many) = pipe.far.place_of(0).unwrap();
     assert_eq!(u64::from(pipe.near.served_again(pair, first, many)), pipe.near.counts().retransmitted);
-    // The first request, or the last packet: nobody knows, but the timer.
+    // The first request, or the last packet: only the timer detects the loss.
     for lost in [0, 39] {
         let mut pipe = transfers(&read(), &[(0, 40_000)]);
         if lost == 0 {
@@ -152,7 +152,8 @@ fn a_requester_that_nobody_answers_is_in_error() {
 
 #[test]
 fn a_receiver_that_is_not_ready_is_asked_again_after_the_timer() {
-    // One message at a time, which takes the application 5 us; a sender told so waits for 2 us, or for 20.
+    // One message at a time, which takes the application 5 us; after an RNR NAK the sender waits for 2 us, or
+    // for 20.
     for (timer, takes) in [(us(2), us(5)), (us(20), us(5)), (us(7), us(60)), (us(640), us(1))] {
         let own = RdmaKeys { receive_queue: Some(1), receive_time: takes, rnr_timer: timer, ..keys() };
         let mut pipe = transfers(&own, &[(0, 1_000); 20]);

@@ -1,4 +1,4 @@
-//! The keys of requests and responses: what a scenario says, and what cannot be meant.
+//! Keys of requests and responses, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};

@@ -28,7 +28,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Asks.
+/// Sends requests.
 #[derive(Clone, Debug)]
 pub struct Requester {
     request: Message,
@@ -39,11 +39,11 @@ pub struct Requester {
     ecn_capable: bool,
     rng: Xoshiro256PlusPlus,
     slots: Box<[Slot]>,
-    /// Slots that send their request, in the order in which these fell due.
+    /// Slots that send their request, in the order in which these became due.
     sending: VecDeque<u8>,
-    /// Requests that may still be begun.
+    /// Number of requests that may still begin.
     remaining: u64,
-    /// The earliest time that a slot waits for.
+    /// Earliest timeout of any slot.
     next_timeout: Option<Time>,
     retransmitted: u64,
     discarded: u64,
@@ -54,26 +54,26 @@ pub struct Requester {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     turn: u8,
-    /// When its request fell due.
+    /// Time at which its request became due.
     due: Time,
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Until [`Slot::due`].
+    /// The slot thinks until [`Slot::due`].
     Thinking,
-    /// So many segments of the request have left.
+    /// This many segments of the request have left.
     Sending { sent: u32 },
-    /// So many segments of the response have arrived.
+    /// This many segments of the response have arrived.
     Waiting { received: u32, deadline: Option<Time> },
-    /// Has no more to ask.
+    /// No further request follows.
     Done,
 }
 
 impl Requester {
-    /// A requester that begins at `start`, begins no request from `stop` on and draws from `rng`, which
-    /// should be its alone.
+    /// Creates a requester that begins at `start`, begins no request from `stop` on and draws from `rng`,
+    /// which it must not share.
     pub fn new(
         spec: &RequestResponseSpec,
         start: Time,
@@ -102,7 +102,7 @@ impl Requester {
         requester
     }
 
-    /// The next request of a slot falls due then, unless the requester has stopped.
+    /// Schedules the next request of a slot, unless the requester has stopped.
     fn think_until(&mut self, slot: usize, due: Time) {
         let phase = if due < self.stop && self.remaining > 0 { Phase::Thinking } else { Phase::Done };
         let slot = &mut self.slots[slot];

@@ -18,7 +18,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Answers.
+/// Responds to requests.
 #[derive(Clone, Debug)]
 pub struct Responder {
     request: Message,
@@ -27,15 +27,15 @@ pub struct Responder {
     ecn_capable: bool,
     rng: Xoshiro256PlusPlus,
     slots: Box<[Slot]>,
-    /// Slots that send their response, in the order in which these were ready.
+    /// Slots that send their response, in the order in which these became ready.
     sending: VecDeque<u8>,
-    /// When the next service ends.
+    /// End of the next service.
     next_timeout: Option<Time>,
     discarded: u64,
     undelivered: Undelivered,
 }
 
-/// What has become of the latest request of a slot.
+/// State of the latest request of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     turn: u8,
@@ -44,18 +44,18 @@ struct Slot {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// So many segments of the request have arrived.
+    /// This many segments of the request have arrived.
     Receiving { received: u32 },
-    /// Until then.
+    /// The request is served until this time.
     Serving { until: Time },
-    /// So many segments of the response have left.
+    /// This many segments of the response have left.
     Sending { sent: u32 },
-    /// Answered.
+    /// The response has been sent.
     Done,
 }
 
 impl Responder {
-    /// A responder that draws from `rng`, which should be its alone.
+    /// Creates a responder that draws from `rng`, which it must not share.
     pub fn new(spec: &RequestResponseSpec, rng: Xoshiro256PlusPlus) -> Responder {
         let outstanding = usize::from(spec.outstanding);
         Responder {
@@ -107,7 +107,7 @@ impl Protocol for Responder {
         };
         if is_later(label.turn, slot.turn) {
             if let Phase::Receiving { received } = slot.phase {
-                // A request that is given up: nothing of it has come to the application.
+                // An abandoned request: none of it was passed to the application.
                 (0..received).for_each(|nth| self.undelivered.add(self.request.frame_bytes(nth)));
             }
             *slot = Slot { turn: label.turn, phase: Phase::Receiving { received: 0 } };
@@ -130,7 +130,7 @@ impl Protocol for Responder {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        // In the order in which they end, and of slots at the same time.
+        // In the order in which they end; at the same time, in the order of slots.
         while let Some(ends) = self.next_timeout.filter(|&ends| ends <= now) {
             for slot in 0..self.slots.len() {
                 if matches!(self.slots[slot].phase, Phase::Serving { until } if until == ends) {

@@ -10,12 +10,12 @@ pub struct RetransmissionTimer {
 }
 
 impl RetransmissionTimer {
-    /// A timer that ends `timeout` after the last progress; `None`: never.
+    /// Creates a timer that expires `timeout` after the last progress; `None`: never.
     pub fn new(timeout: Option<Time>) -> RetransmissionTimer {
         RetransmissionTimer { timeout, deadline: None }
     }
 
-    /// When it ends.
+    /// Returns its expiry.
     pub fn deadline(&self) -> Option<Time> {
         self.deadline
     }
@@ -30,7 +30,7 @@ impl RetransmissionTimer {
         self.deadline = if in_flight { self.after(now) } else { None };
     }
 
-    /// Whether it has ended, which stops it.
+    /// Returns true if the timer has expired, and stops it.
     pub fn expire(&mut self, now: Time) -> bool {
         let expired = self.deadline.is_some_and(|deadline| deadline <= now);
         if expired {

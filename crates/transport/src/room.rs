@@ -1,10 +1,10 @@
-//! Lists that mostly have one entry, of which there are as many as there are queue pairs.
+//! Lists that mostly have one entry, and exist once per queue pair.
 
 use std::collections::VecDeque;
 
-/// Room for one at first, where a list begins with four.
+/// Appends with an initial capacity of one, where `Vec` begins with four.
 pub(crate) trait Append<T> {
-    /// One more at the end.
+    /// Appends an entry.
     fn append_one(&mut self, one: T);
 }
 

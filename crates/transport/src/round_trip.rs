@@ -1,56 +1,57 @@
-//! The round trip as a TCP sender knows it, and how long it waits for an acknowledgement (RFC 6298).
+//! Round-trip estimate of a TCP sender, and its retransmission timeout (RFC 6298).
 
 use units::Time;
 
-/// The clock and the bounds of retransmission.
+/// Clock granularity and bounds of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerSpec {
-    /// Times are counted in ticks of this length; zero: exactly.
+    /// Length of the clock ticks in which times are counted; zero: exact times.
     pub tick: Time,
-    /// The least timeout, above zero.
+    /// Minimum timeout, above zero.
     pub min: Time,
-    /// The timeout before anything is known.
+    /// Timeout before the first measurement.
     pub initial: Time,
-    /// The greatest.
+    /// Maximum timeout.
     pub max: Time,
 }
 
-/// Smoothed round trip, its variation, and the timeout that follows.
+/// Smoothed round trip, its variation, and the resulting timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundTrip {
     /// SRTT and RTTVAR; `None` before the first measurement.
     known: Option<(Time, Time)>,
-    /// When the ticks of this host fall: less than one.
+    /// Phase of this host's ticks: less than a tick.
     phase: Time,
-    /// How often the timeout was doubled since the last measurement.
+    /// Number of times the timeout was doubled since the last measurement.
     doubled: u8,
-    /// The timeout, in whole ticks; zero: to be worked out.
+    /// Timeout, in whole ticks; zero: to be computed.
     waits: Time,
 }
 
 impl RoundTrip {
-    /// Nothing is known. Ticks fall at `phase`, less than a tick, and every tick after it.
+    /// Creates an estimate without measurements. Ticks fall at `phase`, less than a tick, and every tick
+    /// after it.
     pub fn new(phase: Time) -> RoundTrip {
         RoundTrip { known: None, phase, doubled: 0, waits: Time::ZERO }
     }
 
-    /// The clock of a new connection: nothing is known.
+    /// Returns the estimate of a new connection on the same clock, without measurements.
     #[must_use]
     pub fn forget(self) -> RoundTrip {
         RoundTrip::new(self.phase)
     }
 
-    /// SRTT.
+    /// Returns SRTT.
     pub fn smoothed(&self) -> Option<Time> {
         self.known.map(|known| known.0)
     }
 
-    /// Takes a measurement that began at `start` and ended at `now`, in ticks. Ends the doubling (section 5.7's note).
+    /// Adds a measurement from `start` to `now`, in ticks. Ends the doubling (section 5.7's note).
     pub fn measure(&mut self, spec: &TimerSpec, start: Time, now: Time) {
         let took = if spec.tick == Time::ZERO {
             now - start
         } else {
-            // What takes less than a tick counts as one.
+            // A duration below a tick counts as one.
             spec.tick * (self.tick_of(spec, now) - self.tick_of(spec, start)).max(1)
         };
         (self.doubled, self.waits) = (0, Time::ZERO);
@@ -69,11 +70,11 @@ impl RoundTrip {
         });
     }
 
-    /// RTO.
+    /// Returns RTO.
     pub fn timeout(&self, spec: &TimerSpec) -> Time {
         let first = match self.known {
             None => spec.initial,
-            // Sections 2.2 and 2.3: SRTT + max(G, 4 RTTVAR); 2.4: not below the least.
+            // Sections 2.2 and 2.3: SRTT + max(G, 4 RTTVAR); 2.4: not below the minimum.
             Some((smoothed, variation)) => {
                 let margin = variation.ps().saturating_mul(4).max(spec.tick.ps());
                 smoothed.saturating_add(Time::from_ps(margin)).max(spec.min)
@@ -84,15 +85,15 @@ impl RoundTrip {
         Time::from_ps(doubled.min(u128::from(spec.max.ps())) as u64)
     }
 
-    /// The timeout has passed: the next one is twice as long (section 5.5).
+    /// Doubles the next timeout after an expiry (section 5.5).
     pub fn double(&mut self) {
         (self.doubled, self.waits) = ((self.doubled + 1).min(60), Time::ZERO);
     }
 
-    /// When a timer that starts now ends: at a tick, if there are any.
+    /// Returns the expiry of a timer that starts now: at a tick, if there are any.
     #[inline(always)]
     pub fn deadline(&mut self, spec: &TimerSpec, now: Time) -> Time {
-        // Each acknowledgement asks, and few change it.
+        // Called for each acknowledgement; few change the timeout.
         if self.waits == Time::ZERO {
             self.waits = self.whole_ticks(spec);
         }
@@ -103,7 +104,7 @@ impl RoundTrip {
         Time::from_ps(at.saturating_sub(spec.tick.ps() - self.phase.ps()))
     }
 
-    /// RTO as a multiple of ticks, if there are any.
+    /// Returns RTO as a multiple of ticks, if there are any.
     #[inline(never)]
     fn whole_ticks(&self, spec: &TimerSpec) -> Time {
         let timeout = self.timeout(spec);
@@ -113,7 +114,7 @@ impl RoundTrip {
         Time::from_ps(timeout.ps().div_ceil(spec.tick.ps()).saturating_mul(spec.tick.ps()))
     }
 
-    /// The number of the last tick.
+    /// Returns the number of the last tick.
     fn tick_of(&self, spec: &TimerSpec, time: Time) -> u64 {
         (time.ps() + spec.tick.ps() - self.phase.ps()) / spec.tick.ps()
     }
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(it.deadline(&coarse, ms(199)), ms(700));
         assert_eq!(it.deadline(&coarse, ms(200)), ms(1_200));
         assert_eq!(it.deadline(&coarse, ms(699)), ms(1_200));
-        // 10 us is one tick whether or not a tick falls into it: SRTT 500, RTTVAR 250, RTO 1500 ms, three ticks.
+        // 10 us is one tick whether or not a tick occurs in it: SRTT 500, RTTVAR 250, RTO 1500 ms, three ticks.
         it.measure(&coarse, us(0), us(10));
         assert_eq!((it.smoothed(), it.deadline(&coarse, ms(0))), (Some(ms(500)), ms(1_200)));
         let mut it = RoundTrip::new(ms(200));

@@ -17,34 +17,34 @@ use crate::loss_recovery::{Chosen, Flight, LossRecovery, OnDuplicate, OnProgress
 use crate::prr::Prr;
 use crate::scoreboard::{Blocks, Ranges};
 
-/// Repairs what is known to be missing.
+/// Retransmits the segments known to be missing.
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
     duplicates: u32,
     recovering: bool,
-    /// Whether the last blocks told of anything new.
+    /// True if the last blocks reported anything new.
     news: bool,
-    /// RecoveryPoint: the repair ends when everything before it is acknowledged.
+    /// RecoveryPoint: recovery ends when everything before it is acknowledged.
     recover: u64,
-    /// There once something was told of.
+    /// Created with the first block.
     board: Option<Box<Board>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Board {
-    /// What the receiver has told of.
+    /// Bytes that the receiver has reported as received.
     arrived: Ranges,
-    /// Bytes that the last blocks told of for the first time.
+    /// Bytes first reported by the last blocks.
     newly: u64,
-    /// HighRxt: everything lost before it was sent again.
+    /// HighRxt: all lost bytes before it have been retransmitted.
     resent: u64,
-    /// RescueRxt: the highest segment was sent again, and not once more before this is acknowledged.
+    /// RescueRxt: the highest segment was retransmitted, and is not again before this is acknowledged.
     rescued: u64,
     prr: Prr,
 }
 
 impl Board {
-    /// Bytes before it that have not arrived are lost (IsLost of RFC 6675 section 4).
+    /// Returns the byte before which bytes that have not arrived are lost (IsLost of RFC 6675 section 4).
     fn lost_before(&self, flight: &Flight) -> u64 {
         let most = u64::from(flight.threshold - 1) * u64::from(flight.segment);
         let (mut blocks, mut bytes) = (0, 0);
@@ -62,11 +62,11 @@ impl Board {
     fn pipe(&self, flight: &Flight) -> u64 {
         let missing = |from: u64, to: u64| to.saturating_sub(from) - self.arrived.within(from, to.max(from));
         let first = flight.unacknowledged;
-        // (a) neither arrived nor lost, and (b) sent again.
+        // (a) neither arrived nor lost, and (b) retransmitted.
         missing(self.lost_before(flight).max(first), flight.highest) + missing(first, self.resent)
     }
 
-    /// The hole from the first missing byte at or behind `from`, at most a segment long.
+    /// Returns the hole from the first missing byte at or after `from`, at most a segment long.
     fn hole(&self, from: u64, flight: &Flight) -> Option<(u64, u64)> {
         let start = self.arrived.skip(from);
         let end = self.arrived.next_after(start)?;
@@ -97,7 +97,7 @@ impl Board {
 
 impl LossRecovery for Sack {
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
-        // RFC 6675 section 2: a duplicate tells of something new.
+        // RFC 6675 section 2: a duplicate acknowledgement reports new blocks.
         self.duplicates += u32::from(self.news);
         let Some(board) = &mut self.board else { return OnDuplicate::Nothing };
         if self.recovering || flight.unacknowledged < self.recover {
@@ -129,7 +129,7 @@ impl LossRecovery for Sack {
     }
 
     fn on_timeout(&mut self, flight: &Flight) {
-        // RFC 2018 section 8: the blocks are forgotten. RFC 6675 section 5.1: no repair before what was sent is acknowledged.
+        // RFC 2018 section 8: the blocks are discarded. RFC 6675 section 5.1: no recovery before the data sent so far is acknowledged.
         let mut board = self.board.take();
         if let Some(board) = &mut board {
             board.arrived.clear();
@@ -158,7 +158,7 @@ impl LossRecovery for Sack {
         let board = self.board.get_or_insert_default();
         board.newly = 0;
         for &(from, to) in blocks {
-            // What cannot be is not believed.
+            // Ignores impossible blocks.
             let known = from.max(flight.unacknowledged);
             board.newly += board.arrived.add(known, to.min(flight.highest));
         }
@@ -171,7 +171,7 @@ impl LossRecovery for Sack {
             return;
         }
         let before = flight.unacknowledged - acknowledged;
-        // Of what is acknowledged, that had been told of before.
+        // Of the acknowledged bytes, those that blocks had reported before.
         let told = board.arrived.within(before, flight.unacknowledged);
         board.arrived.forget_before(flight.unacknowledged);
         if self.recovering && flight.proportional {

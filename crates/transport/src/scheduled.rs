@@ -1,11 +1,11 @@
-//! What carries scheduled transfers: connections or queue pairs that begin with a transfer, or are used again.
+//! Carriers of scheduled transfers: connections or queue pairs that are opened for a transfer, or reused.
 
 use crate::application::{ApplicationSpec, Opening};
 use crate::transport::TransportSpec;
 use crate::{Endpoint, RdmaSpec, TcpSpec, TransferReceiver, TransferSender, Transport, Turn, UetSpec};
 use std::sync::Arc;
 
-/// What carries scheduled transfers, checked.
+/// Validated carrier of scheduled transfers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scheduled {
     /// Connections of TCP.
@@ -17,7 +17,7 @@ pub enum Scheduled {
 }
 
 impl Scheduled {
-    /// Its transport.
+    /// Returns its transport.
     pub fn transport(&self) -> Transport {
         match self {
             Scheduled::Tcp(spec) => Transport::Tcp(spec.clone()),
@@ -25,7 +25,7 @@ impl Scheduled {
             Scheduled::Uet(spec) => Transport::Uet(spec.clone()),
         }
     }
-    /// Its queue pairs, if it is RDMA.
+    /// Returns its queue pairs, if it is RDMA.
     pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
         match self {
             Scheduled::Tcp(_) | Scheduled::Uet(_) => None,

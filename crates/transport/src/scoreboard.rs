@@ -1,25 +1,26 @@
-//! Which bytes have arrived, beyond those in order: disjoint ranges, sorted. Receiver and sender keep one.
+//! Ranges of bytes that have arrived beyond those in order: disjoint and sorted. Receiver and sender keep
+//! one.
 
-/// Blocks of bytes as an acknowledgement tells of them; empty ones are none.
+/// SACK blocks of an acknowledgement; unused ones are empty.
 pub type Blocks = [(u64, u64); 3];
 
-/// Ranges of bytes, each from its first to the one behind its last.
+/// Ranges of bytes, each from its first to the one after its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
     sorted: Vec<(u64, u64)>,
 }
 
 impl Ranges {
-    /// All of them, the lowest first.
+    /// Returns all ranges, the lowest first.
     pub fn all(&self) -> &[(u64, u64)] {
         &self.sorted
     }
-    /// Adds the bytes from `from` up to `to`; how many of them are new.
+    /// Adds the bytes from `from` up to `to`; returns the number of new ones.
     pub fn add(&mut self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;
         }
-        // Those that touch it become one with it.
+        // Adjacent and overlapping ranges are merged with it.
         let first = self.sorted.partition_point(|&(_, end)| end < from);
         let behind = self.sorted.partition_point(|&(start, _)| start <= to);
         let joined = &self.sorted[first..behind];
@@ -33,7 +34,7 @@ impl Ranges {
         }
         to - from - known
     }
-    /// Forgets the bytes before this one.
+    /// Removes the bytes before this one.
     pub fn forget_before(&mut self, start: u64) {
         let gone = self.sorted.partition_point(|&(_, end)| end <= start);
         self.sorted.drain(..gone);
@@ -41,7 +42,7 @@ impl Ranges {
             first.0 = first.0.max(start);
         }
     }
-    /// Takes the range that begins at this byte or before; its end.
+    /// Removes the range that begins at this byte or before; returns its end.
     pub fn take_from(&mut self, start: u64) -> Option<u64> {
         let &(from, to) = self.sorted.first()?;
         (from <= start).then(|| {
@@ -49,33 +50,33 @@ impl Ranges {
             to.max(start)
         })
     }
-    /// Bytes that it has taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.sorted.capacity() * size_of::<(u64, u64)>()
     }
-    /// Forgets all.
+    /// Removes all ranges.
     pub fn clear(&mut self) {
         self.sorted.clear();
     }
-    /// The range that this byte lies in.
+    /// Returns the range that contains this byte.
     pub fn around(&self, byte: u64) -> Option<(u64, u64)> {
         let at = self.sorted.partition_point(|&(_, end)| end <= byte);
         self.sorted.get(at).copied().filter(|&(start, _)| start <= byte)
     }
-    /// The first byte from this one on that is in none.
+    /// Returns the first byte at or after this one that is in no range.
     pub fn skip(&self, from: u64) -> u64 {
         self.around(from).map_or(from, |(_, end)| end)
     }
-    /// The first byte behind this one that is in one.
+    /// Returns the first byte after this one that is in a range.
     pub fn next_after(&self, from: u64) -> Option<u64> {
         let at = self.sorted.partition_point(|&(start, _)| start <= from);
         self.sorted.get(at).map(|&(start, _)| start)
     }
-    /// One behind the highest byte.
+    /// Returns the number after the highest byte.
     pub fn end(&self) -> Option<u64> {
         self.sorted.last().map(|&(_, end)| end)
     }
-    /// Bytes of them from `from` up to `to`.
+    /// Returns the number of bytes in the ranges from `from` up to `to`.
     pub fn within(&self, from: u64, to: u64) -> u64 {
         let first = self.sorted.partition_point(|&(_, end)| end <= from);
         let overlap = |&(start, end): &(u64, u64)| end.min(to).saturating_sub(start.max(from));

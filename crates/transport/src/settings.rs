@@ -1,4 +1,4 @@
-//! The keys of connections: what a scenario says, and what cannot be meant.
+//! Keys of connections, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::controller::ControllerConfiguration;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::{Amount, BitRate, Bytes, Never, Or, Time, Unlimited};
 use workload::{frame_length, no_rate};
 
-/// Acknowledgements are never rarer.
+/// Maximum number of segments per acknowledgement.
 const MOST_SEGMENTS_AN_ACK: u64 = 1024;
 
 /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
@@ -47,7 +47,7 @@ impl Default for WindowKeys {
     }
 }
 
-/// The length of acknowledgements; with it, what to beware of.
+/// Returns the length of acknowledgements, and its warnings.
 pub(crate) fn ack_bytes(ack: Bytes) -> Result<(u16, Vec<Remark>), Vec<Remark>> {
     let within = |remarks: Vec<Remark>| remarks.into_iter().map(|why| why.within("ack")).collect();
     let found = frame_length(ack);
@@ -119,7 +119,8 @@ impl WindowKeys {
     }
 }
 
-/// A window that ends before an acknowledgement is due waits for the delay every time.
+/// Returns a warning if the window ends before an acknowledgement is due: the sender then waits for the delay
+/// every time.
 fn waits(spec: &WindowSpec) -> Option<Remark> {
     let ControllerSpec::FixedWindow(window) = &spec.controller else { return None };
     let segments = match window.size {
@@ -142,7 +143,7 @@ pub(crate) fn count(key: &str, value: u64, most: u64, what: &str) -> Result<u32,
     Err(Remark::about(key, format!("{value} {what}"), format!("expected 1 to {most}")))
 }
 
-/// The timeout, where `None` is none at all.
+/// Returns the timeout; `None`: no timeout.
 pub(crate) fn timeout(timeout: &Or<Time, Never>) -> Result<Option<Time>, Remark> {
     let timeout = timeout.value();
     if timeout == Some(Time::ZERO) {

@@ -12,11 +12,11 @@
 
 use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
-/// Starts over.
+/// Restarts from the lost segment.
 #[derive(Clone, Debug, Default)]
 pub struct Tahoe {
     duplicates: u32,
-    /// Duplicates count once everything before it is acknowledged.
+    /// Byte up to which everything must be acknowledged before duplicates count.
     recover: u64,
 }
 

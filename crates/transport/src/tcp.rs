@@ -1,4 +1,4 @@
-//! What a TCP connection is: plain, checked data, which both of its ends share.
+//! Parameters of a TCP connection: plain, validated data that both of its ends share.
 
 use crate::ControllerSpec;
 use crate::controller::ControllerConfiguration;
@@ -21,76 +21,76 @@ pub enum EcnMode {
     Dctcp,
 }
 
-/// A transfer over TCP, or several.
+/// One or several transfers over TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpSpec {
-    /// What is sent.
+    /// Data to send.
     pub transfers: TransferSpec,
-    /// Whether three-way handshakes open connections; or they are open from the start.
+    /// True if connections begin with three-way handshakes; otherwise they are open from the start.
     pub handshake: bool,
-    /// Whether each transfer has a connection of its own.
+    /// True if each transfer has a connection of its own.
     pub reconnect: bool,
-    /// Bytes of data of a full segment, above 0.
+    /// Data bytes of a full segment, above 0.
     pub segment: u16,
-    /// Bytes of a frame beside its data, DA to FCS.
+    /// Bytes of a frame other than its data, DA to FCS.
     pub headers: u16,
     /// Length of an acknowledgement without blocks, DA to FCS, above 0.
     pub ack_bytes: u16,
-    /// An acknowledgement for each so many segments, above 0.
+    /// Number of in-order segments per acknowledgement, above 0.
     pub ack_every: u32,
-    /// The longest time that a segment waits for its acknowledgement.
+    /// Maximum delay of an acknowledgement.
     pub ack_delay: Time,
-    /// How the window moves.
+    /// Congestion control of the window.
     pub controller: ControllerSpec,
-    /// How losses are found and repaired.
+    /// Detection and repair of losses.
     pub recovery: LossRecoveryKind,
-    /// Duplicate acknowledgements that mean a loss, above 0.
+    /// Number of duplicate acknowledgements that indicate a loss, above 0.
     pub duplicates: u32,
-    /// Whether the first duplicate acknowledgements release new segments (RFC 3042).
+    /// True if the first duplicate acknowledgements release new segments (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether NewReno starts its timer anew with each hole.
+    /// True if each hole that NewReno fills restarts its timer.
     pub steady: bool,
-    /// Whether reductions are proportional (RFC 6937).
+    /// True if reductions are proportional (PRR, RFC 6937).
     pub proportional: bool,
-    /// Bytes that the receiver takes in ahead of those in order, and that the sender keeps until they are acknowledged:
-    /// the smaller of both, at least a segment.
+    /// Bytes that the receiver accepts beyond those in order, or that the sender keeps until they are acknowledged: the smaller of both, at
+    /// least a segment.
     pub window: u64,
-    /// What switches may mark, and who echoes how.
+    /// Explicit congestion notification: the segments that switches may mark, and how marks are echoed.
     pub ecn: EcnMode,
-    /// Whether each acknowledgement measures a round trip (RFC 7323).
+    /// True if each acknowledgement measures a round trip (RFC 7323).
     pub timestamps: bool,
     /// The retransmission timer.
     pub timer: TimerSpec,
-    /// Whether the window closes while nothing is sent (RFC 5681 section 4.1).
+    /// True if the window closes while nothing is sent (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
-    /// What an acknowledgement lets go waits for a random time below this.
+    /// Upper bound of the random delay of data released by an acknowledgement.
     pub jitter: Time,
 }
 
 impl TcpSpec {
-    /// Length of a frame with so many bytes of data, DA to FCS.
+    /// Returns the length of a frame with this many bytes of data, DA to FCS.
     pub fn frame_bytes(&self, data: u16) -> u16 {
         self.headers.saturating_add(data).max(frame::MIN_FRAME_BYTES)
     }
-    /// Length of an acknowledgement with so many blocks: two bytes and eight a block, padded to words (RFC 2018).
+    /// Returns the length of an acknowledgement with this many blocks: two bytes and eight per block, padded to words (RFC 2018).
     pub fn ack_frame_bytes(&self, blocks: usize) -> u16 {
         let option = if blocks > 0 { 4 + 8 * blocks as u16 } else { 0 };
         self.ack_bytes.max(self.headers + option)
     }
-    /// The shortest frame of either end.
+    /// Returns the shortest frame of either end.
     pub fn shortest_frame(&self) -> u16 {
         self.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES)
     }
-    /// The longest frame of either end.
+    /// Returns the longest frame of either end.
     pub fn longest_frame(&self) -> u16 {
         self.frame_bytes(self.segment).max(self.ack_frame_bytes(3))
     }
-    /// Data in a frame of this length.
+    /// Returns the data bytes in a frame of this length.
     pub fn data_in(&self, frame_bytes: u16) -> u16 {
         frame_bytes.saturating_sub(self.headers)
     }
 
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the parameters; an error names the value and what is accepted.
     pub fn check(&self) -> Result<(), String> {
         let above_zero = |what: &str, value: u64| {
             if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }

@@ -1,4 +1,4 @@
-//! What acknowledgements do to a TCP sender.
+//! Processing of acknowledgements by a TCP sender.
 
 use crate::controller::{Ack, CongestionControl, LossKind, is_used};
 use crate::endpoint::{Received, Record, RecordKind};
@@ -11,12 +11,12 @@ use frame::{Header, TcpHeader};
 use units::Time;
 
 impl TcpSender {
-    /// An acknowledgement has come, which may `ece` a mark.
+    /// Processes an acknowledgement, which may echo a mark (`ece`).
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, now: Time, received: &Received, ece: bool) {
         let number = nearest(received.word, self.unacknowledged);
         let new = number > self.unacknowledged && number <= self.highest;
-        // Where nothing is amiss, and this tells of nothing, there is nothing to be learnt for repairs.
+        // On the fast path, an acknowledgement without further fields needs no update of loss recovery.
         if self.fast_path && new && !ece && received.header.is_none() {
             self.progress(now, number, false, None, true);
         } else {
@@ -24,7 +24,7 @@ impl TcpSender {
         }
     }
 
-    /// As `acknowledge`, of one that tells of more, or of nothing.
+    /// Variant of `acknowledge` for acknowledgements with further fields, or of no new data.
     #[inline(never)]
     fn acknowledge_otherwise(&mut self, now: Time, received: &Received, ece: bool) {
         let header = received.header.as_ref().and_then(Header::tcp);
@@ -47,7 +47,7 @@ impl TcpSender {
         if number > self.unacknowledged {
             self.progress_apart(now, number, ece, header, quiet);
         } else if self.unacknowledged < self.highest {
-            // RFC 5681 section 2: outstanding data, no data, no window that changes.
+            // RFC 5681 section 2: outstanding data, no data in the segment, no change of the window.
             self.duplicate(now);
         } else {
             self.discarded += 1;
@@ -84,7 +84,7 @@ impl TcpSender {
         self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
     }
 
-    /// When the segment was sent whose round trip this acknowledgement ends.
+    /// Returns the send time of the segment whose round trip this acknowledgement ends.
     fn timed_by(&mut self, header: Option<&TcpHeader>) -> Option<Time> {
         if self.spec.timestamps {
             return header?.ts_ecr;
@@ -92,7 +92,7 @@ impl TcpSender {
         self.timed.take_if(|timed| timed.0 <= self.unacknowledged).map(|timed| timed.1)
     }
 
-    /// Something new is acknowledged; `quiet`: and nothing was amiss.
+    /// Processes an acknowledgement of new data; `quiet`: loss recovery was inactive.
     #[inline(always)]
     fn progress(&mut self, now: Time, number: u64, ece: bool, header: Option<&TcpHeader>, quiet: bool) {
         let bytes = number - self.unacknowledged;
@@ -129,13 +129,13 @@ impl TcpSender {
         }
     }
 
-    /// As `progress`, where it is seldom needed.
+    /// Out-of-line variant of `progress`, for rare cases.
     #[inline(never)]
     fn progress_apart(&mut self, now: Time, number: u64, ece: bool, header: Option<&TcpHeader>, quiet: bool) {
         self.progress(now, number, ece, header, quiet);
     }
 
-    /// A duplicate acknowledgement.
+    /// Processes a duplicate acknowledgement.
     fn duplicate(&mut self, now: Time) {
         let flight = self.flight();
         match self.recovery.on_duplicate(&flight) {

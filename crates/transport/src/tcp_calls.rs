@@ -1,4 +1,4 @@
-//! The ends of TCP alone, call by call.
+//! The two ends of TCP in isolation, call by call.
 
 use crate::endpoint::{Protocol, Received, Segment};
 use crate::testbed::{draws, tcp};
@@ -10,7 +10,7 @@ use units::Time;
 fn us(us: u64) -> Time {
     Time::from_us(us)
 }
-/// A full segment of data with this number, in segments.
+/// Returns a full segment of data with this number, in segments.
 fn data(nth: u32, marked: bool) -> Received {
     Received {
         kind: FrameKind::Data,
@@ -23,14 +23,14 @@ fn data(nth: u32, marked: bool) -> Received {
         entropy: 0,
     }
 }
-/// An acknowledgement, in segments.
+/// Returns an acknowledgement, in segments.
 fn ack(nth: u32, ece: bool) -> Received {
     Received { kind: if ece { FrameKind::MarkedAck } else { FrameKind::Ack }, ..data(nth, false) }
 }
 fn header(segment: &Segment) -> TcpHeader {
     segment.header.as_ref().and_then(Header::tcp).copied().unwrap()
 }
-/// Takes in what is said, and answers: number in segments, and whether it echoes.
+/// Processes frames and returns the acknowledgements: number in segments, and true if it echoes a mark.
 fn answers(receiver: &mut TcpReceiver, frames: &[Received]) -> Vec<(u32, bool)> {
     let mut answers = vec![];
     for frame in frames {
@@ -60,7 +60,8 @@ fn acknowledgements_are_delayed_but_not_around_gaps() {
     let plain = |nth| data(nth, false);
     assert_eq!(answers(&mut it, &[plain(0), plain(1), plain(2)]), [(2, false)]);
     assert_eq!(it.poll_timeout(), Some(us(501)));
-    // A gap, a gap within it, what fills a part, what fills the rest, what is there already: each at once.
+    // A gap, a gap within it, a segment that fills a part, one that fills the rest, and a repeated one: each
+    // at once.
     let frames = [4, 6, 3, 5, 2].map(plain);
     assert_eq!(answers(&mut it, &frames), [3, 3, 5, 7, 7].map(|number| (number, false)));
     assert_eq!((it.delivered(), it.discarded(), it.poll_timeout()), (7_000, 1, None));
@@ -72,7 +73,7 @@ fn acknowledgements_are_delayed_but_not_around_gaps() {
 #[test]
 fn each_duplicate_is_an_acknowledgement_of_its_own() {
     let mut it = receiver(tcp(None, LossRecoveryKind::NewReno, 1));
-    // The NIC takes none of them before all has arrived.
+    // The NIC sends none of them before all have arrived.
     for nth in [0, 2, 3, 4] {
         it.handle_frame(us(1), &data(nth, false));
     }
@@ -145,14 +146,15 @@ fn a_mark_reduces_the_window_once_a_window_and_the_peer_is_told() {
         [true, false, false, false]
     );
     assert!(header(&segments[0]).cwr);
-    // The first acknowledgement of what was sent since may reduce it again.
+    // The first acknowledgement of data sent since then may reduce it again.
     it.handle_frame(us(20), &ack(9, true));
     assert_eq!((window(&it), it.congestion().unwrap().marks), (2_000, 9));
 }
 
 #[test]
 fn timestamps_time_the_first_segment_of_each_acknowledgement() {
-    // RFC 7323 section 4.3: with a delayed acknowledgement the earlier of the two, beyond a gap that before it.
+    // RFC 7323 section 4.3: with a delayed acknowledgement the earlier of the two; beyond a gap, that before
+    // it.
     let mut it =
         receiver(TcpSpec { timestamps: true, ack_every: 2, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     let mut echoes = vec![];
@@ -161,7 +163,7 @@ fn timestamps_time_the_first_segment_of_each_acknowledgement() {
         echoes.extend(std::iter::from_fn(|| it.poll_transmit(us(9))).map(|ack| header(&ack).ts_ecr.unwrap()));
     }
     assert_eq!(echoes, [us(0), us(2), us(3)]);
-    // The sender measures what is echoed, also of a segment that was sent twice.
+    // The sender measures the echoed time, also of a retransmitted segment.
     let mut it = sender(TcpSpec { timestamps: true, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     sent(&mut it, us(0));
     it.handle_timeout(us(1_000));

@@ -1,4 +1,4 @@
-//! What a TCP sender may send next, and who holds it back.
+//! Selection of the data that a TCP sender may send next, and the cause that holds it back.
 
 use crate::controller::CongestionControl;
 use crate::endpoint::Protocol;
@@ -8,8 +8,8 @@ use crate::tcp_sender::{State, TcpSender};
 use units::Time;
 
 impl TcpSender {
-    /// What may leave now, where nothing is amiss: new bytes, as many as both windows let go. RFC 9293 section 3.8.6.2.1: no
-    /// small segment because one of them ends.
+    /// Selects the next data on the fast path: new bytes, as many as both windows admit. RFC 9293 section 3.8.6.2.1: no small segment
+    /// because one of them ends.
     #[inline(always)]
     pub(crate) fn choose_new(&self) -> Option<(u64, u64)> {
         let to = self.transfers.end().min(self.next + u64::from(self.spec.segment));
@@ -17,7 +17,7 @@ impl TcpSender {
         (to > self.next && to - self.unacknowledged <= most).then_some((self.next, to))
     }
 
-    /// As `choose_new`, while it greets, repairs or goes back.
+    /// Variant of `choose_new` during handshake, loss recovery and go-back.
     #[inline(never)]
     fn choose_otherwise(&self) -> Option<(u64, u64)> {
         let segment = u64::from(self.spec.segment);
@@ -43,7 +43,7 @@ impl TcpSender {
         (to > self.next && in_flight <= self.allowance(window)).then_some((self.next, to))
     }
 
-    /// New bytes before this one may be sent, as far as application and receiver go.
+    /// Returns the end of the new bytes that may be sent, as far as application and receiver allow.
     fn sendable(&self) -> u64 {
         let (segment, end) = (u64::from(self.spec.segment), self.transfers.end());
         let allowed = self.unacknowledged.saturating_add(self.spec.window);
@@ -55,11 +55,11 @@ impl TcpSender {
         if room < segment { self.highest } else { self.highest + room / segment * segment }
     }
 
-    /// Bytes that may be in flight.
+    /// Returns the bytes that may be in flight.
     fn allowance(&self, window: u64) -> u64 {
         let (duplicates, segment) = (self.recovery.duplicates(), u64::from(self.spec.segment));
-        // RFC 3042 section 2: a new segment for each of the first two duplicates. Nothing that was sent before: who goes back
-        // begins with one segment, into a queue that has just overflowed.
+        // RFC 3042 section 2: a new segment for each of the first two duplicates. No retransmissions: a sender that goes back begins with
+        // one segment, into a queue that has just overflowed.
         let new = self.next == self.highest;
         let limited = if self.spec.limited_transmit && new && !self.recovery.is_recovering() {
             u64::from(duplicates.min(self.spec.duplicates - 1)) * segment
@@ -69,7 +69,7 @@ impl TcpSender {
         window.saturating_add_signed(self.recovery.inflation()).saturating_add(limited)
     }
 
-    /// Looks anew at what may leave. What an event lets go may have to wait for a random time.
+    /// Updates the data to send next. Data released by an event may be held for a random time.
     #[inline(always)]
     pub(crate) fn look(&mut self, now: Time, waits: bool) {
         let new = self.is_open() && !self.resends && self.next == self.highest;
@@ -82,19 +82,19 @@ impl TcpSender {
         self.note_holder(now);
     }
 
-    /// Notes who holds it back from now on.
+    /// Notes the cause that holds the sender back from now on.
     #[inline(always)]
     pub(crate) fn note_holder(&mut self, now: Time) {
         self.holding.change(self.holder(), now);
     }
 
-    /// As `note_holder`, where it is seldom needed.
+    /// Out-of-line variant of `look`, for rare cases.
     #[inline(never)]
     pub(crate) fn look_apart(&mut self, now: Time, waits: bool) {
         self.look(now, waits);
     }
 
-    /// What may leave waits for a random time.
+    /// Holds released data for a random time.
     #[inline(never)]
     fn hold(&mut self, now: Time) {
         if let Some(rng) = self.rng.as_mut().filter(|_| self.spec.jitter > Time::ZERO) {
@@ -103,7 +103,7 @@ impl TcpSender {
         }
     }
 
-    /// Who holds it back; `None`: it has not begun, or is done.
+    /// Returns the cause that holds the sender back; `None`: it has not begun, or is done.
     #[inline(always)]
     fn holder(&self) -> Option<LimitedBy> {
         let segment = u64::from(self.spec.segment);

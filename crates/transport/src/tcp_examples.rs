@@ -19,7 +19,7 @@ fn nth(segment: &Segment) -> u32 {
 fn data(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(0).iter().filter(|(_, it)| it.kind == FrameKind::Data).map(|(_, it)| nth(it)).collect()
 }
-/// Runs a transfer that loses these segments once each; what was sent, in order.
+/// Runs a transfer that loses these segments once each; returns the segments sent, in order.
 fn with_losses(spec: TcpSpec, lost: &[u32]) -> (Wire, Vec<u32>) {
     let bytes = spec.transfers.total;
     let mut pipe = tcp_pipe(spec);
@@ -44,7 +44,7 @@ fn timeouts(pipe: &Wire) -> u64 {
     pipe.near.facts(Time::ZERO).congestion.map_or(0, |it| it.timeouts)
 }
 
-/// What had left when this acknowledgement came, and what left before the next one came.
+/// Returns the segments sent before this acknowledgement, and those sent before the next one.
 fn around_ack(pipe: &Wire, number: u32) -> (Vec<u32>, Vec<u32>) {
     let mut acks = pipe.arrived.iter().filter(|it| it.0 == 0).skip_while(|it| ack_number(&it.2) != number);
     let [at, next] = [(); 2].map(|()| acks.next().unwrap().1);
@@ -59,7 +59,7 @@ fn ack_number(received: &crate::Received) -> u32 {
 
 #[test]
 fn one_loss_is_repaired_by_every_variant_as_drawn() {
-    // Window 8, threshold 8, segment 2 is lost; 20 segments in all. Acknowledgements of 0 and 1 let 8 and 9 go (the
+    // Window 8, threshold 8, segment 2 is lost; 20 segments in all. Acknowledgements of 0 and 1 release 8 and 9 (the
     // window grows by less than a segment). 3 to 9 cause seven duplicates.
     // Reno: the third duplicate sends 2 again, window 4. Each duplicate inflates by one: 4 + 5 after the fifth is more
     // than the 8 that are out, so 10 goes, 11 after the sixth, 12 after the seventh. SACK: after the fourth the pipe
@@ -82,17 +82,17 @@ fn one_loss_is_repaired_by_every_variant_as_drawn() {
 /// Limited transmit is for new segments: ns-2's Tahoe, too, goes back with one, into a queue that has just overflowed.
 #[test]
 fn who_starts_over_begins_with_one_segment() {
-    // The first two duplicates let 10 and 11 go, the third starts over at 2.
+    // The first two duplicates release 10 and 11, the third restarts from 2.
     let spec = TcpSpec { limited_transmit: true, ..tcp(Some(20_000), LossRecoveryKind::Tahoe, 8) };
     let (pipe, _) = with_losses(spec, &[2]);
     assert_eq!(around_ack(&pipe, 12), ((0..12).chain([2]).collect(), vec![12, 13]));
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 1));
 }
 
-/// RFC 5681 equation 4 by the letter: what is in flight at the second loss includes what the first repair let go.
+/// RFC 5681 equation 4 to the letter: the data in flight at the second loss includes the data released by the first recovery.
 #[test]
 fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
-    // The wire holds 17 segments at the third duplicate for 2, and lets five more go before 5 is missed: 5 to 23 are out
+    // The wire holds 17 segments at the third duplicate for 2, and five more leave before the loss of 5 is detected: 5 to 23 are out
     // then, 19. Half of them is 9.5 segments, where half of the halved window would be 4.25. After 5 has closed the gap 24 to 59
     // are acknowledged one by one, each of which adds 1 / window.
     let (pipe, sent) = with_losses(tcp(Some(60_000), LossRecoveryKind::Reno, 40), &[2, 5]);
@@ -108,7 +108,7 @@ fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
 fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
     // 2 and 5 are lost, ten go out: 3, 4, 6, 7, 8 and 9 cause six duplicates. 6 sends 2 again, window 4.
     let run = |recovery| with_losses(tcp(Some(20_000), recovery, 8), &[2, 5]);
-    // NewReno: 8 and 9 let 10 and 11 go (4 + 5 and 4 + 6). The partial acknowledgement of 5 sends 5 and deflates by 3 - 1:
+    // NewReno: 8 and 9 release 10 and 11 (4 + 5 and 4 + 6). The partial acknowledgement of 5 sends 5 and deflates by 3 - 1:
     // 8 with 5 to 11 out, so 12 goes. 10 and 11 are duplicates: 13 and 14. 5 acknowledges up to 12: 15.
     let (pipe, sent) = run(LossRecoveryKind::NewReno);
     assert_eq!(sent[10..], [2, 10, 11, 5, 12, 13, 14, 15, 16, 17, 18, 19]);
@@ -126,8 +126,8 @@ fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
 
 #[test]
 fn a_window_of_which_half_is_in_flight_grows() {
-    // The wire is as fast as the path: each acknowledgement lets two segments go, the wire takes one, and the rest of the
-    // window is never in flight. Slow start goes on all the same, as for a sender that never looks at what is in flight.
+    // The wire is as fast as the path: each acknowledgement releases two segments, the wire takes one, and the rest of the
+    // window is never in flight. Slow start goes on all the same, as for a sender that ignores the data in flight.
     let ends = [false, true].map(|grows_unused| {
         let spec = tcp(Some(60_000), LossRecoveryKind::Sack, 2);
         let ControllerSpec::Aimd(aimd) = spec.controller.clone() else { unreachable!() };
@@ -140,8 +140,8 @@ fn a_window_of_which_half_is_in_flight_grows() {
 
 #[test]
 fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
-    // Of 64 every second is lost, and NewReno fills a hole a round trip of 200 us. Meanwhile the window of 32 lets new
-    // segments go on, round after round, until the timer ends. Half of what is not acknowledged then would be more than
+    // Of 64 every second is lost, and NewReno fills a hole a round trip of 200 us. Meanwhile the window of 32 continues to release new
+    // segments, round after round, until the timer expires. Half of what is not acknowledged then would be more than
     // was in flight before the losses; half of the window is 16, and above it the window grows by a segment a round trip.
     let spec = tcp(Some(2_000_000), LossRecoveryKind::NewReno, 64);
     let timer = TimerSpec { min: Time::from_ms(2), initial: Time::from_ms(2), ..spec.timer };
@@ -183,7 +183,7 @@ fn newreno_fills_a_hole_a_round_trip_patiently_or_not() {
             assert_eq!(trips, [10; 5], "{sent:?}");
         }
     }
-    // SACK sends all that it knows of in two round trips.
+    // SACK retransmits all known holes in two round trips.
     let (pipe, _) = with_losses(tcp(Some(40_000), LossRecoveryKind::Sack, 16), &lost);
     let again: Vec<Time> =
         pipe.sent_by(0).iter().filter(|it| lost.contains(&nth(&it.1))).map(|it| it.0).collect();
@@ -225,7 +225,7 @@ fn slow_start_doubles_each_round_trip() {
 
 #[test]
 fn renos_window_is_a_sawtooth() {
-    // A wire that loses what would be the 20th segment on its way, as a queue without room for it does.
+    // A wire that loses the segment that would be the 20th in flight, as a full queue does.
     let spec = over(Application::Tcp(tcp(None, LossRecoveryKind::NewReno, 2).into()));
     let mut pipe = connect(&spec, BitRate::from_gbps(100), DELAY);
     let mut on_the_way = 0;
@@ -244,7 +244,7 @@ fn renos_window_is_a_sawtooth() {
     let peaks: Vec<u64> = falls.iter().map(|&n| windows[n - 1] / 1_000).collect();
     assert!(falls.len() >= 10 && timeouts(&pipe) == 0, "{falls:?}, {}", timeouts(&pipe));
     // 20 segments are on their way, up to four others have arrived and their acknowledgements not (a repair leaves a gap in
-    // the burst that a window is), and it grows for a round trip until it knows of the loss.
+    // the burst that a window is), and it grows for a round trip until the loss is detected.
     assert!(peaks.iter().all(|peak| (20..=25).contains(peak)), "{peaks:?}");
     let lengths: Vec<usize> = falls.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
@@ -271,7 +271,7 @@ fn throughput_is_window_over_round_trip() {
 #[test]
 fn the_first_duplicates_let_new_segments_go_if_they_may() {
     // A window of 4 that loses its second segment: 2 and 3 cause two duplicates. Without limited transmit that is all,
-    // and it times out. With it, 5 and 6 go (after 4, which the acknowledgement of 0 has let go): the third and fourth.
+    // and it times out. With it, 5 and 6 go (after 4, which the acknowledgement of 0 has released): the third and fourth.
     for recovery in
         [LossRecoveryKind::Tahoe, LossRecoveryKind::Reno, LossRecoveryKind::NewReno, LossRecoveryKind::Sack]
     {
@@ -285,8 +285,8 @@ fn the_first_duplicates_let_new_segments_go_if_they_may() {
 
 #[test]
 fn a_reduction_in_proportion_keeps_the_clock() {
-    // Sixteen in flight, one lost, an acknowledgement every 846 ns. With PRR the third one after the repair has begun lets
-    // a segment go, without it the sixth, which brings the pipe below half.
+    // Sixteen in flight, one lost, an acknowledgement every 846 ns. With PRR the third one after the repair has begun releases a segment,
+    // without it the sixth, which brings the pipe below half.
     let silence = |proportional| {
         let (pipe, _) =
             with_losses(TcpSpec { proportional, ..tcp(Some(60_000), LossRecoveryKind::Sack, 16) }, &[2]);
@@ -321,7 +321,7 @@ fn transfers_follow_each_other_over_one_connection_or_several() {
         }
         let syns = pipe.sent_by(0).iter().filter(|it| it.1.kind == FrameKind::Ack).count();
         assert_eq!(syns, greetings);
-        // A new connection begins with two segments; an old one knows its window: 4, in one round trip.
+        // A new connection begins with two segments; an old one keeps its window: 4, in one round trip.
         let trips: Vec<u64> = done.iter().map(|it| (it.end - it.start).ps() / 10_890_000).collect();
         let again = if reconnect { 2 } else { 1 };
         let greet = |n: usize| u64::from(n < greetings);

@@ -1,4 +1,4 @@
-//! The keys of a transfer over TCP: what a scenario says, and what cannot be meant.
+//! Keys of a transfer over TCP, and their validation.
 
 use crate::application::ApplicationKeys;
 use crate::controller::ControllerConfiguration;
@@ -15,12 +15,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use units::{Amount, Bytes, Or, Time, Unlimited};
 
-/// What timestamps add to a segment (RFC 7323 section 3): ten bytes, padded to words.
+/// Length that timestamps add to a segment (RFC 7323 section 3): ten bytes, padded to words.
 const TIMESTAMPS_BYTES: u64 = 12;
-/// The largest window without scaling.
+/// Largest window without scaling, in bytes.
 const UNSCALED: u64 = 65_535;
 
-/// Makes the keys, and what was written of them: the rest is that of the preset.
+/// Declares the keys, and records which of them were given: the others come from the preset.
 macro_rules! tcp_keys {
     ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
         /// A transfer over TCP; full segments have the length `frame`, headers included.
@@ -122,14 +122,14 @@ impl Default for TcpKeys {
     }
 }
 
-/// How the window of a TCP connection moves.
+/// Congestion control of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TcpController {
     /// Slow start and congestion avoidance.
     Aimd,
     /// A cubic function of time.
     Cubic(CubicKeys),
-    /// By the share of marks.
+    /// A window reduced by the share of marks (DCTCP).
     Dctcp(DctcpKeys),
 }
 
@@ -196,17 +196,17 @@ impl ApplicationKeys for Box<TcpKeys> {
 }
 
 impl TcpKeys {
-    /// What sends `limit` bytes in frames of at most `frame` bytes, whatever hands them over; and what to beware of.
+    /// Returns the connection that carries `limit` bytes in frames of at most `frame` bytes, for any application, and its warnings.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// All invalid values.
     pub fn carrier(
         &self,
         limit: Option<Bytes>,
         frame: u16,
     ) -> Result<(Arc<TcpSpec>, Vec<Remark>), Vec<Remark>> {
         let ack = ack_bytes(self.ack);
-        // What else is wrong is said together with the acknowledgement.
+        // Other errors are reported together with that of the acknowledgement.
         let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
         match (ack, spec) {
             (Ok((_, mut warnings)), Ok(spec)) => {
@@ -217,12 +217,12 @@ impl TcpKeys {
         }
     }
 
-    /// True if each transfer has a connection of its own.
+    /// Returns true if each transfer has a connection of its own.
     pub fn reconnects(&self) -> bool {
         self.reconnect
     }
 
-    /// Keys that change nothing, whatever runs over the connection.
+    /// Returns keys that have no effect, for any application over the connection.
     pub(crate) fn unused(&self) -> Vec<Remark> {
         let wide = !matches!(self.receive_window.value(), Some(Amount::Bytes(bytes)) if bytes <= UNSCALED);
         Unused::of(self, &self.preset.keys())
@@ -233,8 +233,8 @@ impl TcpKeys {
             .remarks()
     }
 
-    /// Transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of `ack_bytes` at
-    /// least. Or all that is wrong.
+    /// Returns transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of at least `ack_bytes`; or all
+    /// invalid values.
     pub fn sized(&self, limit: Option<Bytes>, frame: u16, ack_bytes: u16) -> Result<TcpSpec, Vec<Remark>> {
         let headers = self.headers.get() + if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let segment = u64::from(frame).saturating_sub(headers);
@@ -285,7 +285,7 @@ impl TcpKeys {
         })
     }
 
-    /// The receiver's window as it can be told.
+    /// Returns the receive window in bytes as the header can advertise it.
     fn told(&self, segment: u16) -> u64 {
         let window = bytes(self.receive_window, segment);
         if window == u64::MAX {

@@ -25,7 +25,7 @@ pub enum TcpPreset {
 }
 
 impl TcpPreset {
-    /// All of its keys.
+    /// Returns all keys of the preset.
     pub fn keys(self) -> TcpKeys {
         let keys = match self {
             TcpPreset::Rfc => rfc(),
@@ -107,8 +107,8 @@ fn linux() -> TcpKeys {
     }
 }
 
-/// G. McAlpine et al., "An Architecture for Congestion Management in Ethernet Clusters", 2005, section 6, and what stacks
-/// of that time did.
+/// G. McAlpine et al., "An Architecture for Congestion Management in Ethernet Clusters", 2005, section 6, and the behaviour of stacks of
+/// that time.
 fn mcalpine_2005() -> TcpKeys {
     TcpKeys {
         initial_window: Amount::Frames(2),
@@ -132,7 +132,7 @@ fn datacenter() -> TcpKeys {
     TcpKeys {
         controller: TcpController::Dctcp(DctcpKeys::default()),
         ecn: EcnMode::Dctcp,
-        // Above a round trip, below what a transfer notices: a choice.
+        // Above a round trip, and below the duration of a transfer: a choice.
         ack_delay: Time::from_us(50),
         proportional: true,
         min_timeout: Time::from_ms(1),

@@ -1,4 +1,4 @@
-//! What holds for TCP over any wire: everything arrives once and in order, whatever is lost, marked, repeated or late.
+//! Invariants of TCP over any wire: everything arrives once and in order under loss, marks, repetition and delay.
 
 use crate::controller::CongestionControl;
 use crate::loss_recovery::LossRecovery;
@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use units::{Amount, Time};
 
-/// A sender that is watched: nothing leaves beyond what may be in flight, and no timeout comes early.
+/// A sender under test: nothing leaves beyond the data that may be in flight, and no timeout comes early.
 struct Watched {
     sender: TcpSender,
     spec: Arc<TcpSpec>,
@@ -41,8 +41,8 @@ impl Protocol for Watched {
         let before = self.timeouts();
         self.sender.handle_timeout(now);
         if self.timeouts() > before {
-            // RFC 6298 section 5: a timeout after the last progress, but for the tick that has begun. The impatient
-            // NewReno lets the timer run through progress.
+            // RFC 6298 section 5: a timeout after the last progress, except for the current tick. The impatient NewReno does not restart
+            // the timer on progress.
             let waited = now - self.quiet_since.get() + self.spec.timer.tick;
             let impatient = self.spec.recovery == LossRecoveryKind::NewReno && !self.spec.steady;
             assert!(impatient || waited >= self.spec.timer.min.min(self.spec.timer.initial), "{waited}");
@@ -64,8 +64,8 @@ impl Protocol for Watched {
         let segment = self.sender.poll_transmit(now);
         let out = self.sender.sent() - self.sender.acknowledged();
         assert!(out <= self.spec.window, "{out} B out, and the receiver takes {}", self.spec.window);
-        // New data leaves only where all that is out fits the congestion window too, but for what repairs and duplicates let
-        // go (RFC 5681 section 3.2, RFC 3042).
+        // New data leaves only where all outstanding data fits the congestion window too, except for retransmissions and data released by
+        // duplicates (RFC 5681 section 3.2, RFC 3042).
         assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B out, window {window}");
         segment
     }
@@ -160,8 +160,7 @@ proptest! {
         }
     }
 
-    /// Cut short at any time, what was written is delivered, once, or still owed: acknowledged only if delivered, delivered
-    /// only if sent.
+    /// Stopped at any time, written data is delivered, once, or still pending: acknowledged only if delivered, delivered only if sent.
     #[test]
     fn every_byte_is_delivered_once_or_still_owed(
         spec in any_spec(),
@@ -189,7 +188,7 @@ proptest! {
             prop_assert!(acknowledged <= delivered && delivered <= pipe.near.sent() && pipe.near.sent() <= total);
             prop_assert!(before <= delivered, "what was delivered stays so");
             before = delivered;
-            // Who still owes something has a timer or something to send, and somebody has held it back all the time.
+            // A sender with unacknowledged data has a timer or something to send, and the whole time is attributed to causes.
             if acknowledged < total {
                 prop_assert!(pipe.near.poll_timeout().is_some() || pipe.near.has_work());
                 let held = pipe.near.held(until).unwrap().times.into_iter().fold(Time::ZERO, |a, b| a + b);
@@ -198,7 +197,8 @@ proptest! {
         }
     }
 
-    /// A sender and a receiver that hear anything at any time neither panic nor believe what cannot be.
+    /// A sender and a receiver that receive arbitrary frames at any time neither panic nor accept impossible
+    /// ones.
     #[test]
     fn nonsense_is_survived(
         spec in any_spec(),
@@ -228,7 +228,7 @@ proptest! {
     }
 }
 
-/// A frame with numbers near what was sent, or anywhere.
+/// Returns a frame with numbers near those sent, or anywhere.
 pub fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> Received {
     let near = |byte: u8| if byte < 32 { word } else { (sent as u32).wrapping_sub(u32::from(byte) * 100) };
     let header = TcpHeader {

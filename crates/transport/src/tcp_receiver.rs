@@ -25,42 +25,42 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// Takes in what comes over TCP.
+/// Receives data over TCP.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     spec: Arc<TcpSpec>,
-    /// The byte that comes next (RCV.NXT).
+    /// Next byte expected (RCV.NXT).
     expected: u64,
-    /// What came after a gap. There once was one.
+    /// Data that arrived after a gap; created with the first such segment.
     beyond: Option<Box<Beyond>>,
-    /// The acknowledgement that leaves next.
+    /// Acknowledgement that leaves next.
     due: Option<Due>,
-    /// Those behind it. There once were some.
+    /// Acknowledgements queued after it; created with the first one.
     later: Option<Box<Later>>,
-    /// Segments in order that no acknowledgement has answered yet.
+    /// In-order segments not yet acknowledged.
     unanswered: u32,
-    /// When they are answered at the latest; [`Time::NEVER`]: there are none.
+    /// Deadline for acknowledging them; [`Time::NEVER`]: there are none.
     deadline: Time,
-    /// Up to where acknowledgements have answered.
+    /// End of the bytes that acknowledgements have covered.
     answered: u64,
-    /// When the segment was sent that the next acknowledgement answers (TS.Recent).
+    /// Send time of the segment that the next acknowledgement echoes (TS.Recent).
     first_sent: Time,
-    /// What the next acknowledgement echoes.
+    /// True if the next acknowledgement echoes a mark.
     ece: bool,
     discarded: u64,
 }
 
-/// What came after a gap, or for nothing.
+/// Data that arrived after a gap, or was not needed.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,
-    /// A byte of each of the blocks that grew last, the newest first.
+    /// One byte of each of the most recently grown blocks, newest first.
     latest: [u64; 3],
-    /// Of data that came twice or beyond the window.
+    /// Data that arrived twice or beyond the window.
     undelivered: Undelivered,
 }
 
-/// Acknowledgements that wait.
+/// Queued acknowledgements.
 #[derive(Clone, Debug, Default)]
 struct Later(VecDeque<Due>);
 
@@ -74,7 +74,7 @@ struct Due {
 }
 
 impl Due {
-    /// What its segment is, and its number there.
+    /// Returns the kind of its segment, and its acknowledgement number.
     #[inline(always)]
     fn kind_and_word(&self) -> (FrameKind, u32) {
         (if self.ece { FrameKind::MarkedAck } else { FrameKind::Ack }, self.number as u32)
@@ -82,7 +82,7 @@ impl Due {
 }
 
 impl TcpReceiver {
-    /// A receiver that has nothing yet.
+    /// Creates a receiver that has received nothing.
     pub fn new(spec: &Arc<TcpSpec>) -> TcpReceiver {
         TcpReceiver {
             spec: spec.clone(),
@@ -99,7 +99,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Bytes that arrived in order.
+    /// Returns the bytes that arrived in order.
     pub fn delivered(&self) -> u64 {
         self.expected
     }
@@ -114,7 +114,7 @@ impl TcpReceiver {
         }
         (self.unanswered, self.deadline, self.answered) = (0, Time::NEVER, self.expected);
     }
-    /// As `answer`, where it is seldom needed.
+    /// Out-of-line variant of `answer`, for rare cases.
     #[inline(never)]
     fn answer_apart(&mut self, syn: bool) {
         self.answer(syn);
@@ -123,9 +123,9 @@ impl TcpReceiver {
     fn see_marks(&mut self, marked: bool, cwr: bool) {
         match self.spec.ecn {
             EcnMode::Off => {}
-            // RFC 3168 section 6.1.3: CWR ends the ece, and a mark on the same segment begins it anew.
+            // RFC 3168 section 6.1.3: CWR ends the echo, and a mark on the same segment restarts it.
             EcnMode::Rfc3168 => self.ece = marked || self.ece && !cwr,
-            // RFC 8257 section 3.2: what came before the change is told of at once.
+            // RFC 8257 section 3.2: segments before the change are acknowledged at once.
             EcnMode::Dctcp => {
                 if marked != self.ece && self.unanswered > 0 {
                     self.answer_apart(false);
@@ -141,7 +141,7 @@ impl TcpReceiver {
         let data = header.and_then(|tcp| tcp.payload).unwrap_or_else(|| self.spec.data_in(received.bytes));
         let from = nearest(header.map_or(received.word, |tcp| tcp.number), self.expected);
         let to = from + u64::from(data);
-        // RFC 7323 section 4.3: the first segment that is not acknowledged yet.
+        // RFC 7323 section 4.3: the first segment not yet acknowledged.
         if from <= self.answered {
             self.first_sent = received.created;
         }
@@ -161,10 +161,10 @@ impl TcpReceiver {
         }
     }
 
-    /// Keeps what came after a gap.
+    /// Keeps a segment that arrived after a gap.
     fn keep(&mut self, from: u64, to: u64, bytes: u16) {
         let beyond = self.beyond.get_or_insert_default();
-        // What the window does not hold, and what it has, is of no use (RFC 9293 section 3.10.7.4).
+        // A segment beyond the window, or one already received, is discarded (RFC 9293 section 3.10.7.4).
         if to - self.expected > self.spec.window || beyond.ranges.add(from, to) == 0 {
             self.discarded += 1;
             beyond.undelivered.add(bytes);
@@ -178,7 +178,7 @@ impl TcpReceiver {
         };
     }
 
-    /// Delivers what is in order up to this byte, and what it makes so.
+    /// Delivers in-order data up to this byte, plus any buffered data it makes contiguous.
     #[inline(always)]
     fn deliver(&mut self, now: Time, to: u64) {
         self.expected = to;
@@ -187,7 +187,7 @@ impl TcpReceiver {
             self.deliver_beyond();
         }
         self.unanswered += 1;
-        // RFC 5681 section 4.2: at once where it fills a gap or a part of it.
+        // RFC 5681 section 4.2: acknowledge at once a segment that fills a gap or a part of it.
         if fills || self.unanswered >= self.spec.ack_every {
             self.answer(false);
         } else {
@@ -195,7 +195,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Delivers what came after a gap and is in order now.
+    /// Delivers buffered data that is now in order.
     #[inline(never)]
     fn deliver_beyond(&mut self) {
         let Some(beyond) = &mut self.beyond else { return };
@@ -204,7 +204,7 @@ impl TcpReceiver {
         }
     }
 
-    /// An acknowledgement that may have to say what does not fit into a word.
+    /// Queues an acknowledgement that may carry fields beyond its word.
     #[inline(never)]
     fn wide(&self, due: &Due) -> Segment {
         let (kind, number) = due.kind_and_word();
@@ -222,7 +222,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Up to three blocks, the one that grew last first, and how many there are.
+    /// Returns up to three blocks, the most recently grown first, and their number.
     fn blocks(&self) -> ([(u32, u32); 3], usize) {
         let (mut blocks, mut count) = ([(0, 0); 3], 0);
         let Some(beyond) = self.beyond.as_ref().filter(|_| self.spec.recovery == LossRecoveryKind::Sack)
@@ -247,7 +247,7 @@ impl Protocol for TcpReceiver {
         let header = received.header.as_ref().and_then(Header::tcp);
         match (received.kind, header.filter(|tcp| tcp.syn)) {
             (FrameKind::Ack, Some(tcp)) => {
-                // A connection begins where the last one ended; what is late says so once more.
+                // A connection begins where the last one ended; late segments are acknowledged once more.
                 let number = nearest(tcp.number, self.expected);
                 if number == self.expected {
                     self.ece = false;

@@ -35,16 +35,16 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Whether data may flow.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing has begun.
+    /// The connection has not begun.
     Closed,
-    /// A SYN is to be sent, for the first time or again.
+    /// A SYN is due, for the first time or as a retransmission.
     SynDue { again: bool },
-    /// It was sent, once (then the answer measures a round trip) or again.
+    /// A SYN was sent once (then its answer measures a round trip) or retransmitted.
     SynSent { first: Option<Time> },
-    /// Data may flow.
+    /// Established: data may flow.
     Established,
 }
 
@@ -56,41 +56,41 @@ pub struct TcpSender {
     pub(crate) recovery: ActiveLossRecovery,
     pub(crate) transfers: Transfers,
     pub(crate) state: State,
-    /// The first byte that is not acknowledged (SND.UNA).
+    /// First unacknowledged byte (SND.UNA).
     pub(crate) unacknowledged: u64,
-    /// The byte that comes next (SND.NXT).
+    /// Next byte to send (SND.NXT).
     pub(crate) next: u64,
-    /// One after the highest byte that was ever sent.
+    /// Byte after the highest ever sent.
     pub(crate) highest: u64,
-    /// What leaves next; `None`: nothing may.
+    /// Bytes to send next; `None`: nothing may be sent.
     pub(crate) chosen: Option<(u64, u64)>,
-    /// Nothing is amiss: data may flow, what comes next is new, and there is nothing to be learnt for repairs.
+    /// True if data may flow, the next data is new, and loss recovery needs no updates.
     pub(crate) fast_path: bool,
-    /// The next transfer finds nothing of what it has learnt: its connection is another.
+    /// True if the next transfer starts without learnt state, on a connection of its own.
     pub(crate) renewed: bool,
-    /// The first segment leaves again, whatever the window is.
+    /// True if the first segment is to be retransmitted regardless of the window.
     pub(crate) resends: bool,
-    /// Bytes that limited transmit has let go.
+    /// Bytes released by limited transmit.
     pub(crate) limited: u64,
-    /// Nothing but timeouts has happened since the last progress.
+    /// True if only timeouts have occurred since the last progress.
     pub(crate) timed_out: bool,
     pub(crate) round_trip: RoundTrip,
-    /// When it has waited for too long; [`Time::NEVER`]: it does not wait.
+    /// Expiry of the retransmission timer; [`Time::NEVER`]: it does not run.
     pub(crate) deadline: Time,
-    /// One behind the last byte of a segment that was sent once, and when.
+    /// Number after the last byte of a segment that was sent once, and the time at which it was sent.
     pub(crate) timed: Option<(u64, Time)>,
-    /// When data was last sent.
+    /// Time of the last transmission of data.
     pub(crate) sent_at: Time,
-    /// Echoes of what was sent before this byte change nothing any more.
+    /// Echoes for data sent before this byte no longer reduce the window.
     pub(crate) reduced_until: u64,
-    /// The peer is to be told of a reduction.
+    /// True if the next new data carries CWR to report a reduction.
     pub(crate) owes_cwr: bool,
     pub(crate) pacer: Pacer,
-    /// What may leave waits until then; [`Time::NEVER`]: for nothing.
+    /// Time until which released data is held; [`Time::NEVER`]: nothing is held.
     pub(crate) held_until: Time,
-    /// From then on it sends nothing new; [`Time::NEVER`]: that is over, or has no end.
+    /// Time from which nothing new is sent; [`Time::NEVER`]: that has passed, or there is none.
     pub(crate) stop: Time,
-    /// Where anything is random.
+    /// Random generator, where any behaviour is random.
     pub(crate) rng: Option<Box<Xoshiro256PlusPlus>>,
     pub(crate) records: VecDeque<Record>,
     pub(crate) retransmitted: u64,
@@ -101,7 +101,7 @@ pub struct TcpSender {
 }
 
 impl TcpSender {
-    /// A sender that begins at `start`, sends nothing new from `stop` on and draws from `rng`, which should be its alone.
+    /// Creates a sender that begins at `start`, sends nothing new from `stop` on and draws from `rng`, which it must not share.
     pub fn new(
         spec: &Arc<TcpSpec>,
         start: Time,
@@ -144,40 +144,40 @@ impl TcpSender {
         }
     }
 
-    /// Bytes that were sent and are not acknowledged, since it last went back.
+    /// Returns the bytes sent and not acknowledged since it last went back.
     pub fn in_flight(&self) -> u64 {
         self.next - self.unacknowledged
     }
-    /// Bytes that are acknowledged.
+    /// Returns the bytes acknowledged.
     pub fn acknowledged(&self) -> u64 {
         self.unacknowledged
     }
-    /// Bytes that were ever sent.
+    /// Returns the bytes ever sent.
     pub fn sent(&self) -> u64 {
         self.highest
     }
-    /// Timeouts so far.
+    /// Returns the number of timeouts so far.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
-    /// One more transfer, while it has nothing else to send.
+    /// Appends a transfer, while there is nothing else to send.
     pub(crate) fn offer(&mut self, due: Due) {
         self.transfers.offer(due.start, due.bytes);
     }
-    /// Becomes another connection, while it has nothing to send: the next transfer begins as the first did.
+    /// Resets to a new connection, while there is nothing to send: the next transfer begins as the first did.
     pub(crate) fn renew(&mut self) {
         self.renewed = true;
     }
-    /// One behind the last byte of what leaves next, if that is data.
+    /// Returns the number after the last byte of the next segment, if that is data.
     pub(crate) fn next_end(&self) -> Option<u64> {
         self.chosen.map(|(_, to)| to).filter(|_| self.state == State::Established)
     }
-    /// Whether data may flow.
+    /// Returns true if data may flow.
     #[inline(always)]
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, State::Established)
     }
-    /// Its controller.
+    /// Returns its controller.
     pub fn controller(&self) -> &Controller {
         &self.controller
     }
@@ -199,17 +199,17 @@ impl TcpSender {
     }
 
     pub(crate) fn lose(&mut self, now: Time, kind: LossKind) {
-        // RFC 3042 section 2: what limited transmit has sent does not count.
+        // RFC 3042 section 2: segments sent by limited transmit do not count.
         let mut in_flight = self.in_flight().saturating_sub(self.limited);
         if kind != LossKind::FastRecovery {
-            // RFC 5681 equation 4 says "no more than" half of what is not acknowledged, and a long repair lets a multiple of
-            // the window go before the first hole is filled: half of that would overrun the path at once.
+            // RFC 5681 equation 4 says "no more than" half of the unacknowledged data. A long recovery sends a multiple of the window
+            // before the first hole is filled: half of that would overrun the path at once.
             in_flight = in_flight.min(self.controller.window());
         }
         self.limited = 0;
         self.controller.on_loss(now, &Loss { kind, in_flight });
         self.timed = None;
-        // RFC 3168 section 6.1.2: a window of data is cwr once, for whatever reason.
+        // RFC 3168 section 6.1.2: the window is reduced at most once per window of data, for any reason.
         self.reduced_until = self.highest;
         self.owes_cwr |= self.spec.ecn == EcnMode::Rfc3168;
     }
@@ -241,14 +241,14 @@ impl TcpSender {
         }
     }
 
-    /// So many more bytes to send, behind all others.
+    /// Appends this many bytes to the data to send.
     pub(crate) fn write(&mut self, now: Time, bytes: u64) {
         self.transfers.extend(bytes);
         self.wake(now);
         self.look_apart(now, true);
     }
 
-    /// There is something to send.
+    /// Starts or resumes sending after data was added; a new connection starts with fresh state.
     fn wake(&mut self, now: Time) {
         let first = self.state == State::Closed;
         if first || self.spec.reconnect || std::mem::take(&mut self.renewed) {
@@ -282,7 +282,7 @@ impl TcpSender {
         }
     }
 
-    /// A segment leaves while it greets, repairs or goes back.
+    /// Sends a segment during handshake, loss recovery or go-back.
     #[inline(never)]
     fn transmit_otherwise(&mut self, now: Time, from: u64, to: u64) -> Segment {
         if let State::SynDue { again } = self.state {
@@ -299,7 +299,7 @@ impl TcpSender {
         }
         if again {
             self.retransmitted += 1;
-            // Karn: what was sent twice is not timed.
+            // Karn: retransmitted segments are not timed.
             self.timed = self.timed.filter(|timed| timed.0 <= from);
         } else {
             self.time(now, to);
@@ -317,7 +317,7 @@ impl TcpSender {
         self.segment(from, to, again, cwr)
     }
 
-    /// Times the segment of new data that ends here, unless another one is timed.
+    /// Times the segment of new data that ends here, unless another one is being timed.
     #[inline(always)]
     fn time(&mut self, now: Time, to: u64) {
         if !self.spec.timestamps && self.timed.is_none() {
@@ -325,7 +325,7 @@ impl TcpSender {
         }
     }
 
-    /// Data has left.
+    /// Updates the state after data has left.
     #[inline(always)]
     fn has_sent(&mut self, now: Time, from: u64, to: u64) {
         self.sent_at = now;
@@ -339,13 +339,13 @@ impl TcpSender {
         }
     }
 
-    /// The segment of these bytes, which leave for the first time or `again`; `cwr`: the first new data since the window
-    /// was.
+    /// Returns the segment of these bytes, which leave for the first time or `again`; `cwr`: it is the first new data since the window was
+    /// reduced.
     #[inline(always)]
     fn segment(&self, from: u64, to: u64, again: bool, cwr: bool) -> Segment {
         let data = (to - from) as u16;
         let bytes = self.spec.frame_bytes(data);
-        // RFC 3168 section 6.1.5: no marks on what is sent again.
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
         let ecn_capable = self.spec.ecn != EcnMode::Off && !again;
         if cwr || self.spec.data_in(bytes) != data {
             return self.wide(from, data, cwr, ecn_capable);
@@ -353,7 +353,7 @@ impl TcpSender {
         Segment { kind: FrameKind::Data, word: from as u32, header: None, bytes, ecn_capable, entropy: 0 }
     }
 
-    /// As `segment`, of one that says more than its number.
+    /// Variant of `segment` for segments whose header has more than a number.
     #[inline(never)]
     fn wide(&self, from: u64, data: u16, cwr: bool, ecn_capable: bool) -> Segment {
         let bytes = self.spec.frame_bytes(data);

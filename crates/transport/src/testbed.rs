@@ -55,20 +55,20 @@ pub fn of_kind(records: &[Record], kind: RecordKind) -> Vec<Record> {
     records.iter().copied().filter(|record| record.kind == kind).collect()
 }
 
-/// Integers below a limit, and a stream, from a seed.
+/// Returns a generator of integers below a limit, and a random stream, from a seed.
 pub fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let stream = rng.clone();
     (move |limit| workload::below(&mut rng, limit), stream)
 }
 
-/// An acknowledgement of so many bytes to a sender that its window held back.
+/// Returns an acknowledgement of `bytes` to a sender limited by its window.
 pub fn ack(bytes: u64) -> Ack {
     Ack { bytes, in_flight: 0, ece: false, round_trip: None, recovering: false, window_used: true }
 }
 
-/// A transfer over TCP in segments of 1000 B, none of it delayed, with a window of so many segments at the start and a
-/// threshold as high.
+/// Returns a TCP transfer in segments of 1000 B, without delays, with an initial window of this many segments and a threshold of the same
+/// size.
 pub fn tcp(bytes: Option<u64>, recovery: LossRecoveryKind, initial: u64) -> TcpSpec {
     let aimd = AimdParams {
         initial: Amount::Frames(initial),
@@ -108,7 +108,7 @@ pub fn tcp_pipe(spec: TcpSpec) -> Pipe<Endpoint, Endpoint> {
     connect(&over(Application::Tcp(spec.into())), RATE, DELAY)
 }
 
-/// Facts one by one.
+/// Individual facts of an endpoint.
 pub trait Facts: Protocol {
     fn retransmitted(&self) -> u64 {
         self.facts(Time::ZERO).retransmitted

@@ -1,4 +1,4 @@
-//! Scheduled transfers over TCP: which connection takes which, by hand, and what holds over any wire.
+//! Scheduled transfers over TCP: their assignment to connections by hand, and invariants over any wire.
 
 use crate::pipe::{Outcome, Pipe, connect};
 use crate::tcp_properties::{any_spec, nonsense};
@@ -18,11 +18,11 @@ type Pool = Pipe<TransferSender, TransferReceiver>;
 fn us(us: u64) -> Time {
     Time::from_us(us)
 }
-/// A transfer that any connection may carry.
+/// Returns a transfer that any connection may carry.
 fn due_at(start: Time, bytes: u64) -> Due {
     Due { start, bytes, ports: Ports::default(), awaited: false }
 }
-/// Nothing but what is offered.
+/// Returns a specification without transfers of its own.
 fn offered(spec: TcpSpec) -> Arc<TcpSpec> {
     let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
     Arc::new(TcpSpec { transfers, ..spec })
@@ -54,7 +54,7 @@ fn a_transfer_takes_a_free_connection_or_a_new_one() {
     assert_eq!(pipe.near.outcomes()[..2], outcomes[..2]);
     assert_eq!(pipe.near.outcomes()[2], TransferOutcome { reused: true, ..outcomes[2] });
     assert_eq!(pipe.near.connections(), 2);
-    // The connection that was used last is the second; only the first goes without a label.
+    // The connection that was used last is the second; only the first has no label.
     let words: Vec<bool> = pipe.sent_by(0).iter().map(|(_, segment)| segment.header.is_some()).collect();
     assert_eq!(words, [false, true, true, true, true]);
 }
@@ -73,10 +73,10 @@ fn a_connection_that_begins_anew_greets_and_starts_slowly() {
     };
     let (segment, small) = (Time::from_ps(846_400), Time::from_ps(51_200));
     let round = segment + small + DELAY * 2;
-    // A greeting, a round of one segment and one of two.
+    // A handshake, a round of one segment and one of two.
     let first = (small + DELAY) * 2 + round + round + segment;
     assert_eq!(took(true), [first, first]);
-    // Two leave at once, and the first acknowledgement lets the third go.
+    // Two leave at once, and the first acknowledgement releases the third.
     assert_eq!(took(false), [first, round * 2]);
 }
 
@@ -89,7 +89,7 @@ fn given_ports_are_a_connection() {
         .collect();
     let mut pipe = pool(tcp(None, LossRecoveryKind::Sack, 10), &due);
     pipe.run_clean(Time::NEVER);
-    // One is enough: it is closed and opened anew for other ports.
+    // One is enough: it is closed and reopened for other ports.
     assert_eq!(pipe.near.connections(), 1);
     let reused: Vec<bool> = pipe.near.outcomes().iter().map(|outcome| outcome.reused).collect();
     assert_eq!(reused, [false, false, false, false, true]);
@@ -175,7 +175,7 @@ proptest! {
             prop_assert!(due.start < delivered && delivered < outcome.acknowledged);
             prop_assert!(outcome.acknowledged != Time::NEVER && outcome.missing == 0);
         }
-        // Who waits for their ends hears of each once, at either end.
+        // Each end reports every completion that other transfers depend on once.
         let mut ends = [Vec::new(), Vec::new()];
         ends[0].extend(std::iter::from_fn(|| pipe.near.poll_ended()));
         ends[1].extend(std::iter::from_fn(|| pipe.far.poll_ended()));
@@ -188,7 +188,7 @@ proptest! {
         prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
     }
 
-    /// Ends that hear anything at any time neither panic nor take what cannot be.
+    /// Ends that receive arbitrary frames at any time neither panic nor accept impossible ones.
     #[test]
     fn nonsense_is_survived(
         spec in any_spec(),

@@ -19,27 +19,28 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Connections on which messages are posted at once, at most.
+/// Maximum number of connections on which messages are posted at once.
 const MOST_CONNECTIONS: usize = 1 << 20;
 
-/// Takes in transfers over TCP.
+/// Receives transfers over TCP.
 #[derive(Clone, Debug)]
 pub struct TransferReceiver {
     spec: Arc<TcpSpec>,
     connections: Members<TcpReceiver>,
-    /// By connection, one behind the last byte of a transfer of which that byte has arrived, and its number.
+    /// For each connection, the number after the last byte of a transfer of which that byte has arrived, and
+    /// the transfer's number.
     ending: Vec<Option<(u64, u32)>>,
-    /// By transfer, when all of it was delivered; [`Time::NEVER`]: it is not.
+    /// For each transfer, the time at which all of it was delivered; [`Time::NEVER`]: it was not.
     delivered: Box<[Time]>,
     due: Arc<[Due]>,
-    /// Those that others wait for and that were delivered.
+    /// Delivered transfers that others depend on.
     ended: VecDeque<u32>,
     discarded: u64,
     undelivered: Undelivered,
 }
 
 impl TransferReceiver {
-    /// A receiver of these transfers.
+    /// Creates a receiver of these transfers.
     pub fn new(spec: &Arc<TcpSpec>, due: Arc<[Due]>) -> TransferReceiver {
         TransferReceiver {
             spec: spec.clone(),
@@ -53,17 +54,17 @@ impl TransferReceiver {
         }
     }
 
-    /// When all of the n-th transfer was delivered; `None`: it is not.
+    /// Returns the time at which all of the n-th transfer was delivered; `None`: it was not.
     pub fn delivered(&self, nth: usize) -> Option<Time> {
         self.delivered.get(nth).copied().filter(|&at| at != Time::NEVER)
     }
 
-    /// Returns true if an application posts messages: they are not known before.
+    /// Returns true if an application posts messages: they are not known in advance.
     fn takes_posts(&self) -> bool {
         self.due.is_empty()
     }
 
-    /// The connection of this number, which may be new: there are not more than transfers.
+    /// Returns the connection of this number, which may be new: there are no more than transfers.
     fn connection(&mut self, number: u32) -> Option<&mut TcpReceiver> {
         let most = if self.takes_posts() { MOST_CONNECTIONS } else { self.delivered.len() };
         if number as usize >= most {
@@ -94,7 +95,7 @@ impl Protocol for TransferReceiver {
         let posts = self.takes_posts();
         let ending = &mut self.ending[number as usize];
         let is_new = |transfer: u32| match posts {
-            // One that came before is known by its bytes.
+            // An earlier one is identified by its bytes.
             true => end > before,
             false => self.delivered.get(transfer as usize) == Some(&Time::NEVER),
         };

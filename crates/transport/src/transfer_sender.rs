@@ -26,25 +26,25 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// What has become of a transfer at its sender.
+/// Outcome of a transfer at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferOutcome {
-    /// When its last byte was acknowledged; [`Time::NEVER`]: not yet.
+    /// Time at which its last byte was acknowledged; [`Time::NEVER`]: not yet.
     pub acknowledged: Time,
-    /// Bytes that are not acknowledged.
+    /// Unacknowledged bytes.
     pub missing: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub sent_again: u32,
     /// Timeouts.
     pub timeouts: u32,
-    /// Its connection has carried another one before, and kept what it has learnt.
+    /// True if its connection carried another transfer before, and kept its learnt state.
     pub reused: bool,
     /// The number of the connection.
     pub connection: u32,
 }
 
 impl TransferOutcome {
-    /// Of a transfer of so many bytes that has not begun.
+    /// Creates the outcome of a transfer of `bytes` that has not begun.
     pub(crate) fn waiting(bytes: u64) -> TransferOutcome {
         TransferOutcome {
             acknowledged: Time::NEVER,
@@ -55,7 +55,7 @@ impl TransferOutcome {
             connection: 0,
         }
     }
-    /// Notes the outcome of a transfer that begins; those before it may begin later.
+    /// Records the outcome of a transfer that begins; those before it may begin later.
     pub(crate) fn note(
         outcomes: &mut Vec<TransferOutcome>,
         due: &[Due],
@@ -76,14 +76,14 @@ impl TransferOutcome {
 pub struct TransferSender {
     spec: Arc<TcpSpec>,
     due: Arc<[Due]>,
-    /// How many of those with a start have begun.
+    /// Number of scheduled transfers that have begun.
     begun: usize,
-    /// Of those that have begun, and of those before them that have not.
+    /// Outcomes of the transfers that have begun, and of those before them that have not.
     outcomes: Vec<TransferOutcome>,
-    /// Those that others wait for and that are acknowledged.
+    /// Acknowledged transfers that others depend on.
     ended: VecDeque<u32>,
     connections: Members<TcpSender>,
-    /// By connection, what it carries.
+    /// Transfer of each connection.
     carried: Vec<Carried>,
     /// Connections without a transfer, the one that was used last at the end.
     free: Vec<u32>,
@@ -95,20 +95,21 @@ pub struct TransferSender {
 /// The transfer of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Carried {
-    /// Place of its outcome: the number of a scheduled transfer, or of the connection for a message that was posted.
+    /// Index of its outcome: the number of a scheduled transfer, or of the connection for a message that was posted.
     transfer: u32,
     /// Number by which both ends report its end.
     label: u32,
-    /// One behind its last byte, as the connection counts.
+    /// Number after its last byte, as the connection counts.
     end: u64,
-    /// What the connection had sent again, and its timeouts, when it began.
+    /// Retransmitted segments and timeouts of the connection when the transfer began.
     before: (u64, u32),
     /// The ports of the connection, if they are given.
     ports: Ports,
 }
 
 impl TransferSender {
-    /// A sender of these transfers, in order of their starts, that draws from `rng`, which should be its alone.
+    /// Creates a sender of these transfers, in order of their starts, that draws from `rng`, which it must
+    /// not share.
     pub fn new(spec: &Arc<TcpSpec>, due: Arc<[Due]>, rng: Xoshiro256PlusPlus) -> TransferSender {
         TransferSender {
             spec: spec.clone(),
@@ -125,7 +126,7 @@ impl TransferSender {
         }
     }
 
-    /// Of each transfer that has begun, by their numbers; those between that wait are as if nothing of them had been sent.
+    /// Returns the outcomes by transfer number, up to the last that has begun; those among them that wait have all their bytes missing.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
         for (sender, carried) in self.connections.iter().zip(&self.carried) {
@@ -137,12 +138,12 @@ impl TransferSender {
         outcomes
     }
 
-    /// How many connections there are.
+    /// Returns the number of connections.
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
 
-    /// Begins what is due.
+    /// Begins the transfers that are due.
     fn begin(&mut self, now: Time) {
         while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
             self.begun += 1;
@@ -156,7 +157,7 @@ impl TransferSender {
         self.connections.update(outcome.connection);
     }
 
-    /// A message of an application. What is kept of it is given back to the next one of its connection.
+    /// Posts a message of an application. Its record is reused for the next message of its connection.
     fn post(&mut self, tag: u32, bytes: u64, now: Time) {
         // A stream has no empty messages.
         let due = Due { start: now, bytes: bytes.max(1), ports: Ports::default(), awaited: true };
@@ -167,7 +168,8 @@ impl TransferSender {
         self.connections.update(outcome.connection);
     }
 
-    /// Gives a connection to a transfer; `None` in place of its number: the outcome has that of the connection.
+    /// Assigns a connection to a transfer; with `None` in place of its number, the outcome has that of the
+    /// connection.
     fn carry(&mut self, (transfer, label): (Option<u32>, u32), due: Due, now: Time) -> TransferOutcome {
         let free = self.take_free(due.ports);
         let number = free.unwrap_or_else(|| self.open());
@@ -190,24 +192,25 @@ impl TransferSender {
         TransferOutcome { reused, connection: number, ..TransferOutcome::waiting(due.bytes) }
     }
 
-    /// The free connection with these ports that was used last, or the last of all.
+    /// Returns the most recently used free connection with these ports, or else the most recently used of
+    /// all.
     fn take_free(&mut self, ports: Ports) -> Option<u32> {
         let same = self.free.iter().rposition(|&number| self.carried[number as usize].ports == ports);
         let place = same.or(self.free.len().checked_sub(1))?;
         Some(self.free.remove(place))
     }
 
-    /// A new connection.
+    /// Opens a new connection.
     fn open(&mut self) -> u32 {
         let rng = self.rng.clone();
-        // As far ahead as no connection draws.
+        // Jumps ahead further than any connection draws.
         self.rng.jump();
         let sender = TcpSender::new(&self.spec, Time::NEVER, None, rng);
         self.carried.push(Carried { transfer: 0, label: 0, end: 0, before: (0, 0), ports: Ports::default() });
         self.connections.add(sender)
     }
 
-    /// Something has happened to a connection.
+    /// Updates the queues after an event at a connection.
     fn update(&mut self, number: u32) {
         let Some(sender) = self.connections.get_mut(number) else { return };
         let carried = self.carried[number as usize];
@@ -319,7 +322,7 @@ impl TransferSender {
     }
 }
 
-/// A segment of this connection, as it leaves. The first connection needs no label.
+/// Labels a segment of this connection, as it leaves. The first connection needs no label.
 pub(crate) fn labelled(segment: Segment, connection: u32, ends: Option<u32>) -> Segment {
     if connection == 0 && ends.is_none() {
         return segment;

@@ -1,69 +1,69 @@
-//! What a TCP sender has to send: one transfer, or one after the other with idle times between.
+//! Data of a TCP sender: one transfer, or a sequence of transfers with idle times between.
 
 use crate::delay::Delay;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::Time;
 
-/// Which transfers there are.
+/// Parameters of the transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferSpec {
-    /// Bytes of each, above 0; `None`: one transfer of everything.
+    /// Bytes of each transfer, above 0; `None`: one transfer of all data.
     pub size: Option<u64>,
-    /// Bytes of all; `None`: without end.
+    /// Bytes of all transfers; `None`: unlimited.
     pub total: Option<u64>,
-    /// From the end of one to the start of the next.
+    /// Time from the end of one transfer to the start of the next.
     pub idle: Delay,
 }
 
-/// Transfers at work. Bytes are numbered from the start of the first.
+/// State of the transfers. Bytes are numbered from the start of the first.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfers {
-    /// One behind the last byte of the current one.
+    /// Number after the last byte of the current transfer.
     end: u64,
-    /// Bytes of those to come.
+    /// Bytes of later transfers.
     left: u64,
-    /// When the next one begins; [`Time::NEVER`]: that is not known yet, or there is none.
+    /// Start of the next transfer; [`Time::NEVER`]: not known yet, or there is none.
     next: Time,
-    /// When the current one began; `None`: there is none.
+    /// Start of the current transfer; `None`: there is none.
     began: Option<Time>,
-    /// Its first byte.
+    /// First byte of the current transfer.
     first: u64,
-    /// The last one is complete, and there is none to come.
+    /// True if the last transfer is complete, and none follows.
     over: bool,
 }
 
 impl Transfers {
-    /// The first one begins at `start`.
+    /// Creates the transfers; the first one begins at `start`.
     pub fn new(spec: &TransferSpec, start: Time) -> Transfers {
         let left = spec.total.unwrap_or(u64::MAX);
         let next = if left > 0 { start } else { Time::NEVER };
         Transfers { end: 0, left, next, began: None, first: 0, over: false }
     }
-    /// One behind the last byte that there is to send.
+    /// Returns the number after the last byte to send.
     pub fn end(&self) -> u64 {
         self.end
     }
-    /// Whether the last one is complete, and none is to come.
+    /// Returns true if the last transfer is complete, and none follows.
     pub fn is_over(&self) -> bool {
         self.over
     }
-    /// When the next one begins; `None`: that is not known yet, or there is none.
+    /// Returns the start of the next transfer; `None`: not known yet, or there is none.
     pub fn next(&self) -> Option<Time> {
         Some(self.next).filter(|&at| at < Time::NEVER)
     }
-    /// As `next`; [`Time::NEVER`] for none.
+    /// Returns the start of the next transfer; [`Time::NEVER`] for none.
     pub fn calls_at(&self) -> Time {
         self.next
     }
-    /// One more transfer, after the end of all others, of which [`TransferSpec::total`] says that they end.
+    /// Appends a transfer after all others, which [`TransferSpec::total`] must limit.
     pub fn offer(&mut self, start: Time, bytes: u64) {
         (self.next, self.left, self.over) = (start, bytes, false);
     }
-    /// So many more bytes, which belong to no transfer.
+    /// Appends `bytes` that belong to no transfer.
     pub fn extend(&mut self, bytes: u64) {
         self.end += bytes;
     }
-    /// Begins what is due; whether something is.
+    /// Begins the transfer that is due; returns true if there is one.
     pub fn begin(&mut self, spec: &TransferSpec, now: Time) -> bool {
         if self.next > now || self.next == Time::NEVER {
             return false;
@@ -71,11 +71,11 @@ impl Transfers {
         let due = std::mem::replace(&mut self.next, Time::NEVER);
         let size = spec.size.unwrap_or(u64::MAX).min(self.left);
         (self.began, self.first, self.end) = (Some(due), self.end, self.end.saturating_add(size));
-        // What has no end has no next one either.
+        // An unlimited transfer has no successor.
         self.left = if spec.total.is_none() && spec.size.is_some() { u64::MAX } else { self.left - size };
         true
     }
-    /// Everything before this byte is acknowledged: the start and the bytes of the transfer that this completes.
+    /// Everything before this byte is acknowledged: returns start and bytes of the transfer that this completes.
     pub fn complete(
         &mut self,
         spec: &TransferSpec,
@@ -96,7 +96,7 @@ impl Transfers {
         }
         Some((began, self.end - self.first)).filter(|&(_, bytes)| bytes > 0)
     }
-    /// Nothing more behind this byte.
+    /// Ends the data at this byte.
     pub fn close(&mut self, end: u64) {
         (self.end, self.left, self.next) = (self.end.min(end), 0, Time::NEVER);
         self.over = self.began.is_none();

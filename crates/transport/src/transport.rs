@@ -1,8 +1,8 @@
-//! What carries the messages of an application from one host to the other and back.
+//! Transports: they carry the messages of an application between two hosts, in both directions.
 //!
-//! A transport is a description that both ends share ([`TransportSpec`]) and the machine at either end ([`DuplexEnd`]). Messages
-//! of any number of bytes go in, what has been delivered of the peer's comes out; order, reliability, window and pacing are the
-//! transport's own. The list of all is in `lib.rs`.
+//! A transport is a description that both ends share ([`TransportSpec`]) and the state machine at either end ([`DuplexEnd`]). It accepts
+//! messages of any number of bytes and returns the peer's delivered messages; order, reliability, window and pacing are internal to the
+//! transport. The list of all transports is in `lib.rs`.
 
 use crate::application::Random;
 use crate::endpoint::{HostEvent, Received, Record, Segment, TransportFacts};
@@ -12,75 +12,76 @@ use crate::{PullPacer, RdmaReceiver, RdmaSender, UetReceiver, UetSender};
 use keys::Remark;
 use units::Time;
 
-/// What a transport counts deliveries in.
+/// Unit in which a transport counts deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes of a stream, in segments with so many bytes of data at most.
+    /// Bytes of a stream, in segments with at most this many bytes of data.
     Bytes(u16),
     /// Messages, each of which is this operation. `one_sided`: the applications may also read and write each other's memory.
     Messages {
-        /// How the messages of an application are sent.
+        /// Operation that sends the messages of an application.
         operation: Operation,
-        /// Whether RDMA WRITE and READ are there as well.
+        /// True if RDMA WRITE and READ are available as well.
         one_sided: bool,
     },
 }
 
-/// A transport, checked.
+/// A validated transport.
 pub trait TransportSpec {
-    /// The machine at either end.
+    /// State machine at either end.
     type End: DuplexEnd;
 
-    /// What its ends count deliveries in.
+    /// Returns the unit in which its ends count deliveries.
     fn unit(&self) -> Unit;
-    /// The shortest and the longest frame of either end, DA to FCS.
+    /// Returns the shortest and the longest frame of either end, DA to FCS.
     fn frames(&self) -> (u16, u16);
-    /// Lengths of a full frame and of what acknowledges it, DA to FCS.
+    /// Returns the lengths of a full frame and of its acknowledgement, DA to FCS.
     fn round_trip_frames(&self) -> (u16, u16);
-    /// The frames of messages, each of so many bytes of a stream, or of these posts.
+    /// Returns the frames of these messages, each of a number of bytes of a stream, or of these posts.
     fn train(&self, messages: &mut dyn Iterator<Item = (u64, &[Post])>) -> Train;
-    /// Whether switches may mark its frames.
+    /// Returns true if switches may mark its frames.
     fn understands_marks(&self) -> bool {
         false
     }
-    /// The longest random time by which what is sent waits; `None`: it has no such thing.
+    /// Returns the longest random delay of a transmission; `None`: there is none.
     fn jitter(&self) -> Option<Time> {
         None
     }
-    /// Checks its parameters.
+    /// Validates its parameters.
     ///
     /// # Errors
-    /// The first that is outside of its range, or that sends something of its own.
+    /// The first value outside of its range, or a parameter by which it would send data of its own.
     fn check(&self) -> Result<(), String>;
-    /// One end, with nothing to send yet: the one that `opens` the connection, or the other one. `facts`: those of the path
-    /// from it.
+    /// Creates one end, with nothing to send yet: the one that `opens` the connection, or its peer. `facts`: those of the path from this
+    /// end.
     fn start(&self, opens: bool, facts: PathFacts, random: Random) -> Self::End;
 }
 
-/// One end of a connection that sends and receives: a state machine as [`Protocol`](crate::Protocol), below an application.
+/// One end of a connection that sends and receives: a state machine like [`Protocol`](crate::Protocol), below an application.
 pub trait DuplexEnd {
-    /// A frame has arrived. Returns true if the peer's messages may have come further.
+    /// Processes a frame that has arrived. Returns true if more of the peer's messages may have been
+    /// delivered.
     fn handle_frame(&mut self, now: Time, received: &Received) -> bool;
-    /// Its timeout has come, at a NIC in which frames of it may still wait; see
+    /// Processes its timeout, at a NIC that may still queue frames of it; see
     /// [`Protocol::handle_timeout_at`](crate::Protocol::handle_timeout_at).
     fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool);
-    /// When to call [`DuplexEnd::handle_timeout`].
+    /// Next time at which to call [`DuplexEnd::handle_timeout`].
     fn poll_timeout(&self) -> Option<Time>;
-    /// Whether [`DuplexEnd::poll_transmit`] would give a segment.
+    /// Returns true if [`DuplexEnd::poll_transmit`] would return a segment.
     fn has_work(&self) -> bool;
-    /// The next segment, which leaves now.
+    /// Returns the next segment, which leaves now.
     fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
-    /// Takes so many more bytes of a stream; a transport of messages takes posts.
+    /// Accepts `bytes` more of a stream; a transport of messages accepts posts instead.
     fn write(&mut self, now: Time, bytes: u64) {
         let _ = (now, bytes);
     }
-    /// Takes these messages; a transport of streams takes bytes.
+    /// Accepts these messages; a transport of streams accepts bytes instead.
     fn post(&mut self, now: Time, posts: &[Post]) {
         let _ = (now, posts);
     }
-    /// Bytes of the peer's stream that have come in order, or messages that are whole.
+    /// Returns the bytes of the peer's stream that have arrived in order, or its number of whole messages.
     fn delivered(&self) -> u64;
-    /// A round trip that was measured, and not yet returned.
+    /// Returns a round trip that was measured and not yet returned.
     fn poll_record(&mut self) -> Option<Record> {
         None
     }
@@ -89,7 +90,7 @@ pub trait DuplexEnd {
         let _ = now;
         TransportFacts::default()
     }
-    /// Bytes that it has taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     fn memory_bytes(&self) -> usize {
         0
     }
@@ -107,61 +108,61 @@ pub trait DuplexEnd {
         let _ = (now, event);
         false
     }
-    /// Its queue pairs, if it has some.
+    /// Returns its queue pairs, if it has any.
     fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
         None
     }
-    /// Shares the pacer of grants of its host, if its receiver grants credit.
+    /// Shares the grant pacer of its host, if its receiver grants credit.
     fn attach_pacer(&mut self, pacer: &PullPacer) {
         let _ = pacer;
     }
-    /// Its packet delivery contexts; `None`: it is not UET.
+    /// Returns its packet delivery contexts; `None`: it is not UET.
     fn uet(&self) -> Option<(&UetSender, &UetReceiver)> {
         None
     }
-    /// Its queue pairs that send, if it has some.
+    /// Returns its sending queue pairs, if it has any.
     fn queue_pair_sender(&mut self) -> Option<&mut RdmaSender> {
         None
     }
 }
 
-/// What an application needs of its transport.
+/// Requirements of an application on its transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Need<'a> {
-    /// The longest frame.
+    /// Longest frame, in bytes.
     pub frame: u16,
-    /// How messages speak of the application, as in "in a conversation".
+    /// Name of the application in messages, as in "in a conversation".
     pub place: &'a str,
-    /// Whether it reads and writes memory of the peer.
+    /// True if it reads and writes memory of the peer.
     pub one_sided: bool,
 }
 
-/// The keys of a transport below an application that sends messages in both directions.
+/// Keys of a transport below an application that sends messages in both directions.
 pub trait TransportKeys {
-    /// What they describe.
+    /// Transport that the keys describe.
     type Spec;
 
-    /// Whether they have one that delays what is sent by random times.
+    /// Key that delays transmissions by random times, if there is one.
     const JITTER_KEY: Option<&'static str> = None;
 
-    /// The transport, and what to beware of.
+    /// Returns the transport, and its warnings.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// All invalid values.
     fn lower(&self, need: &Need<'_>) -> Result<(Self::Spec, Vec<Remark>), Vec<Remark>>;
 }
 
-/// Makes the closed enums of transports and of their ends with their dispatch, and the keys of applications above them, from one
-/// list: the key, its keys, the description, the end.
+/// Generates the closed enums of transports and of their ends with their dispatch, and the keys of applications above them, from one list:
+/// the key, its keys, the description, the end.
 macro_rules! transports {
     ($($(#[$doc:meta])+ $text:ident: $name:ident($keys:ty => $spec:ty, $end:ty)),* $(,)?) => {
-        /// What carries the messages of an application, checked. It is the same in both directions.
+        /// A validated transport below an application, with the same parameters in both directions.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Transport {
             $($(#[$doc])+ $name($spec),)*
         }
 
-        /// One end of it.
+        /// One end of a transport.
         #[derive(Clone, Debug)]
         #[expect(
             clippy::large_enum_variant,
@@ -172,10 +173,10 @@ macro_rules! transports {
         }
 
         impl Transport {
-            /// The names of all.
+            /// Names of all transports.
             pub const NAMES: &[&str] = &[$(stringify!($text)),*];
 
-            /// Its name in scenarios.
+            /// Returns its name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Transport::$name(_) => stringify!($text),)* }
             }
@@ -268,28 +269,28 @@ macro_rules! transports {
             }
         }
 
-        /// The keys of transports that an application has.
+        /// Transport keys of an application.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Transports<'a> {
             $(pub $text: Option<&'a $keys>,)*
         }
 
         impl Transports<'_> {
-            /// Whether there is any.
+            /// Returns true if the application has any transport key.
             pub fn is_any(&self) -> bool {
                 [$(self.$text.is_some()),*].contains(&true)
             }
-            /// The key of the one that delays what is sent by random times, with its table.
+            /// Returns the key that delays transmissions by random times, with its table, if there is one.
             pub fn jitter_key(&self) -> Option<&'static str> {
                 $(if self.$text.is_some() {
                     return <$keys as TransportKeys>::JITTER_KEY;
                 })*
                 None
             }
-            /// The only one, and what to beware of.
+            /// Returns the only transport, and its warnings.
             ///
             /// # Errors
-            /// All that is wrong, and that there is more than one or none.
+            /// All invalid values, or that there is no transport or more than one.
             pub fn lower(&self, need: &Need<'_>) -> Result<(Transport, Vec<Remark>), Vec<Remark>> {
                 let given: Vec<&str> =
                     [$(self.$text.map(|_| stringify!($text))),*].into_iter().flatten().collect();
@@ -313,7 +314,7 @@ macro_rules! transports {
         transports! { @keys ($) $($(#[$doc])+ $text: $keys,)* }
     };
     (@keys ($d:tt) $($(#[$doc:meta])+ $text:ident: $keys:ty,)*) => {
-        /// Declares the keys of an application above transports: those that stand there, and one for each transport.
+        /// Declares the keys of an application above transports: its own, and one for each transport.
         macro_rules! with_transports {
             ($d(#[$d meta:meta])* pub struct $d name:ident { $d($d body:tt)* }) => {
                 $d(#[$d meta])*
@@ -325,7 +326,7 @@ macro_rules! transports {
                 }
 
                 impl $d name {
-                    /// Its transports.
+                    /// Returns its transport keys.
                     fn transports(&self) -> $crate::Transports<'_> {
                         $crate::Transports { $($text: self.$text.as_deref(),)* }
                     }
@@ -338,7 +339,8 @@ macro_rules! transports {
 
 pub(crate) use transports;
 
-/// The calls of a [`Protocol`](crate::Protocol) that an application with a field `duplex` passes on to it.
+/// Generates the calls of a [`Protocol`](crate::Protocol) that an application passes on to its field
+/// `duplex`.
 macro_rules! calls_of_duplex {
     () => {
         fn has_work(&self) -> bool {

@@ -24,10 +24,11 @@ pub fn is_packet((word, in_header): (u32, u32), kind: FrameKind, pair: u32, numb
 }
 
 /// Protocols that frames of connections are of, as captures name them; the first is of frames of no connection.
-pub const PROTOCOLS: [&str; 5] = ["", "tcp", "rdma", "fcoe", "uet"];
+pub const PROTOCOLS: [&str; 6] = ["", "tcp", "rdma", "fcoe", "uet", "mrc"];
 
 /// Meaning of a column of captures: which of [`PROTOCOLS`].
-pub const PROTOCOL_COLUMN: &str = "Protocol of its connection: tcp, rdma, fcoe or uet; empty for all others.";
+pub const PROTOCOL_COLUMN: &str =
+    "Protocol of its connection: tcp, rdma, fcoe, uet or mrc; empty for all others.";
 
 /// Meaning of a column of captures: which of [`Operation::NAMES`](crate::Operation::NAMES).
 pub const VERB_COLUMN: &str = "Operation over RDMA that it is part of: send, write, read (the response to a READ), write_with_immediate (its last packet; those before are of write) or read_request; empty for all others.";
@@ -46,7 +47,13 @@ impl ConnectionSpec {
     pub fn protocol(&self) -> u32 {
         match (self.transport(), self.fcoe()) {
             (Some(Transport::Rdma(_)), _) => 2,
-            (Some(Transport::Uet(_)), _) => 4,
+            (Some(Transport::Uet(uet)), _) => {
+                if uet.mrc.is_some() {
+                    5
+                } else {
+                    4
+                }
+            }
             (_, Some(_)) => 3,
             _ => 1,
         }
@@ -54,7 +61,7 @@ impl ConnectionSpec {
     /// The port at its far end that its protocol has; `None`: any.
     pub fn known_port(&self) -> Option<u16> {
         let roce = self.queue_pairs().map(|_| ROCE_PORT);
-        roce.or(self.uet().map(|_| UET_PORT))
+        roce.or(self.uet().map(|uet| if uet.mrc.is_some() { ROCE_PORT } else { UET_PORT }))
     }
     /// Whether the receiver asks for its data, and knows first that all have come.
     pub fn is_read(&self) -> bool {

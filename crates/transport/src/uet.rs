@@ -7,7 +7,9 @@ mod context;
 mod control;
 mod duplex;
 mod keys;
+mod mrc_transport;
 mod nscc;
+mod overtaking;
 pub(crate) mod probing;
 mod psn_set;
 mod rccc;
@@ -21,11 +23,12 @@ pub use context::{ContextCounts, DeliveryContext, Done};
 pub use control::{UetAck, UetControl, UetFacts, UetLoss};
 pub use duplex::UetDuplex;
 pub use keys::{UetKeys, UetPreset};
+pub use mrc_transport::MrcKeys;
 pub use nscc::{Nscc, NsccKeys};
 pub(crate) use psn_set::PsnSet;
 pub(crate) use rccc::{Credits, Grants};
 pub use rccc::{PullPacer, Rccc, RcccKeys};
-pub use spec::{UetMode, UetSes, UetSpec};
+pub use spec::{MrcRules, UetMode, UetSes, UetSpec};
 pub use uet_no_control::{UetNoControl, UetNoControlKeys};
 
 use ::keys::{Choice, Keyed, Remark, by_form};
@@ -33,6 +36,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::Time;
+
+/// Page of MRC: its name, file, and the definition of its keys.
+pub const MRC_PAGE: (&str, &str, &str) = ("mrc_transport", include_str!("uet/mrc_transport.rs"), "MrcKeys");
 
 /// Makes the closed enum of controls, that of their keys, and their dispatch from one list: name in a scenario, keys, machine,
 /// file. The first of the list has no keys.

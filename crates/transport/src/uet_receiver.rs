@@ -51,6 +51,8 @@ pub struct UetReceiver {
     awaited: Vec<(u64, u32)>,
     /// A grant that waits to be sent.
     granted: Option<u32>,
+    /// Links of its host that are down, which acknowledgements of MRC report.
+    links_down: u16,
     ended: VecDeque<u32>,
     replies: VecDeque<Reply>,
     /// Bytes of frames received, and of these since the last acknowledgement.
@@ -139,6 +141,7 @@ impl UetReceiver {
             delivered: Vec::new(),
             awaited: Vec::new(),
             granted: None,
+            links_down: 0,
             ended: VecDeque::new(),
             replies: VecDeque::new(),
             received: 0,
@@ -302,6 +305,23 @@ impl UetReceiver {
         }
     }
 
+    /// Tells the sender at once which links are down, if it has sent something. Returns true if it does.
+    fn report_links(&mut self, now: Time) -> bool {
+        if self.received == 0 {
+            return false;
+        }
+        let (psn, marked, retransmitted) = (self.arrived.expected(), false, false);
+        self.replies.append_one(Reply {
+            psn,
+            at: now,
+            marked,
+            retransmitted,
+            answer: Answer::Probe(0),
+            entropy: 0,
+        });
+        true
+    }
+
     /// A grant of credit.
     fn grant(&mut self, credit: u32) -> Segment {
         self.counts.grants += 1;
@@ -349,7 +369,8 @@ impl Protocol for UetReceiver {
             let psn = self.arrived.expected();
             let probe = Answer::Probe(header.answers);
             let at = now;
-            let probe = Reply { psn, at, marked: false, retransmitted: false, answer: probe, entropy: 0 };
+            let (marked, retransmitted, entropy) = (false, false, received.entropy);
+            let probe = Reply { psn, at, marked, retransmitted, answer: probe, entropy };
             return self.reply(probe);
         }
         if received.kind != FrameKind::Data || !is_own || header.packet != UetPacket::Request {
@@ -404,6 +425,7 @@ impl Protocol for UetReceiver {
             sack: self.arrived.bits(sack_base),
             received: self.received.div_ceil(COUNTER_UNIT) as u32 & 0xff_ffff,
             out_of_order: u16::try_from(self.arrived.held()).unwrap_or(u16::MAX),
+            links_down: self.links_down,
             service: now.saturating_sub(at),
             ..UetHeader::default()
         };
@@ -411,18 +433,27 @@ impl Protocol for UetReceiver {
             kind: if marked { FrameKind::MarkedAck } else { FrameKind::Ack },
             word: 0,
             header: Some(Header::Uet(header)),
-            bytes: self.spec.ack,
+            bytes: if is_nack { self.spec.nack_bytes() } else { self.spec.ack },
             ecn_capable: false,
             entropy,
         })
     }
 
+    fn next_entropy(&mut self) -> u16 {
+        self.replies.front().filter(|_| self.granted.is_none()).map_or(0, |reply| reply.entropy)
+    }
+
     fn has_records(&self) -> bool {
         false
     }
-    fn on_event(&mut self, _now: Time, event: &HostEvent<'_>) -> bool {
-        if let HostEvent::LinkRate(rate) = *event {
-            self.on_link_rate(rate);
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        match *event {
+            HostEvent::LinkRate(rate) => self.on_link_rate(rate),
+            HostEvent::LinksDown(links) if self.spec.mrc.is_some() => {
+                self.links_down = links;
+                return self.report_links(now);
+            }
+            _ => {}
         }
         false
     }

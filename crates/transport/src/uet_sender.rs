@@ -113,7 +113,7 @@ impl UetSender {
     }
     /// Name of the delivery mode.
     pub fn mode(&self) -> &'static str {
-        self.spec.mode.name()
+        self.spec.mode_name()
     }
     /// Rate of its link in bits per second.
     pub fn line_rate(&self) -> f64 {
@@ -272,6 +272,10 @@ impl Protocol for UetSender {
         segment
     }
 
+    fn next_entropy(&mut self) -> u16 {
+        self.context.next_entropy()
+    }
+
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
@@ -316,8 +320,9 @@ impl Protocol for UetSender {
                 self.line = rate.bps_f64();
                 self.context.on_link_rate(rate);
             }
+            HostEvent::LinksDown(links) => self.context.on_links_down(Some(links), None),
             HostEvent::Step(_) | HostEvent::Stamps { .. } | HostEvent::Stopped(_) => {}
         }
-        matches!(event, HostEvent::LinkRate(_))
+        matches!(event, HostEvent::LinkRate(_) | HostEvent::LinksDown(_))
     }
 }

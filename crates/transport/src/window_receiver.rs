@@ -18,28 +18,28 @@ use crate::serial::nearest;
 use frame::FrameKind;
 use units::Time;
 
-/// Takes a bulk transfer in.
+/// Receives a bulk transfer.
 #[derive(Clone, Debug)]
 pub struct WindowReceiver {
     ack_bytes: u16,
     ack_every: u32,
     ack_delay: Time,
-    /// The segment that comes next; all before have arrived.
+    /// Next segment expected; all earlier ones have arrived.
     expected: u64,
     /// Segments that arrived since the last acknowledgement left.
     unanswered: u32,
-    /// When they are answered at the latest.
+    /// Deadline for acknowledging them.
     deadline: Option<Time>,
-    /// An acknowledgement waits for the NIC.
+    /// True if an acknowledgement waits for the NIC.
     ack_due: bool,
-    /// A mark to be echoed.
+    /// True if a mark is to be echoed.
     ece: bool,
     discarded: u64,
     undelivered: Undelivered,
 }
 
 impl WindowReceiver {
-    /// A receiver that has nothing yet.
+    /// Creates a receiver that has received nothing.
     pub fn new(spec: &WindowSpec) -> WindowReceiver {
         WindowReceiver {
             ack_bytes: spec.ack_bytes,
@@ -55,7 +55,7 @@ impl WindowReceiver {
         }
     }
 
-    /// Segments that arrived in order.
+    /// Returns the number of segments that arrived in order.
     pub fn delivered(&self) -> u64 {
         self.expected
     }

@@ -38,19 +38,19 @@ pub struct WindowSender<C = Controller> {
     pacer: Pacer,
     retransmission: RetransmissionTimer,
     ecn_capable: bool,
-    /// When the transfer begins.
+    /// Start of the transfer.
     start: Time,
     started: bool,
-    /// From here on no new segment leaves; `None`: no such time is to come.
+    /// Time from which no new segment leaves; `None`: there is none, or it has passed.
     stop: Option<Time>,
     finished: bool,
-    /// The first segment that is not acknowledged.
+    /// First unacknowledged segment.
     unacknowledged: u64,
-    /// The segment that leaves next.
+    /// Next segment to send.
     next: u64,
-    /// One after the highest segment that was ever sent.
+    /// Segment after the highest ever sent.
     highest: u64,
-    /// A segment that was sent once, and when.
+    /// A segment that was sent once, and the time at which it left.
     timed: Option<(u64, Time)>,
     retransmitted: u64,
     discarded: u64,
@@ -58,14 +58,14 @@ pub struct WindowSender<C = Controller> {
 }
 
 impl WindowSender {
-    /// A sender that begins at `start` and sends nothing new from `stop` on.
+    /// Creates a sender that begins at `start` and sends nothing new from `stop` on.
     pub fn new(spec: &WindowSpec, start: Time, stop: Option<Time>) -> WindowSender {
         WindowSender::with_controller(spec, spec.controller.start(spec.segment), start, stop)
     }
 }
 
 impl<C: CongestionControl> WindowSender<C> {
-    /// As `new`, with any controller instead of the one that is specified.
+    /// Variant of `new` with a given controller instead of the specified one.
     pub fn with_controller(
         spec: &WindowSpec,
         controller: C,
@@ -92,12 +92,12 @@ impl<C: CongestionControl> WindowSender<C> {
         }
     }
 
-    /// Bytes that were sent and are not acknowledged.
+    /// Returns the bytes sent and not acknowledged.
     pub fn in_flight(&self) -> u64 {
         self.bytes(self.unacknowledged, self.next)
     }
 
-    /// Its controller.
+    /// Returns its controller.
     pub fn controller(&self) -> &C {
         &self.controller
     }
@@ -106,7 +106,7 @@ impl<C: CongestionControl> WindowSender<C> {
         self.application.before(until) - self.application.before(from)
     }
 
-    /// Sends everything again that is not acknowledged.
+    /// Retransmits everything that is not acknowledged.
     fn go_back(&mut self, now: Time) {
         let loss = Loss { kind: LossKind::Timeout, in_flight: self.in_flight() };
         self.next = self.unacknowledged;
@@ -117,7 +117,7 @@ impl<C: CongestionControl> WindowSender<C> {
     fn acknowledge(&mut self, now: Time, acknowledged: u64, ece: bool) {
         let bytes = self.bytes(self.unacknowledged, acknowledged);
         self.unacknowledged = acknowledged;
-        // After going back, what had arrived all the same need not be sent again.
+        // After going back, segments that had arrived nevertheless need not be retransmitted.
         self.next = self.next.max(acknowledged);
         let timed = self.timed.take_if(|&mut (segment, _)| segment < acknowledged);
         if let Some((segment, sent)) = timed {
@@ -132,7 +132,7 @@ impl<C: CongestionControl> WindowSender<C> {
         self.finish(now);
     }
 
-    /// Everything is acknowledged, and nothing more will come.
+    /// Ends the transfer: everything is acknowledged, and nothing more will be sent.
     fn finish(&mut self, now: Time) {
         if self.finished || !self.started || !self.application.ends_at(self.unacknowledged) {
             return;
@@ -151,7 +151,7 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         let ece = match received.kind {
             FrameKind::Ack => false,
             FrameKind::MarkedAck => true,
-            // What a congested switch or receiver says of this path.
+            // Feedback of a congested switch or receiver on this path.
             FrameKind::Cnm | FrameKind::Cnp => {
                 self.controller.on_message(now, received.word);
                 return;

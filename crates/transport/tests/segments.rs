@@ -1,4 +1,4 @@
-//! The promises of `fuzz/src/segments.rs`, without a fuzzer.
+//! Properties of `fuzz/src/segments.rs`, tested without a fuzzer.
 
 #[path = "../../../fuzz/src/segments.rs"]
 mod segments;

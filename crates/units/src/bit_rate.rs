@@ -27,6 +27,11 @@ impl BitRate {
     pub const fn from_gbps(gbps: u64) -> BitRate {
         BitRate::from_bps(gbps * 1_000_000_000)
     }
+    /// The rate of so many links together; rates past the end of the range are cut.
+    #[must_use]
+    pub const fn times(self, links: u16) -> BitRate {
+        BitRate { bits: self.bits.saturating_mul(links as u64), seconds: self.seconds }
+    }
     /// The part `part / whole` of a whole rate; rates past the end of the range are cut.
     pub(crate) fn part(self, part: u8, whole: u8) -> BitRate {
         let (bits, seconds) =

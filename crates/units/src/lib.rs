@@ -2,14 +2,14 @@
 //!
 //! Every quantity is an unsigned integer in one fixed unit, so that two runs can only differ if the
 //! scenario differs. Reading a quantity is exact: a text that is not a whole number of base units
-//! ("0.5 ps") is an error, never a rounding. Only the rate that a line code leaves of a signalling rate is
-//! a fraction, as exact. The one operation that has to round, the time that a number of bits takes at a
+//! ("0.5 ps") is an error, never a rounding. Only the data rate at a signalling rate with a line code is
+//! a fraction, which is also exact. The one operation that has to round, the time that a number of bits takes at a
 //! rate, is [`WireClock`]: it carries the remainder from frame to frame.
 //!
 //! ```
 //! use units::{BitRate, WireClock};
 //!
-//! // At 3.2 Tb/s a byte takes 2.5 ps: what a frame's end is rounded by is not lost to the next one.
+//! // At 3.2 Tb/s a byte takes 2.5 ps: the remainder of a frame's end is carried to the next frame.
 //! let mut clock = WireClock::new(BitRate::from_bps(3_200_000_000_000));
 //! assert_eq!(clock.advance(1543).ps() + clock.advance(1543).ps(), 2 * 1543 * 5 / 2);
 //! ```
@@ -40,7 +40,7 @@ pub struct Time(u64);
 impl Time {
     /// The start of every simulation, and the empty span.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// A span of `ps` picoseconds.

@@ -32,7 +32,7 @@ pub enum LineCode {
 }
 
 impl LineCode {
-    /// What data get of a signalling rate, exactly.
+    /// Data rate at a signalling rate, exactly.
     pub fn data_rate(self, signalling: BitRate) -> BitRate {
         let (data, wire) = match self {
             LineCode::EightTen => (4, 5),
@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(LineCode::EightTen.data_rate(mbps(2_500)), mbps(2_000));
         assert_eq!(LineCode::SixtyFourSixtySix.data_rate(kbps(10_312_500)), mbps(10_000));
         assert_eq!(LineCode::SixtyFourSixtySix.data_rate(kbps(103_125_000)), mbps(100_000));
-        // PCI Express 3 and InfiniBand FDR are no whole numbers.
+        // PCI Express 3 and InfiniBand FDR do not give whole numbers.
         assert_eq!(
             LineCode::OneTwentyEightOneThirty.data_rate(mbps(8_000)).fraction(),
             (102_400_000_000, 13)

@@ -16,18 +16,18 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Whether both are bytes, or both frames.
+    /// Returns true if both are bytes, or both frames.
     pub fn comparable(self, other: Amount) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
-    /// Whether it is more than the other, as far as they can be compared.
+    /// Returns true if it is larger than the other; false if they are not comparable.
     pub fn exceeds(self, other: Amount) -> bool {
         match (self, other) {
             (Amount::Bytes(a), Amount::Bytes(b)) | (Amount::Frames(a), Amount::Frames(b)) => a > b,
             _ => false,
         }
     }
-    /// Amounts that one sentence compares: those in bytes in the largest unit that all of them are whole multiples of.
+    /// Amounts to compare in one sentence: those in bytes in the largest unit of which all of them are whole multiples.
     pub fn alike<const N: usize>(amounts: [Amount; N]) -> [String; N] {
         let of_all = |amount: &Amount| match amount {
             Amount::Bytes(bytes) => *bytes,
@@ -55,7 +55,7 @@ impl fmt::Display for Amount {
     }
 }
 
-/// Why a text is not the quantity it should be. The message says what is accepted.
+/// Reason why a text is not a valid quantity. The message lists the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
     message: String,
@@ -68,11 +68,11 @@ impl fmt::Display for ParseUnitError {
 }
 impl std::error::Error for ParseUnitError {}
 
-/// Clocks are off by a thousandth at most.
+/// Maximum clock offset: a thousandth.
 const MOST_PPB: u32 = 1_000_000;
 
-/// The units of one dimension: name and size in base units. The first is what a bare number most
-/// probably meant.
+/// The units of one dimension: name and size in base units. The first is the most probable unit of a bare
+/// number.
 struct Dimension {
     what: &'static str,
     example: &'static str,
@@ -224,7 +224,7 @@ fn read(text: &str, dimension: &Dimension) -> Result<u64, ParseUnitError> {
         .map_err(|message| ParseUnitError { message })
 }
 
-/// What is wrong with a unit that is none, and what was probably meant.
+/// Message about an unknown unit, and the unit probably meant.
 fn meant(number: &str, unit: &str, dimension: &Dimension) -> (String, String) {
     let nearest = |unit: &str| {
         let names = dimension.units.iter().map(|(name, _)| *name);
@@ -253,7 +253,7 @@ const LONGER: &[(&[&str], u64)] = &[
     (&["d", "day", "days"], 86_400),
 ];
 
-/// The digits of "1e+06 Mb/s", of which the number is "1" and the unit "e+06 Mb/s", and what follows them.
+/// Splits the digits of "1e+06 Mb/s", whose number is "1" and whose unit is "e+06 Mb/s", from the rest.
 fn exponential<'a>(number: &str, unit: &'a str) -> Option<(String, &'a str)> {
     let power = unit.strip_prefix(['e', 'E'])?;
     let end = power.find(|c: char| !(c.is_ascii_digit() || c == '+' || c == '-')).unwrap_or(power.len());
@@ -263,7 +263,7 @@ fn exponential<'a>(number: &str, unit: &'a str) -> Option<(String, &'a str)> {
 
 const TOO_LARGE: &str = "is too large";
 
-/// `number` (decimal digits, one optional point) times `scale`, if that is a whole number of base units.
+/// `number` (decimal digits, at most one point) times `scale`, if that is a whole number of base units.
 fn exact_product(number: &str, scale: u64) -> Result<u64, &'static str> {
     if !groups_digits(number) {
         return Err("has a `_` that is not between two digits");
@@ -289,7 +289,7 @@ fn exact_product(number: &str, scale: u64) -> Result<u64, &'static str> {
     u64::try_from(product / denominator).ok().filter(|&v| v < u64::MAX / 2).ok_or(TOO_LARGE)
 }
 
-/// Whether each `_` stands between two digits, as in numbers of TOML.
+/// Returns true if each `_` is between two digits, as in numbers of TOML.
 fn groups_digits(number: &str) -> bool {
     let ends_with_digit = |part: &&str| part.ends_with(|c: char| c.is_ascii_digit());
     let starts_with_digit = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit());
@@ -298,7 +298,7 @@ fn groups_digits(number: &str) -> bool {
     parts[..last].iter().all(ends_with_digit) && parts[1..].iter().all(starts_with_digit)
 }
 
-/// How unlike two unit names are: the case-insensitive edit distance, ties to the same case.
+/// Distance of two unit names: the case-insensitive edit distance; ties prefer the same case.
 fn unlikeness(a: &str, b: &str) -> (usize, usize) {
     let fold = |s: &str| s.to_lowercase().replace("bit", "b").replace("ps", "/s");
     (strsim::levenshtein(&fold(a), &fold(b)), strsim::levenshtein(a, b))

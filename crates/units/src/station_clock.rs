@@ -1,18 +1,18 @@
 //! The clocks of stations, which are never quite equal.
 //!
 //! Every station sends at the pace of an oscillator of its own. IEEE 802.3 allows each of them 100 parts per
-//! million, so that two links of one rate drift against each other by up to 200. A [`ClockTolerance`] is how far
-//! clocks may be off, a [`ClockOffset`] how far one of them is.
+//! million, so that two links of one rate drift against each other by up to 200. A [`ClockTolerance`] is the maximum
+//! deviation of clocks, a [`ClockOffset`] the deviation of one of them.
 
 use crate::BitRate;
 use crate::bit_rate::gcd;
 
-/// Parts per billion of the whole.
+/// Parts per billion of one.
 const WHOLE: i64 = 1_000_000_000;
-/// Picoseconds a second times bits a byte.
+/// Picoseconds per second times bits per byte.
 const PS_PER_S_TIMES_8: u128 = 8_000_000_000_000;
 
-/// How far clocks may be from their nominal frequency, in either direction, in parts per billion.
+/// Maximum deviation of clocks from their nominal frequency, in either direction, in parts per billion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ClockTolerance(u32);
 
@@ -32,7 +32,7 @@ impl ClockTolerance {
     pub const fn ppb(self) -> u32 {
         self.0
     }
-    /// The highest rate that a station sends at whose rate is nominally `rate`, rounded up.
+    /// The highest rate of a station with the nominal rate `rate`, rounded up.
     pub const fn fastest(self, rate: BitRate) -> BitRate {
         if self.0 == 0 {
             return rate;
@@ -41,13 +41,13 @@ impl ClockTolerance {
         let faster = bits as u128 * (WHOLE as u128 + self.0 as u128);
         BitRate::from_bps(faster.div_ceil(WHOLE as u128 * seconds as u128) as u64)
     }
-    /// The offset that a number from 0 to `2 * ppb` stands for: the middle is the nominal frequency.
+    /// Maps a number from 0 to `2 * ppb` to an offset: the middle is the nominal frequency.
     pub const fn offset(self, drawn: u64) -> ClockOffset {
         ClockOffset(drawn as i32 - self.0 as i32)
     }
 }
 
-/// How far a clock is from its nominal frequency, in parts per billion: above zero it is fast.
+/// Deviation of a clock from its nominal frequency, in parts per billion: above zero it is fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ClockOffset(i32);
 
@@ -68,7 +68,7 @@ impl ClockOffset {
         (WHOLE + i64::from(self.0)) as f64 / WHOLE as f64
     }
 
-    /// Picoseconds a byte at what this clock makes of `rate` (above 0), as numerator and denominator. Exact
+    /// Picoseconds per byte at the rate to which this clock turns `rate` (above 0), as numerator and denominator. Exact
     /// where the reduced fraction has a denominator of 32 bits and a numerator up to `most`, as for an exact
     /// clock at all rates of Ethernet; otherwise both are halved until they fit, which leaves an error below 10 parts
     /// per billion for rates from 10 Mb/s on, and below 100 at 1 Mb/s.
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(at(10, 0), (800, 1));
         assert_eq!(at(10, 50_000), (16_000_000, 20_001));
         assert_eq!(at(100, -100_000), (800_000, 9_999));
-        // The odd denominators of odd rates and offsets do not fit: nearly.
+        // The odd denominators of odd rates and offsets do not fit: approximate.
         let fraction = LineCode::OneTwentyEightOneThirty.data_rate(BitRate::from_gbps(8));
         let whole = [1_000_000, 10_000_000, 3_333_333_333, 103_125_000_000, 1_600_000_000_000u64];
         for rate in whole.map(BitRate::from_bps).into_iter().chain([fraction]) {

@@ -1,7 +1,7 @@
 //! Quantities as files write them: text with a unit, like `"10 Gb/s"`.
 //!
 //! They are read with the messages of their parsers and printed as the shortest exact text. A bare number is an error
-//! that says so. [`Or`] adds one word to a quantity: `"unlimited"`, `"off"`.
+//! with a message about the missing unit. [`Or`] adds one word to a quantity: `"unlimited"`, `"off"`.
 
 use crate::{Amount, BitRate, Bytes, ClockTolerance, Length, ParseUnitError, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,7 +12,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-/// A kind of quantity that a file can write.
+/// A kind of quantity in a file.
 pub trait Dimension: Copy + fmt::Display + FromStr<Err = ParseUnitError> {
     /// Name of the schema definition.
     const NAME: &'static str;
@@ -34,7 +34,7 @@ macro_rules! dimension {
         }
         impl Serialize for $unit {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                // Nothing is nothing in any unit: the one that people write.
+                // Zero is the same in any unit: the usual one is printed.
                 match self.to_string().as_str() {
                     "0 ps" => serializer.serialize_str("0 s"),
                     "0 mm" => serializer.serialize_str("0 m"),
@@ -77,7 +77,7 @@ fn pattern<T: Dimension>() -> String {
     format!("^\\s*\\+?[0-9_]*\\.?[0-9_]*\\s*({})\\s*$", T::UNITS)
 }
 
-/// A word that may stand in place of a quantity.
+/// A word that may replace a quantity.
 pub trait Word: Copy + Default {
     /// The word; `None` if there is none.
     const WORD: Option<&'static str>;
@@ -85,7 +85,7 @@ pub trait Word: Copy + Default {
     fn value() -> Option<Self>;
 }
 
-/// No word at all.
+/// No word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NoWord {}
 impl Default for NoWord {
@@ -122,15 +122,15 @@ word! {
     Off = "off";
     /// Found by the simulator from the links.
     Computed = "computed";
-    /// What the machine has free.
+    /// The machine's free memory.
     Available = "available";
     /// The limit that the standard sets for the rate.
     Standard = "standard";
-    /// What fills a path: the bandwidth-delay product.
+    /// The bandwidth-delay product of the path.
     Bdp = "bdp";
 }
 
-/// A quantity, or the one word `W` in its place.
+/// A quantity, or the word `W` instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Or<T, W> {
     /// The word.
@@ -216,7 +216,7 @@ impl<T: Dimension, W: Word> Visitor<'_> for QuantityVisitor<T, W> {
     }
 }
 
-/// The error for a number without quotes: what the parser says about a number without a unit.
+/// The error for a number without quotes: the parser's message about a number without a unit.
 fn bare<T: Dimension, E: de::Error>(number: &str) -> E {
     match number.parse::<T>() {
         Err(why) => E::custom(format!("bare number where {} belongs: {why}", T::WHAT)),

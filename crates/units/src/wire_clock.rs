@@ -1,21 +1,21 @@
 //! Exact serialisation times.
 //!
 //! At 3.2 Tb/s a byte lasts 2.5 ps, so a frame of an odd number of bytes does not end on a picosecond.
-//! The clock reports the instant rounded down and carries what it cut off into the next back-to-back
-//! frame: a billion frames end where arithmetic says, to the picosecond.
+//! The clock reports the instant rounded down and carries the remainder into the next back-to-back
+//! frame: a billion frames end at the exact time, to the picosecond.
 
 use crate::{BitRate, ClockOffset, Time};
 
-/// No frame with what surrounds it on the wire is longer, so that products fit 64 bits.
+/// Longest frame including its overhead on the wire, so that products fit 64 bits.
 const MOST_BYTES: u64 = 1 << 17;
 
-/// Turns bytes into time at one rate, carrying remainders between back-to-back frames.
+/// Converts bytes to time at one rate, carrying remainders between back-to-back frames.
 #[derive(Clone, Copy, Debug)]
 pub struct WireClock {
-    /// Picoseconds a byte as a reduced fraction.
+    /// Picoseconds per byte as a reduced fraction.
     ps_num: u64,
     ps_den: u32,
-    /// What the last instant cut off, in units of 1/`ps_den` ps.
+    /// Remainder of the last instant, in units of 1/`ps_den` ps.
     remainder: u32,
 }
 
@@ -23,8 +23,8 @@ impl WireClock {
     /// A clock for `rate`, which must not be zero.
     ///
     /// # Panics
-    /// If `rate` is so odd that the denominator of its picoseconds a byte does not fit 32 bits (a prime number of
-    /// b/s above 4 Gb/s); [`WireClock::supports`] tells beforehand.
+    /// If the denominator of `rate`'s picoseconds per byte does not fit 32 bits (a prime number of
+    /// b/s above 4 Gb/s); check with [`WireClock::supports`] beforehand.
     pub fn new(rate: BitRate) -> WireClock {
         let (num, den) = rate.ps_per_byte();
         WireClock { ps_num: num, ps_den: u32::try_from(den).expect("rate not supported"), remainder: 0 }
@@ -34,7 +34,7 @@ impl WireClock {
     /// offset of zero, as [`WireClock::new`]; see [`ClockOffset::ps_per_byte`] for others.
     ///
     /// # Panics
-    /// As [`WireClock::new`], if the offset is zero.
+    /// If [`WireClock::new`] does, and the offset is zero.
     pub fn with_offset(rate: BitRate, offset: ClockOffset) -> WireClock {
         if offset == ClockOffset::NOMINAL {
             return WireClock::new(rate);
@@ -43,7 +43,7 @@ impl WireClock {
         WireClock { ps_num, ps_den, remainder: 0 }
     }
 
-    /// Whether [`WireClock::new`] accepts this rate.
+    /// Returns true if [`WireClock::new`] accepts this rate.
     pub fn supports(rate: BitRate) -> bool {
         let (num, den) = rate.ps_per_byte();
         den > 0 && u32::try_from(den).is_ok() && num < u64::MAX / MOST_BYTES
@@ -62,13 +62,13 @@ impl WireClock {
         Time::from_ps(exact / u64::from(self.ps_den))
     }
 
-    /// Whether bytes take as long as by another clock.
+    /// Returns true if bytes take the same time with another clock.
     #[inline(always)]
     pub fn is_as_fast_as(&self, other: &WireClock) -> bool {
         (self.ps_num, self.ps_den) == (other.ps_num, other.ps_den)
     }
 
-    /// Whether every byte takes a whole number of picoseconds, so that nothing is ever carried.
+    /// Returns true if every byte takes a whole number of picoseconds, so that there is never a remainder.
     pub fn is_whole(&self) -> bool {
         self.ps_den == 1
     }
@@ -80,7 +80,7 @@ impl WireClock {
         Time::from_ps(if self.ps_den == 1 { exact } else { exact / u64::from(self.ps_den) })
     }
 
-    /// As `span_floor`, rounded up.
+    /// The time that `bytes` take alone, rounded up.
     #[inline]
     pub fn span_ceil(&self, bytes: u64) -> Time {
         Time::from_ps((bytes * self.ps_num).div_ceil(u64::from(self.ps_den)))
@@ -92,7 +92,7 @@ impl WireClock {
         bits.div_ceil(u128::from(self.ps_num)).min(u64::MAX.into()) as u64
     }
 
-    /// Forgets the remainder: the next frame starts on a whole picosecond, after a gap.
+    /// Clears the remainder: the next frame starts on a whole picosecond, after a gap.
     #[inline]
     pub fn restart(&mut self) {
         self.remainder = 0;

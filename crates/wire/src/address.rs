@@ -10,16 +10,16 @@ use std::str::FromStr;
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// Where PAUSE and PFC frames go (IEEE 802.3 annex 31B). Bridges do not forward it.
+    /// Destination of PAUSE and PFC frames (IEEE 802.3 annex 31B). Bridges do not forward it.
     pub const CONTROL: Mac = Mac([0x01, 0x80, 0xC2, 0x00, 0x00, 0x01]);
-    /// The nearest bridge: where LLDP frames with DCBX TLVs go.
+    /// Nearest bridge: destination of LLDP frames with DCBX TLVs.
     pub const NEAREST_BRIDGE: Mac = Mac([0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E]);
-    /// The nearest bridge that is no two-port MAC relay.
+    /// Nearest bridge that is not a two-port MAC relay.
     pub const NEAREST_NON_TPMR_BRIDGE: Mac = Mac([0x01, 0x80, 0xC2, 0x00, 0x00, 0x03]);
     /// The nearest customer bridge.
     pub const NEAREST_CUSTOMER_BRIDGE: Mac = Mac([0x01, 0x80, 0xC2, 0x00, 0x00, 0x00]);
 
-    /// Whether it names one station.
+    /// Returns true if it is the address of one station.
     pub const fn is_individual(self) -> bool {
         self.0[0] & 1 == 0
     }
@@ -52,7 +52,7 @@ impl Serialize for Mac {
     }
 }
 
-/// A text that is no MAC address.
+/// Error for a text that is not a MAC address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is no MAC address; accepted are six pairs of hexadecimal digits, such as 02:00:00:00:00:0a")]
 pub struct ParseMacError(String);

@@ -1,8 +1,8 @@
 //! DCBX before the standard: version 1.01 (CEE, "baseline") and version 1.00 (CIN).
 //!
-//! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 and 1.00, in the layout of the open agent
-//! lldpad. One organisational TLV with OUI 00-1B-21 holds sub-TLVs; what is read and written here is what follows
-//! its subtype, 2 for version 1.01 and 1 for version 1.00. Versions within are sent as 0.
+//! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 and 1.00, in the layout of the open agent lldpad. One organisational
+//! TLV with OUI 00-1B-21 holds sub-TLVs; values are read and written from the octet after its subtype, which is 2 for version 1.01 and 1
+//! for version 1.00. Versions within are sent as 0.
 
 use crate::ieee::{exactly, nibbles, of_nibbles};
 use crate::tlv::{self, Header};
@@ -18,7 +18,7 @@ pub const CIN: u8 = 1;
 /// Subtype of version 1.01.
 pub const CEE: u8 = 2;
 
-/// Which of the two.
+/// Version of DCBX before the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
@@ -53,11 +53,11 @@ pub enum SubTlv {
     CinApplication(Feature<PrioritySet>),
     /// State of the logical link of version 1.00: of FCoE if the subtype is 0, of the LAN if it is 1.
     LogicalLink(Feature<bool>),
-    /// One of a type that this version does not know.
+    /// A sub-TLV of a type that is unknown in this version.
     Other {
         /// Type, 0 to 127.
         kind: u8,
-        /// What follows the header.
+        /// Octets after the header.
         value: Vec<u8>,
     },
 }
@@ -67,9 +67,9 @@ pub enum SubTlv {
 pub struct Control {
     /// Version in use.
     pub operating_version: u8,
-    /// Highest version that the station knows.
+    /// Highest version that the station supports.
     pub max_version: u8,
-    /// Counts changes of the sender.
+    /// Number of configuration changes by the sender.
     pub sequence: u32,
     /// The last sequence number that it received.
     pub acknowledged: u32,
@@ -80,11 +80,11 @@ view! {
     ControlTlvView("a control sub-TLV", 10) {
         /// Version in use.
         operating_version: u8 = 0,
-        /// Highest known version.
+        /// Highest supported version.
         max_version: u8 = 1,
-        /// Counts changes of the sender.
+        /// Number of configuration changes by the sender.
         sequence: u32 = 2,
-        /// The last received.
+        /// Last sequence number received.
         acknowledged: u32 = 6,
     }
 }
@@ -108,15 +108,15 @@ view! {
 pub struct Feature<T> {
     /// Version in use.
     pub operating_version: u8,
-    /// Highest version that the station knows.
+    /// Highest version that the station supports.
     pub max_version: u8,
-    /// Whether the station has it switched on.
+    /// True if the station has it switched on.
     pub enabled: bool,
-    /// Whether it adopts what its peer has.
+    /// True if the station adopts the setting of its peer.
     pub willing: bool,
-    /// Whether it found that both do not go together.
+    /// True if the station found the two settings incompatible.
     pub error: bool,
-    /// Which one of its kind.
+    /// Subtype within its kind.
     pub subtype: u8,
     /// The values.
     pub value: T,
@@ -166,7 +166,7 @@ pub struct Groups {
     pub traffic_classes: u8,
 }
 
-/// The group without a limit, whose priorities go before all others.
+/// The group without a limit, whose priorities are served before all others.
 pub const NO_LIMIT: u8 = 15;
 
 impl Groups {
@@ -244,7 +244,7 @@ impl CinPriority {
     pub fn group(&self) -> u8 {
         self.group
     }
-    /// Whether it goes before all others of the link.
+    /// Returns true if it is served before all others of the link.
     pub fn is_strict_of_link(&self) -> bool {
         self.strict == 1
     }
@@ -315,7 +315,7 @@ fn link(bytes: &[u8]) -> Result<bool, Error> {
 pub struct BaselineApplication {
     /// EtherType or port.
     pub protocol: u16,
-    /// Whether it is a port of TCP or UDP, not an EtherType.
+    /// True for a port of TCP or UDP; otherwise it is an EtherType.
     pub port: bool,
     oui: u32,
     /// Its priorities.
@@ -334,7 +334,7 @@ impl BaselineApplication {
             let what = "the selector of an application";
             return Err(Error::Value { what, accepted: "0 and 1", got: selector.into() });
         }
-        // The two bits of the selector stand where those of the OUI that say "group" and "local" would.
+        // The two selector bits are where the "group" and "local" bits of an OUI would be.
         let oui = u32::from(entry[2] & 0xFC) << 16 | u32::from(u16::read(&entry[3..]));
         let priorities = PrioritySet(entry[5]);
         Ok(BaselineApplication { protocol: u16::read(entry), port: selector == 1, oui, priorities })
@@ -355,10 +355,10 @@ fn applications(bytes: &[u8]) -> Result<Vec<BaselineApplication>, Error> {
 }
 
 impl Baseline {
-    /// Octets of sub-TLVs that the organisational TLV holds.
+    /// Capacity of the organisational TLV in octets of sub-TLVs.
     pub const MOST: usize = 507;
 
-    /// Sub-TLVs in their order. They belong to this version and fit one TLV.
+    /// Creates the sub-TLVs, in their order. They must belong to this version and fit one TLV.
     pub fn new(version: Version, sub_tlvs: Vec<SubTlv>) -> Result<Baseline, Error> {
         let made = Baseline { version, sub_tlvs };
         let mut bytes = Vec::new();
@@ -366,7 +366,8 @@ impl Baseline {
         if bytes.len() > Self::MOST {
             return Err(Error::Long { what: "a DCBX TLV", most: Self::MOST, got: bytes.len() });
         }
-        // What is of the other version, or of another type than its number says, does not come back as it is.
+        // A sub-TLV of the other version, or whose type differs from its number, does not survive a round
+        // trip.
         if Baseline::decode(version, &bytes)? == made {
             return Ok(made);
         }
@@ -381,17 +382,17 @@ impl Baseline {
             got: number,
         })
     }
-    /// Which version.
+    /// Returns the version.
     pub fn version(&self) -> Version {
         self.version
     }
-    /// The sub-TLVs.
+    /// Returns the sub-TLVs.
     pub fn sub_tlvs(&self) -> &[SubTlv] {
         &self.sub_tlvs
     }
 
-    /// Reads what follows the subtype. Each sub-TLV of a type may occur once, but those of applications and links
-    /// of version 1.00: once for each subtype.
+    /// Reads the octets after the subtype. Each sub-TLV type may occur once; those of applications and links of version 1.00 once for each
+    /// subtype.
     pub fn decode(version: Version, bytes: &[u8]) -> Result<Baseline, Error> {
         let mut sub_tlvs = Vec::new();
         let mut seen = Vec::new();
@@ -414,7 +415,7 @@ impl Baseline {
         Ok(Baseline { version, sub_tlvs })
     }
 
-    /// Appends what follows the subtype.
+    /// Appends the octets after the subtype.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for sub_tlv in &self.sub_tlvs {
             tlv::put(sub_tlv.kind(), out, |out| sub_tlv.encode(out));

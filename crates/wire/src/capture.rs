@@ -1,8 +1,8 @@
 //! Captures: files of frames, with the port at which each was seen, its time, its direction, and a comment.
 //!
-//! Source: draft-ietf-opsawg-pcapng, written and read by the library `pcap-file`. Written is pcapng in nanoseconds
-//! with every port as an interface; read is the older pcap too, with microseconds or nanoseconds and whatever length it cuts
-//! frames to. Of frames that are not of Ethernet the type of their link is told.
+//! Source: draft-ietf-opsawg-pcapng, written and read by the library `pcap-file`. Captures are written as pcapng in nanoseconds, with every
+//! port as an interface. The older pcap format is read as well, with microseconds or nanoseconds and any snap length. For frames that are
+//! not Ethernet, the link type is reported.
 
 use crate::pcapng_options::Closed;
 use pcap_file::pcap::PcapReader;
@@ -18,36 +18,36 @@ use std::borrow::Cow;
 use std::io::{self, Chain, Cursor, Read, Write};
 use std::time::Duration;
 
-/// The program that a capture names.
+/// Program name written into captures.
 const APPLICATION: &str = "Penstock";
 const NS_A_SECOND: u128 = 1_000_000_000;
-/// What `if_tsresol` says of nanoseconds, and what holds where it says nothing.
+/// Values of `if_tsresol` for nanoseconds, and the default of an omitted option.
 const NANOSECONDS: u8 = 9;
 const MICROSECONDS: u8 = 6;
-/// The bits of a link type in pcap; others say how long the FCS is.
+/// Bits of the link type in pcap; the others encode the length of the FCS.
 const LINK_TYPE: u32 = 0xFFFF;
-/// The first octets of pcapng; anything else may be pcap.
+/// First octets of pcapng; anything else may be pcap.
 const PCAPNG: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 
-/// Why a capture cannot be read or written.
+/// Reasons why a capture cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The file system says so.
+    /// An error of the file system.
     #[error("{0}")]
     Io(io::Error),
-    /// It ends within a block.
+    /// The file ends within a block.
     #[error("the capture is cut: it ends within a block, {0} frames are whole")]
     Cut(u64),
-    /// It is none.
+    /// The file is not a capture.
     #[error("this is no capture: accepted are pcapng and pcap")]
     Unknown,
-    /// What follows so many frames makes no sense.
+    /// The data after this many frames is invalid.
     #[error("behind {0} frames the capture makes no sense: {1}")]
     Wrong(u64, String),
-    /// All its frames are of another kind of link.
+    /// All frames are of another link type.
     #[error("the frames of the capture are of {0}; only those of Ethernet are read")]
     Link(String),
-    /// A frame is of a port that the capture does not have.
+    /// A frame refers to an interface that the capture does not have.
     #[error("frame {0} is of interface {1}, and the capture has {2}")]
     Interface(u64, u32, usize),
 }
@@ -61,7 +61,7 @@ pub struct Interface {
     pub speed_bps: Option<u64>,
 }
 
-/// Which way a frame went.
+/// Direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -71,27 +71,27 @@ pub enum Direction {
     Out = 2,
 }
 
-/// A frame as it was seen.
+/// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// At which port: its place among the interfaces.
+    /// Port of the frame: its index among the interfaces.
     pub interface: u32,
-    /// When, in ns.
+    /// Time in ns.
     pub time_ns: u64,
-    /// Which way, if known.
+    /// Direction, if known.
     pub direction: Option<Direction>,
-    /// Why it is of interest, if anybody says so.
+    /// Comment of the frame, if it has one.
     pub comment: Option<Cow<'a, str>>,
-    /// Octets that it had.
+    /// Original length in octets.
     pub len: u32,
-    /// Its octets, or the first of them.
+    /// Octets of the frame, or the first of them.
     pub bytes: Cow<'a, [u8]>,
-    /// The kind of its link, if that is not Ethernet.
+    /// Link type, if that is not Ethernet.
     pub other_link: Option<String>,
 }
 
 impl<'a> Record<'a> {
-    /// A whole frame at a port.
+    /// Creates the record of a whole frame at a port.
     pub fn new(interface: u32, time_ns: u64, bytes: &'a [u8]) -> Record<'a> {
         let len = bytes.len() as u32;
         let bytes = Cow::Borrowed(bytes);
@@ -145,7 +145,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// What was written to.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.file.into_inner()
     }
@@ -166,7 +166,7 @@ pub struct Reader<R: Read> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read; which of the two forms it is follows from the first octets.
+    /// Starts reading; the format follows from the first octets.
     pub fn new(mut file: R) -> Result<Self, CaptureError> {
         let mut head = Vec::new();
         file.by_ref().take(4).read_to_end(&mut head).map_err(CaptureError::Io)?;
@@ -192,12 +192,12 @@ impl<R: Read> Reader<R> {
         Ok(Reader { form, interfaces, read: 0 })
     }
 
-    /// The ports that it has named so far: all of them stand before their frames.
+    /// Returns the ports described so far: each is described before its frames.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// The next frame, or nothing at the end.
+    /// Returns the next frame, or `None` at the end.
     pub fn next_record(&mut self) -> Result<Option<Record<'static>>, CaptureError> {
         let record = match &mut self.form {
             Form::Pcap(reader) => of_pcap(reader, self.read)?,
@@ -217,7 +217,7 @@ fn broken(why: PcapError, read: u64) -> CaptureError {
     }
 }
 
-/// The kind of link that a number stands for, and its number, if it is not Ethernet.
+/// Returns name and number of a link type that is not Ethernet.
 fn other_link(link: DataLink) -> Option<String> {
     let name = match link {
         DataLink::ETHERNET => return None,
@@ -227,7 +227,7 @@ fn other_link(link: DataLink) -> Option<String> {
     Some(format!("{name} ({})", u32::from(link)))
 }
 
-/// Lengths are what the file says; the library would refuse frames that are longer than the length they are cut to.
+/// Lengths are those of the file; the library would refuse frames longer than the snap length.
 fn of_pcap<R: Read>(
     reader: &mut PcapReader<Source<R>>,
     read: u64,
@@ -242,7 +242,8 @@ fn of_pcap<R: Read>(
     Ok(Some(Record { interface: 0, time_ns, direction: None, comment: None, len, bytes, other_link: None }))
 }
 
-/// Skips what is no frame; the library knows the interfaces, of which `names` has those that were met.
+/// Skips blocks that are not frames. The library holds the interfaces; `names` has those of the blocks read
+/// so far.
 fn of_pcapng<R: Read>(
     reader: &mut PcapNgReader<Closed<Source<R>>>,
     names: &mut Vec<Interface>,
@@ -252,7 +253,7 @@ fn of_pcapng<R: Read>(
         let (id, units, mut record) = match reader.next_block() {
             None => return Ok(None),
             Some(Err(why)) => return Err(broken(why, read)),
-            // A new section begins to count from 0 again, and so do we: names of the old one would be wrong.
+            // A new section restarts the count of interfaces at 0; names of the old section would be wrong.
             Some(Ok(Block::SectionHeader(_))) => {
                 names.clear();
                 continue;
@@ -268,7 +269,7 @@ fn of_pcapng<R: Read>(
             Some(Ok(Block::Packet(packet))) => {
                 let (id, len) = (u32::from(packet.interface_id), packet.original_len);
                 let (halves, bytes) = (packet.timestamp, Cow::Owned(packet.data.into_owned()));
-                // The upper half comes first, whatever the order of octets; the library reads one number.
+                // The upper half comes first in either byte order; the library reads one number.
                 let units = if reader.section().endianness == Endianness::Little {
                     halves.rotate_left(32)
                 } else {
@@ -276,7 +277,8 @@ fn of_pcapng<R: Read>(
                 };
                 (id, units.into(), plain(id, len, bytes))
             }
-            // Its data end with padding: it has as many octets as the frame, or as its interface keeps of one.
+            // The data ends with padding: its length is that of the frame, or the snap length of its
+            // interface.
             Some(Ok(Block::SimplePacket(packet))) => {
                 let (len, mut bytes) = (packet.original_len, packet.data.into_owned());
                 let kept = reader.interfaces().first().map_or(0, |first| first.snaplen);
@@ -323,7 +325,7 @@ fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
     interface
 }
 
-/// What is to be added to times (`if_tsoffset`), in ns.
+/// Returns the offset to add to times (`if_tsoffset`), in ns.
 fn offset_ns(interface: &InterfaceDescriptionBlock<'_>) -> u64 {
     let told = interface.options.iter().find_map(|option| match option {
         InterfaceDescriptionOption::IfTsOffset(seconds) => Some(*seconds),
@@ -340,7 +342,7 @@ fn resolution(interface: &InterfaceDescriptionBlock<'_>) -> u8 {
     told.unwrap_or(MICROSECONDS)
 }
 
-/// Units of a resolution as nanoseconds, cut: 10^-n seconds, or 2^-n if the top bit is set.
+/// Converts units of a resolution to nanoseconds, truncated: 10^-n seconds, or 2^-n if the top bit is set.
 fn in_ns(units: u128, resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7F);
     let a_second =
@@ -379,7 +381,7 @@ mod tests {
         assert_eq!(reader.interfaces(), ports());
     }
 
-    /// Wherever it is cut: an error that says so, or the frames before.
+    /// Truncated at any position: an error that reports it, or the frames before.
     #[test]
     fn a_capture_that_is_cut() {
         let file = written();
@@ -416,7 +418,7 @@ mod tests {
         assert!(matches!(unknown, Err(CaptureError::Interface(1, 2, 2))));
     }
 
-    /// Whatever octet is another one: frames or an error.
+    /// With any octet changed: frames or an error.
     #[test]
     fn a_capture_that_is_damaged() {
         let file = written();
@@ -469,8 +471,8 @@ mod tests {
         file
     }
 
-    /// Interfaces whose options nobody closes, one of another kind; simple packets, whose interface cuts them to 6 B, and
-    /// obsolete ones.
+    /// Interfaces whose options lack an end, one of another link type; simple packets, cut to 6 B by their interface, and obsolete packet
+    /// blocks.
     #[test]
     fn blocks_of_other_writers() {
         let name = [&2u16.to_le_bytes()[..], &2u16.to_le_bytes(), b"ab\0\0"].concat();

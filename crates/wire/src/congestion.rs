@@ -1,19 +1,19 @@
 //! The congestion notification message of QCN (CNM).
 //!
-//! Source: IEEE 802.1Qau (802.1Q clause 33). Public descriptions differ in the widths of two fields; those here are
-//! of the manuals that agree with the field list of conformance suites: a CPID of 8 octets, a priority of two.
-//! The units of the two queue fields (64 octets) and their signs are the sender's business: they cross as they are.
+//! Source: IEEE 802.1Qau (802.1Q clause 33). Public descriptions differ in the widths of two fields; those here are from the manuals that
+//! agree with the field list of conformance suites: a CPID of 8 octets, a priority of two. The units of the two queue fields (64 octets)
+//! and their signs are determined by the sender: the values are passed on unchanged.
 
 use crate::view::{Field, view};
 use crate::{Error, Mac, Pcp};
 use serde::Serialize;
 use std::fmt;
 
-/// Octets of the sampled frame that a message repeats, at most.
+/// Maximum number of octets of the sampled frame that a message repeats.
 pub const MSDU_MOST: usize = 64;
 
 view! {
-    /// What follows the type 0x22E7.
+    /// Octets after the type 0x22E7.
     CnmView("a CNM", 24) {
         /// `Version(4) ReservedV(6) QntzFb(6)`.
         head: u16 = 0,
@@ -36,11 +36,11 @@ view! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cnm {
     feedback: u8,
-    /// Congestion point (CPID): unique for each.
+    /// Congestion point (CPID), unique for each.
     pub congestion_point: u64,
-    /// cnmQOffset: how far the queue is from its set point.
+    /// cnmQOffset: distance of the queue from its set point.
     pub offset: i16,
-    /// cnmQDelta: how much the queue grew.
+    /// cnmQDelta: growth of the queue.
     pub delta: i16,
     /// Priority of the sampled frame.
     pub priority: Pcp,
@@ -50,7 +50,7 @@ pub struct Cnm {
 }
 
 impl Cnm {
-    /// A message with quantised feedback from 0 to 63 and the first octets of the sampled frame's data, at most 64.
+    /// Creates a message with quantised feedback from 0 to 63 and the first octets of the sampled frame's data, at most 64.
     pub fn new(feedback: u8, msdu: &[u8]) -> Result<Cnm, Error> {
         if feedback > 63 {
             return Err(Error::Value {
@@ -73,17 +73,17 @@ impl Cnm {
         })
     }
 
-    /// Quantised feedback (QntzFb), 0 to 63.
+    /// Returns the quantised feedback (QntzFb), 0 to 63.
     pub fn feedback(&self) -> u8 {
         self.feedback
     }
 
-    /// The first octets of the sampled frame's data.
+    /// Returns the first octets of the sampled frame's data.
     pub fn msdu(&self) -> &[u8] {
         &self.msdu
     }
 
-    /// Reads what follows the type. Reserved bits are ignored.
+    /// Reads the octets after the type. Reserved bits are ignored.
     pub fn decode(bytes: &[u8]) -> Result<Cnm, Error> {
         let view = CnmView::new(bytes)?;
         let version = view.head() >> 12;
@@ -109,7 +109,7 @@ impl Cnm {
         })
     }
 
-    /// Appends what follows the type.
+    /// Appends the octets after the type.
     pub fn encode(&self, out: &mut Vec<u8>) {
         u16::from(self.feedback).put(out);
         self.congestion_point.put(out);

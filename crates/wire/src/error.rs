@@ -1,98 +1,98 @@
-//! What can be wrong with bytes.
+//! Errors of parsing and of encoding.
 
 use crate::Mac;
 
-/// Why bytes are no legal frame, tag, TLV or header.
+/// Reason why octets are not a legal frame, tag, TLV or header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It ends too early.
+    /// The input is too short.
     #[error("{what} needs {needed} octets; there are {got}")]
     Short {
-        /// What was read.
+        /// Structure that was parsed.
         what: &'static str,
-        /// How many octets it has at least.
+        /// Minimum length in octets.
         needed: usize,
-        /// How many are there.
+        /// Actual length in octets.
         got: usize,
     },
-    /// It is longer than anything of its kind.
+    /// The input is longer than any structure of its kind.
     #[error("{what} has {got} octets; at most {most} are accepted")]
     Long {
-        /// What was read or made.
+        /// Structure that was parsed or encoded.
         what: &'static str,
-        /// How many octets it may have.
+        /// Maximum length in octets.
         most: usize,
-        /// How many it has.
+        /// Actual length in octets.
         got: usize,
     },
-    /// Its length does not go with its contents.
+    /// The length does not match the contents.
     #[error("{what} has {got} octets; accepted are {accepted}")]
     Length {
-        /// What was read.
+        /// Structure that was parsed.
         what: &'static str,
-        /// Which lengths are legal.
+        /// Legal lengths.
         accepted: &'static str,
-        /// How many octets it has.
+        /// Actual length in octets.
         got: usize,
     },
-    /// A field has a value that it may not have.
+    /// A field has a value that is not allowed.
     #[error("{what} is {got}; accepted are {accepted}")]
     Value {
-        /// Which field.
+        /// Name of the field.
         what: &'static str,
-        /// Which values are legal.
+        /// Legal values.
         accepted: &'static str,
-        /// What stands there.
+        /// Actual value.
         got: u64,
     },
-    /// A frame went to an address at which its kind is not received.
+    /// A frame was sent to an address at which its kind is not received.
     #[error("{what} is addressed to {got}; accepted is {accepted}")]
     Destination {
-        /// Which kind of frame.
+        /// Kind of frame.
         what: &'static str,
-        /// Where it goes.
+        /// Expected destination address.
         accepted: Mac,
-        /// Where this one went.
+        /// Actual destination address.
         got: Mac,
     },
-    /// A frame has tags and must not.
+    /// A frame has tags although its kind is never tagged.
     #[error("{what} has a tag; it is never tagged")]
     Tagged {
-        /// Which kind of frame.
+        /// Kind of frame.
         what: &'static str,
     },
-    /// The mandatory TLVs of an LLDPDU do not come in their order.
+    /// The mandatory TLVs of an LLDPDU are not in their order.
     #[error("TLV {place} of the LLDPDU has type {got}; {expected} is expected there")]
     Order {
-        /// Place in the LLDPDU, from 1.
+        /// Position in the LLDPDU, counted from 1.
         place: usize,
-        /// Which TLV belongs there.
+        /// TLV expected there.
         expected: &'static str,
-        /// Type of the one that is there.
+        /// Actual type.
         got: u8,
     },
-    /// A TLV that may occur once occurs again.
+    /// A TLV that may occur once is repeated.
     #[error("{what} occurs more than once")]
     Twice {
-        /// Which TLV.
+        /// Name of the TLV.
         what: &'static str,
     },
-    /// A checksum does not hold.
+    /// A checksum is wrong.
     #[error("{what} is {got:#x}; it should be {expected:#x}")]
     Checksum {
-        /// Which checksum.
+        /// Name of the checksum.
         what: &'static str,
-        /// What it should be.
+        /// Expected value.
         expected: u32,
-        /// What it is.
+        /// Actual value.
         got: u32,
     },
     /// A header that the library `etherparse` refuses.
     #[error("{what}: {why}")]
     Header {
-        /// Which header.
+        /// Name of the header.
         what: &'static str,
-        /// What the library says.
+        /// Message of the library.
         why: String,
     },
 }

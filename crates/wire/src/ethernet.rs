@@ -1,4 +1,4 @@
-//! Ethernet frames with their tags, and what they carry.
+//! Ethernet frames with their tags, and their contents.
 //!
 //! Source: IEEE 802.3 clause 3 (frame), IEEE 802.1Q clause 9 (VLAN tags), IEEE 802.1Qau (the CN-TAG with the type
 //! 0x22E9). A frame is here what a capture holds: no preamble, no FCS, padded to 60 octets.
@@ -48,17 +48,17 @@ view! {
         destination: Mac = 0,
         /// Source.
         source: Mac = 6,
-        /// Type of what follows.
+        /// Type of the contents.
         ether_type: u16 = 12,
     }
 }
 
 view! {
-    /// A VLAN tag, or a CN-TAG, behind its type.
+    /// A VLAN tag, or a CN-TAG, after its type.
     TagView("a tag", 4) {
         /// `PCP(3) DEI(1) VID(12)` of a VLAN tag, the flow of a CN-TAG.
         control: u16 = 0,
-        /// Type of what follows.
+        /// Type of the contents.
         ether_type: u16 = 2,
     }
 }
@@ -68,20 +68,20 @@ view! {
 pub struct VlanTag {
     /// Priority.
     pub priority: Pcp,
-    /// Whether the frame may go first when there is no room (DEI).
+    /// True if the frame may be dropped first when there is no room (DEI).
     pub drop_eligible: bool,
     vlan: u16,
 }
 
 impl VlanTag {
-    /// A tag of a VLAN from 0 to 4094; 0 says only the priority.
+    /// Creates a tag of a VLAN from 0 to 4094; 0 sets only the priority.
     pub fn new(priority: Pcp, vlan: u16) -> Result<VlanTag, Error> {
         if vlan > 4094 {
             return Err(Error::Value { what: "a VLAN ID", accepted: "0 to 4094", got: vlan.into() });
         }
         Ok(VlanTag { priority, drop_eligible: false, vlan })
     }
-    /// The VLAN, 0 to 4094.
+    /// Returns the VLAN, 0 to 4094.
     pub fn vlan(&self) -> u16 {
         self.vlan
     }
@@ -109,19 +109,19 @@ pub struct Frame {
     pub service: Option<VlanTag>,
     /// Tag of a VLAN.
     pub vlan: Option<VlanTag>,
-    /// Flow of the CN-TAG: one of those of the source.
+    /// Flow of the CN-TAG, as numbered by the source.
     pub flow: Option<u16>,
-    /// What it carries.
+    /// Contents of the frame.
     pub contents: Contents,
 }
 
-/// What a frame carries.
+/// Contents of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
-    /// A pause of some kind.
+    /// A PAUSE or PFC frame.
     MacControl(MacControl),
-    /// What a station tells its neighbour.
+    /// Link layer discovery of a station.
     Lldp(Lldpdu),
     /// A congestion notification message.
     Cnm(Cnm),
@@ -135,33 +135,33 @@ pub enum Contents {
     Other {
         /// Its type, or its length if that is below 1536.
         ether_type: u16,
-        /// What follows, with any padding.
+        /// Octets after the type, with any padding.
         payload: Vec<u8>,
     },
 }
 
 impl Frame {
-    /// A frame without tags.
+    /// Creates a frame without tags.
     pub fn new(destination: Mac, source: Mac, contents: Contents) -> Frame {
         Frame { destination, source, service: None, vlan: None, flow: None, contents }
     }
 
-    /// A PAUSE or PFC frame of a port.
+    /// Creates a PAUSE or PFC frame of a port.
     pub fn control(source: Mac, control: MacControl) -> Frame {
         Frame::new(Mac::CONTROL, source, Contents::MacControl(control))
     }
 
-    /// An LLDP frame of a port to the nearest bridge.
+    /// Creates an LLDP frame of a port to the nearest bridge.
     pub fn lldp(source: Mac, pdu: Lldpdu) -> Frame {
         Frame::new(Mac::NEAREST_BRIDGE, source, Contents::Lldp(pdu))
     }
 
-    /// Reads a legal frame. Bits that are reserved are not looked at.
+    /// Reads a legal frame. Reserved bits are ignored.
     pub fn decode(bytes: &[u8]) -> Result<Frame, Error> {
         Frame::read(bytes, Contents::decode)
     }
 
-    /// Reads the beginning of a frame as far as it goes: what no length and no checksum can be asked of any more.
+    /// Reads the beginning of a truncated frame, without checks of lengths and checksums.
     pub fn decode_cut(bytes: &[u8]) -> Result<Frame, Error> {
         Frame::read(bytes, Contents::decode_cut)
     }
@@ -187,7 +187,8 @@ impl Frame {
         Ok(frame)
     }
 
-    /// MAC Control is never tagged, and goes to one address; PAUSE may go to a station of its own.
+    /// MAC Control is never tagged, and has one destination address; PAUSE may also be sent to an individual
+    /// station.
     fn check_way(&self) -> Result<(), Error> {
         let (what, individual) = match self.contents {
             Contents::MacControl(MacControl::Pause { .. }) => ("a PAUSE frame", true),
@@ -203,7 +204,7 @@ impl Frame {
         Err(Error::Destination { what, accepted: Mac::CONTROL, got: self.destination })
     }
 
-    /// Appends the frame, padded to its least length.
+    /// Appends the frame, padded to its minimum length.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let at = out.len();
         self.destination.put(out);
@@ -224,7 +225,7 @@ impl Frame {
         }
     }
 
-    /// The frame's octets.
+    /// Returns the frame's octets.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
         self.encode(&mut out);
@@ -233,7 +234,7 @@ impl Frame {
 }
 
 impl Contents {
-    /// Reads what follows the type. The local experimental types may be in use for something else.
+    /// Reads the octets after the type. The local experimental types may be in use for something else.
     fn decode(kind: u16, bytes: &[u8]) -> Result<Contents, Error> {
         let first = bytes.first().copied();
         Ok(match kind {
@@ -247,7 +248,7 @@ impl Contents {
         })
     }
 
-    /// Reads the beginning of what follows the type.
+    /// Reads the beginning of the octets after the type.
     fn decode_cut(kind: u16, bytes: &[u8]) -> Result<Contents, Error> {
         if kind == ether_type::IPV4 {
             return Ok(Contents::Ipv4(Datagram::decode_cut(bytes)?));

@@ -1,7 +1,7 @@
 //! The rate discovery tag of FECN.
 //!
-//! Source: Jiang 2007, which says what it holds and gives no layout. The layout here, behind the local experimental
-//! type 0x88B5, is Penstock's own: a first octet tells it from other users of the type.
+//! Source: Jiang 2007, which lists the contents and gives no layout. The layout here, behind the local experimental type 0x88B5, is
+//! Penstock's own: a first octet distinguishes it from other users of the type.
 
 use crate::Error;
 use crate::view::{Field, view};
@@ -12,7 +12,7 @@ use std::fmt;
 pub const FECN: u8 = 1;
 
 view! {
-    /// What follows the type 0x88B5.
+    /// Octets after the type 0x88B5.
     FecnView("a rate discovery tag", 10) {
         /// 1.
         protocol: u8 = 0,
@@ -22,31 +22,31 @@ view! {
         queue: u16 = 2,
         /// Rate in kb/s; all ones are no limit.
         rate_kbps: u32 = 4,
-        /// Type of what follows; 0 is nothing.
+        /// Type of the contents; 0: none.
         next: u16 = 8,
     }
 }
 
-/// A rate discovery tag, and what it is before.
+/// A rate discovery tag, and the frame contents after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fecn {
-    /// Whether it is on its way back to the source.
+    /// True on its way back to the source.
     pub returning: bool,
     /// The source's rate limiting queue.
     pub queue: u16,
-    /// The least rate that a switch has written, in kb/s; 4294967295 stands for no limit yet.
+    /// Minimum rate that a switch has written, in kb/s; 4294967295: no limit yet.
     pub rate_kbps: u32,
     /// Type of the payload; 0 if there is none.
     pub next: u16,
-    /// What follows, with any padding.
+    /// Octets after the tag, with any padding.
     pub payload: Vec<u8>,
 }
 
 impl Fecn {
-    /// The rate that a source writes: no switch has limited it yet.
+    /// Initial rate from a source: no switch has limited it yet.
     pub const UNLIMITED: u32 = u32::MAX;
 
-    /// Reads what follows the type.
+    /// Reads the octets after the type.
     pub fn decode(bytes: &[u8]) -> Result<Fecn, Error> {
         let view = FecnView::new(bytes)?;
         let (protocol, version) = (view.protocol(), view.head() >> 4);
@@ -61,7 +61,7 @@ impl Fecn {
         Ok(Fecn { returning, queue: view.queue(), rate_kbps: view.rate_kbps(), next, payload })
     }
 
-    /// Appends what follows the type.
+    /// Appends the octets after the type.
     pub fn encode(&self, out: &mut Vec<u8>) {
         [FECN, u8::from(self.returning) << 3].put(out);
         self.queue.put(out);

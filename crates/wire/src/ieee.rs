@@ -1,8 +1,8 @@
 //! The TLVs of IEEE 802.1Q that agents of data-center bridging exchange: ETS configuration and recommendation, PFC,
 //! application priorities, congestion notification.
 //!
-//! Source: IEEE 802.1Qaz (802.1Q annex D.2), IEEE 802.1Qau for the last one. All are organisational TLVs with OUI
-//! 00-80-C2; what is read and written here is what follows the subtype.
+//! Source: IEEE 802.1Qaz (802.1Q annex D.2), IEEE 802.1Qau for the last one. All are organisational TLVs with OUI 00-80-C2; values are read
+//! and written from the octet after the subtype.
 
 use crate::view::{Field, view};
 use crate::{Error, Pcp, PrioritySet};
@@ -28,7 +28,7 @@ pub mod subtype {
 }
 
 view! {
-    /// An ETS TLV behind its subtype.
+    /// An ETS TLV after its subtype.
     EtsView("an ETS TLV behind its subtype", 21) {
         /// `Willing(1) CBS(1) reserved(3) MaxTCs(3)`; reserved in a recommendation.
         head: u8 = 0,
@@ -197,15 +197,15 @@ pub(crate) fn exactly(
     if holds { Ok(()) } else { Err(Error::Length { what, accepted, got: bytes.len() }) }
 }
 
-/// What a station does, and whether it would do something else.
+/// ETS configuration of a station, and its willingness to change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EtsConfiguration {
-    /// Whether the station adopts what its peer recommends.
+    /// True if the station adopts the recommendation of its peer.
     pub willing: bool,
-    /// Whether it has a credit-based shaper.
+    /// True if the station has a credit-based shaper.
     pub credit_based_shaper: bool,
     max_classes: u8,
-    /// What it does.
+    /// ETS table in use.
     pub table: EtsTable,
 }
 
@@ -218,12 +218,12 @@ impl EtsConfiguration {
         }
         Ok(EtsConfiguration { willing, credit_based_shaper: false, max_classes, table })
     }
-    /// How many traffic classes it has, 1 to 8.
+    /// Returns the number of traffic classes, 1 to 8.
     pub fn max_classes(&self) -> u8 {
         self.max_classes
     }
 
-    /// Reads what follows the subtype.
+    /// Reads the octets after the subtype.
     pub fn decode(bytes: &[u8]) -> Result<EtsConfiguration, Error> {
         let head = EtsView::new(bytes)?.head();
         let max_classes = if head & 7 == 0 { 8 } else { head & 7 };
@@ -233,7 +233,7 @@ impl EtsConfiguration {
         })
     }
 
-    /// Appends what follows the subtype.
+    /// Appends the octets after the subtype.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let shaper = u8::from(self.credit_based_shaper) << 6;
         self.table.put(u8::from(self.willing) << 7 | shaper | self.max_classes & 7, out);
@@ -241,7 +241,7 @@ impl EtsConfiguration {
 }
 
 view! {
-    /// A PFC TLV behind its subtype.
+    /// A PFC TLV after its subtype.
     PfcTlvView("a PFC TLV behind its subtype", 2) {
         /// `Willing(1) MBC(1) reserved(2) capability(4)`.
         head: u8 = 0,
@@ -250,23 +250,24 @@ view! {
     }
 }
 
-/// Which priorities a station pauses one by one.
+/// Priorities that a station pauses individually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PfcTlv {
-    /// Whether the station adopts what its peer has.
+    /// True if the station adopts the setting of its peer.
     pub willing: bool,
-    /// The bit MBC, as it stands: sources differ in what it means when set.
+    /// The bit MBC, uninterpreted: sources differ in its meaning.
     pub macsec_bypass: bool,
     capability: u8,
     enabled: PrioritySet,
 }
 
 impl PfcTlv {
-    /// No priority with PFC, and whatever the peer has.
+    /// No priority with PFC, and willing to adopt the peer's.
     pub const WILLING: PfcTlv =
         PfcTlv { willing: true, macsec_bypass: false, capability: 8, enabled: PrioritySet(0) };
 
-    /// PFC for some priorities, of a station that can have it for `capability` at once, 0 to 8.
+    /// Creates PFC for these priorities, of a station that supports it for `capability` priorities at once, 0
+    /// to 8.
     pub fn new(willing: bool, capability: u8, enabled: PrioritySet) -> Result<PfcTlv, Error> {
         if capability > 8 {
             return Err(Error::Value {
@@ -282,16 +283,16 @@ impl PfcTlv {
         }
         Ok(PfcTlv { willing, macsec_bypass: false, capability, enabled })
     }
-    /// For how many priorities at once it can have PFC, 0 to 8.
+    /// Returns the number of priorities that can have PFC at once, 0 to 8.
     pub fn capability(&self) -> u8 {
         self.capability
     }
-    /// Priorities with PFC.
+    /// Returns the priorities with PFC.
     pub fn enabled(&self) -> PrioritySet {
         self.enabled
     }
 
-    /// Reads what follows the subtype.
+    /// Reads the octets after the subtype.
     pub fn decode(bytes: &[u8]) -> Result<PfcTlv, Error> {
         let view = PfcTlvView::new(bytes)?;
         exactly("a PFC TLV behind its subtype", "2", bytes.len() == PfcTlvView::BYTES, bytes)?;
@@ -300,7 +301,7 @@ impl PfcTlv {
         Ok(PfcTlv { macsec_bypass: head >> 6 & 1 == 1, ..legal })
     }
 
-    /// Appends what follows the subtype.
+    /// Appends the octets after the subtype.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let bypass = u8::from(self.macsec_bypass) << 6;
         [u8::from(self.willing) << 7 | bypass | self.capability, self.enabled.0].put(out);
@@ -332,7 +333,7 @@ impl Selector {
 /// The priority of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Application {
-    /// What it is known by.
+    /// Kind of identifier of the application.
     pub selector: Selector,
     /// EtherType, port or code point.
     pub protocol: u16,
@@ -340,7 +341,7 @@ pub struct Application {
     pub priority: Pcp,
 }
 
-/// "udp 4791: 3": what it is known by, and its priority.
+/// "udp 4791: 3": its identifier, and its priority.
 impl fmt::Display for Application {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Application { selector, protocol, priority } = self;
@@ -356,13 +357,13 @@ impl fmt::Display for Application {
     }
 }
 
-/// Priorities of applications: at most 168, which is what a TLV holds.
+/// Application priorities: at most 168, the capacity of a TLV.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Applications(Vec<Application>);
 
 impl Applications {
-    /// Entries that a TLV holds: 511 octets less OUI, subtype and a reserved one, three for each.
+    /// Capacity of a TLV in entries: 511 octets less OUI, subtype and a reserved one, three for each.
     pub const MOST: usize = (511 - 5) / 3;
 
     /// At most [`Self::MOST`] entries.
@@ -378,7 +379,7 @@ impl Applications {
         &self.0
     }
 
-    /// Reads what follows the subtype.
+    /// Reads the octets after the subtype.
     pub fn decode(bytes: &[u8]) -> Result<Applications, Error> {
         let (entries, ragged) = bytes.get(1..).unwrap_or_default().as_chunks::<3>();
         let what = "an application TLV behind its subtype";
@@ -397,7 +398,7 @@ impl Applications {
         Applications::new(found)
     }
 
-    /// Appends what follows the subtype.
+    /// Appends the octets after the subtype.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(0);
         for entry in &self.0 {
@@ -407,23 +408,23 @@ impl Applications {
     }
 }
 
-/// Which priorities a station controls by congestion notification.
+/// Priorities that a station controls by congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CongestionTlv {
     /// Priorities with congestion notification (CNPV).
     pub controlled: PrioritySet,
-    /// Those whose defence is in place (Ready).
+    /// Priorities whose defence is in place (Ready).
     pub ready: PrioritySet,
 }
 
 impl CongestionTlv {
-    /// Reads what follows the subtype.
+    /// Reads the octets after the subtype.
     pub fn decode(bytes: &[u8]) -> Result<CongestionTlv, Error> {
         exactly("a congestion notification TLV behind its subtype", "2", bytes.len() == 2, bytes)?;
         Ok(CongestionTlv { controlled: PrioritySet(bytes[0]), ready: PrioritySet(bytes[1]) })
     }
 
-    /// Appends what follows the subtype.
+    /// Appends the octets after the subtype.
     pub fn encode(&self, out: &mut Vec<u8>) {
         [self.controlled.0, self.ready.0].put(out);
     }

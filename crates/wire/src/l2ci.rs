@@ -1,7 +1,7 @@
 //! Messages of layer-2 congestion information (L2CI).
 //!
-//! Source: McAlpine 2005 sections 4 and 5, which say what they hold and give no layout. The layout here, behind the
-//! local experimental type 0x88B6, is Penstock's own: a first octet tells it from other users of the type.
+//! Source: McAlpine 2005 sections 4 and 5, which list the contents and give no layout. The layout here, behind the local experimental type
+//! 0x88B6, is Penstock's own: a first octet distinguishes it from other users of the type.
 
 use crate::view::{Field, view};
 use crate::{Error, Mac, Pcp};
@@ -12,7 +12,7 @@ use std::fmt;
 pub const L2CI: u8 = 2;
 
 view! {
-    /// What follows the type 0x88B6.
+    /// Octets after the type 0x88B6.
     L2ciView("an L2CI message", 26) {
         /// 2.
         protocol: u8 = 0,
@@ -22,11 +22,11 @@ view! {
         sequence: u16 = 2,
         /// Congestion in thousandths of the receive buffer.
         congestion_permille: u16 = 4,
-        /// Switches on the way.
+        /// Number of switches on the way.
         hops: u8 = 6,
         /// Octet with the priority in its top three bits.
         priority: u8 = 7,
-        /// Slowest link of the path in Mb/s; all ones at first.
+        /// Slowest link of the path in Mb/s; all ones initially.
         slowest_mbps: u32 = 8,
         /// Time of the sender.
         stamp_ns: u64 = 12,
@@ -35,19 +35,19 @@ view! {
     }
 }
 
-/// What a message is for.
+/// Purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum L2ciKind {
     /// Finds the path.
     Discover = 1,
-    /// Answers it.
+    /// Reply to a discovery.
     DiscoverEcho = 2,
-    /// Tells of congestion.
+    /// Reports congestion.
     Feedback = 3,
     /// Measures the path.
     Probe = 4,
-    /// Answers it.
+    /// Reply to a probe.
     ProbeEcho = 5,
 }
 
@@ -70,17 +70,17 @@ impl L2ciKind {
 /// A message about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct L2ci {
-    /// What it is for.
+    /// Purpose of the message.
     pub kind: L2ciKind,
     /// Sequence number.
     pub sequence: u16,
-    /// Congestion in thousandths of the receive buffer, more than 1000 possible: the most of any switch on the way.
+    /// Congestion in thousandths of the receive buffer, which may exceed 1000: the maximum of all switches on the way.
     pub congestion_permille: u16,
-    /// Switches on the way so far.
+    /// Number of switches on the way so far.
     pub hops: u8,
     /// Priority of the path.
     pub priority: Pcp,
-    /// Slowest link so far in Mb/s; 4294967295 at first.
+    /// Slowest link so far in Mb/s; 4294967295 initially.
     pub slowest_mbps: u32,
     /// Time of the sender in ns, echoed unchanged.
     pub stamp_ns: u64,
@@ -89,7 +89,7 @@ pub struct L2ci {
 }
 
 impl L2ci {
-    /// Reads what follows the type.
+    /// Reads the octets after the type.
     pub fn decode(bytes: &[u8]) -> Result<L2ci, Error> {
         let view = L2ciView::new(bytes)?;
         let (protocol, version) = (view.protocol(), view.head() >> 4);
@@ -110,7 +110,7 @@ impl L2ci {
         })
     }
 
-    /// Appends what follows the type.
+    /// Appends the octets after the type.
     pub fn encode(&self, out: &mut Vec<u8>) {
         [L2CI, self.kind as u8].put(out);
         self.sequence.put(out);

@@ -1,9 +1,9 @@
 //! The protocols of data-center bridging, byte for byte.
 //!
-//! Each file has one protocol, with two kinds of types. A view (`PfcTlvView`) is bytes that are long enough: it says
-//! what stands in a field, legal or not. A value (`PfcTlv`) is what the bytes mean, and can only be legal. `decode`
-//! reads a value or says what is wrong; `encode` appends it. Bits that are reserved are ignored when read and zero
-//! when written, so that every frame that a sender may send comes back as it was.
+//! Each file has one protocol, with two kinds of types. A view (`PfcTlvView`) is octets of sufficient length: it returns the raw value of a
+//! field, legal or not. A value (`PfcTlv`) is their interpretation, and is always legal. `decode` reads a value or returns an error;
+//! `encode` appends it. Reserved bits are ignored when read and zero when written, so that every frame that a sender may send survives a
+//! round trip.
 //!
 //! Not modelled: preamble and FCS, which no capture holds; IPv6.
 

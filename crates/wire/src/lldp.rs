@@ -9,7 +9,7 @@ use crate::{Error, Mac};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
-/// The most octets of an LLDPDU: the data of an Ethernet frame.
+/// Maximum length of an LLDPDU in octets: the data of an Ethernet frame.
 pub const PDU_MOST: usize = 1500;
 
 const CHASSIS: u8 = 1;
@@ -54,7 +54,7 @@ impl Id {
     pub fn port(mac: Mac) -> Id {
         Id { subtype: 3, octets: Octets::Six(mac.0) }
     }
-    /// How it is to be read, 1 to 7.
+    /// Returns the subtype, 1 to 7, which determines the interpretation.
     pub fn subtype(&self) -> u8 {
         self.subtype
     }
@@ -101,29 +101,29 @@ impl Serialize for Id {
     }
 }
 
-/// What a station tells its neighbour. Chassis and port together say who it is.
+/// Announcement of a station to its neighbour. Chassis and port together identify the station.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Lldpdu {
     /// The chassis.
     pub chassis: Id,
     /// The port.
     pub port: Id,
-    /// For how many seconds it holds; 0 takes it back at once.
+    /// Time to live in seconds; 0 withdraws it at once.
     pub ttl_s: u16,
     tlvs: Vec<Tlv>,
 }
 
-/// An LLDPDU as a receiver takes it.
+/// An LLDPDU as accepted by a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// What is legal of it.
+    /// Legal parts of the LLDPDU.
     pub pdu: Lldpdu,
-    /// What is wrong with the TLVs that it lacks, in their order.
+    /// Faults of the TLVs that were left out, in their order.
     pub faults: Vec<Error>,
 }
 
 impl Lldpdu {
-    /// One that fits a frame, with each TLV that may occur once at most once.
+    /// Creates an LLDPDU. It must fit a frame, and have each TLV that may occur once at most once.
     pub fn new(chassis: Id, port: Id, ttl_s: u16, tlvs: Vec<Tlv>) -> Result<Lldpdu, Error> {
         if let Some(what) = twice(&tlvs).next() {
             return Err(Error::Twice { what });
@@ -137,7 +137,7 @@ impl Lldpdu {
         Ok(pdu)
     }
 
-    /// The TLVs behind the mandatory ones.
+    /// Returns the TLVs after the mandatory ones.
     pub fn tlvs(&self) -> &[Tlv] {
         &self.tlvs
     }
@@ -148,7 +148,7 @@ impl Lldpdu {
         faults.into_iter().next().map_or(Ok(pdu), Err)
     }
 
-    /// Reads an LLDPDU as a receiver does: TLVs with a fault, and all copies of what occurs twice, are left out.
+    /// Reads an LLDPDU as a receiver does: TLVs with a fault, and all copies of repeated ones, are left out.
     pub fn receive(bytes: &[u8]) -> Result<Received, Error> {
         if bytes.len() > PDU_MOST {
             return Err(Error::Long { what: "an LLDPDU", most: PDU_MOST, got: bytes.len() });
@@ -190,7 +190,7 @@ impl Lldpdu {
     }
 }
 
-/// The value of a mandatory TLV, and what follows it.
+/// Returns the value of a mandatory TLV, and the octets after it.
 fn mandatory<'a>(
     place: usize,
     kind: u8,
@@ -205,8 +205,8 @@ fn mandatory<'a>(
     }
 }
 
-/// Shows the TLVs behind the mandatory ones. Zero padding acts as an End TLV, and so does the end of the frame: the
-/// answer is whether there was one.
+/// Calls `show` for the TLVs after the mandatory ones. Zero padding acts as an End TLV, and so does the end of the frame: returns true if
+/// there was an End TLV.
 fn walk(bytes: &[u8], mut show: impl FnMut(u8, &[u8])) -> Result<bool, Error> {
     let (mut rest, mut place) = (bytes, 4);
     while !rest.is_empty() {
@@ -223,7 +223,7 @@ fn walk(bytes: &[u8], mut show: impl FnMut(u8, &[u8])) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// What occurs more than once and may not; each is named once.
+/// Returns the names of TLVs that occur more than once and must not; each is listed once.
 fn twice(tlvs: &[Tlv]) -> impl Iterator<Item = &'static str> {
     let names = || tlvs.iter().filter_map(Tlv::once);
     names()

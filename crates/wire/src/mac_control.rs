@@ -14,9 +14,9 @@ pub const PAUSE: u16 = 0x0001;
 pub const PFC: u16 = 0x0101;
 
 view! {
-    /// What follows the type 0x8808. Such a frame has the least length of Ethernet, so that there are 46 octets.
+    /// Octets after the type 0x8808. Such a frame has the minimum length of Ethernet, so there are 46 octets.
     ControlView("a MAC Control frame behind its type", 46) {
-        /// What is asked for.
+        /// Operation.
         opcode: u16 = 0,
         /// Time of PAUSE in quanta of 512 bit times.
         pause_quanta: u16 = 2,
@@ -27,11 +27,11 @@ view! {
     }
 }
 
-/// A MAC Control frame behind its type.
+/// A MAC Control frame after its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MacControl {
-    /// Stops everything for so many quanta; 0 lets it continue.
+    /// Stops all traffic for this many quanta; 0 lets it continue.
     Pause {
         /// Quanta of 512 bit times, 0 to 65535.
         quanta: u16,
@@ -40,17 +40,19 @@ pub enum MacControl {
     Pfc(Pfc),
 }
 
-/// Times for some priorities. A time replaces the one that runs; a priority without its bit is left alone.
+/// Pause times for some priorities. A time replaces the one that runs; a priority without its bit is
+/// unaffected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pfc {
-    /// Which of the times are valid.
+    /// Priorities whose times are valid.
     pub enabled: PrioritySet,
     /// Quanta of 512 bit times by priority, 0 to 65535; 0 lets a priority continue.
     pub quanta: [u16; PRIORITIES],
 }
 
 impl MacControl {
-    /// Reads what follows the type. The reserved octet of the vector is ignored; [`ControlView`] shows it.
+    /// Reads the octets after the type. The reserved octet of the vector is ignored; [`ControlView`] returns
+    /// it.
     pub fn decode(bytes: &[u8]) -> Result<MacControl, Error> {
         let view = ControlView::new(bytes)?;
         match view.opcode() {
@@ -68,7 +70,7 @@ impl MacControl {
         }
     }
 
-    /// Appends what follows the type, up to the padding.
+    /// Appends the octets after the type, up to the padding.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match *self {
             MacControl::Pause { quanta } => {

@@ -1,6 +1,6 @@
-//! Options of pcapng that end where their block ends: some writers leave out the option that says so (`opt_endofopt`).
+//! Options of pcapng that end where their block ends: some writers omit the end-of-options option (`opt_endofopt`).
 //!
-//! The library `pcap-file` asks for it. `Closed` adds it to blocks without it, and passes on everything else as it is.
+//! The library `pcap-file` requires it. `Closed` adds it to blocks without it, and passes on everything else unchanged.
 //!
 //! Source: draft-ietf-opsawg-pcapng, section 3.5.
 
@@ -10,9 +10,9 @@ const SECTION: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
 const ENHANCED_PACKET: u32 = 6;
-/// Octets of a block beside its body: type, and its length at both ends.
+/// Octets of a block in addition to its body: type, and its length at both ends.
 const AROUND: usize = 12;
-/// A longer block is passed on in pieces: none has so many options.
+/// Longer blocks are passed on in pieces: none has that many options.
 const LONGEST: usize = 1 << 26;
 /// The option, with its length of 0.
 const END_OF_OPTIONS: [u8; 4] = [0; 4];
@@ -21,10 +21,10 @@ const END_OF_OPTIONS: [u8; 4] = [0; 4];
 pub(crate) struct Closed<R> {
     inner: R,
     is_little: bool,
-    /// What was read and not passed on.
+    /// Octets read and not yet passed on.
     block: Vec<u8>,
     at: usize,
-    /// What follows makes no blocks: it is passed on as it comes.
+    /// True if the rest of the file is not in blocks: it is passed on unchanged.
     is_plain: bool,
 }
 
@@ -43,14 +43,14 @@ impl<R: Read> Closed<R> {
         usize::from(if self.is_little { u16::from_le_bytes(two) } else { u16::from_be_bytes(two) })
     }
 
-    /// Reads until the block has so many octets; false if the file ends before.
+    /// Reads until the block has `len` octets; returns false if the file ends before.
     fn fill(&mut self, len: usize) -> io::Result<bool> {
         let missing = len.saturating_sub(self.block.len());
         self.inner.by_ref().take(missing as u64).read_to_end(&mut self.block)?;
         Ok(self.block.len() >= len)
     }
 
-    /// The next block; nothing at the end of the file.
+    /// Reads the next block; nothing at the end of the file.
     fn next_block(&mut self) -> io::Result<()> {
         (self.at, self.is_plain) = (0, true);
         self.block.clear();
@@ -77,7 +77,7 @@ impl<R: Read> Closed<R> {
         Ok(())
     }
 
-    /// Where the options of the block begin, if it can have any.
+    /// Returns the start of the block's options, if it can have any.
     fn options(&self) -> Option<usize> {
         match self.number(0) {
             SECTION => Some(24),
@@ -90,7 +90,8 @@ impl<R: Read> Closed<R> {
         }
     }
 
-    /// Whether options stand there that end with the block, and none of them says that it is the last.
+    /// Returns true if there are options up to the end of the block, and none of them is the end-of-options
+    /// option.
     fn is_open(&self, mut at: usize, end: usize) -> bool {
         let begin = at;
         while at + 4 <= end {
@@ -159,7 +160,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes: never less than what was there, and all of it if no block is open.
+        /// With arbitrary input: the output is never shorter than the input, and equal to it if no block is
+        /// open.
         #[test]
         fn nothing_is_lost(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..80) {
             prop_assert!(passed(&bytes).len() >= bytes.len());

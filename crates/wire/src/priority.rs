@@ -43,15 +43,15 @@ impl fmt::Display for Pcp {
 pub struct PrioritySet(pub u8);
 
 impl PrioritySet {
-    /// Whether it has this priority.
+    /// Returns true if it has this priority.
     pub const fn has(self, priority: Pcp) -> bool {
         self.0 >> priority.0 & 1 == 1
     }
-    /// How many it has.
+    /// Returns the number of priorities.
     pub const fn len(self) -> u8 {
         self.0.count_ones() as u8
     }
-    /// Whether it has none.
+    /// Returns true if it has no priority.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

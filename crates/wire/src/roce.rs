@@ -13,7 +13,7 @@ use std::fmt;
 pub const UDP_PORT: u16 = 4791;
 /// Opcode of a congestion notification packet.
 pub const CNP: u8 = 0x81;
-/// Of a reliable connection, by place in a message (first, middle, last, only): a SEND, an RDMA WRITE, the response to an RDMA READ
+/// Opcodes of a reliable connection, by place in a message (first, middle, last, only): a SEND, an RDMA WRITE, the response to an RDMA READ
 /// (section 9.2.1).
 pub const SEND: [u8; 4] = [0x00, 0x01, 0x02, 0x04];
 /// See [`SEND`].
@@ -30,14 +30,14 @@ pub const ACKNOWLEDGE: u8 = 0x11;
 pub const RETH_BYTES: usize = 16;
 /// Octets of the extended header of an acknowledgement and of a READ's responses but for those in the middle (section 9.3.5).
 pub const AETH_BYTES: usize = 4;
-/// Octets of immediate data, behind the other extended headers of a message's last packet (section 9.3.7).
+/// Octets of immediate data, after the other extended headers of a message's last packet (section 9.3.7).
 pub const IMMDT_BYTES: usize = 4;
 const ICRC_BYTES: usize = 4;
-/// What a CNP carries: reserved octets.
+/// Payload of a CNP: reserved octets.
 const CNP_PAYLOAD: [u8; 16] = [0; 16];
 
 view! {
-    /// What follows the UDP header.
+    /// Octets after the UDP header.
     BthView("a base transport header", 12) {
         /// Transport and operation.
         opcode: u8 = 0,
@@ -52,7 +52,7 @@ view! {
     }
 }
 
-/// A packet behind its UDP header. The invariant CRC is not part of it: it follows from the headers.
+/// A packet after its UDP header. The invariant CRC is not part of it: it follows from the headers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Roce {
     /// Transport and operation.
@@ -69,10 +69,10 @@ pub struct Roce {
     /// Backward congestion notification, which a CNP has.
     pub backward_congestion: bool,
     queue_pair: u32,
-    /// Whether an acknowledgement is asked for.
+    /// True if an acknowledgement is requested.
     pub acknowledge: bool,
     sequence: u32,
-    /// What follows the header.
+    /// Octets after the header.
     pub payload: Vec<u8>,
 }
 
@@ -82,7 +82,7 @@ fn of_24_bits(what: &'static str, value: u32) -> Result<u32, Error> {
 }
 
 impl Roce {
-    /// A packet to a queue pair, with its sequence number, each of 24 bits; of the default partition.
+    /// Creates a packet to a queue pair, with its sequence number, each of 24 bits; of the default partition.
     pub fn new(opcode: u8, queue_pair: u32, sequence: u32, payload: Vec<u8>) -> Result<Roce, Error> {
         Ok(Roce {
             opcode,
@@ -99,22 +99,22 @@ impl Roce {
         })
     }
 
-    /// A congestion notification packet to a queue pair.
+    /// Creates a congestion notification packet to a queue pair.
     pub fn cnp(queue_pair: u32) -> Result<Roce, Error> {
         let packet = Roce::new(CNP, queue_pair, 0, CNP_PAYLOAD.to_vec())?;
         Ok(Roce { backward_congestion: true, ..packet })
     }
 
-    /// The destination queue pair.
+    /// Returns the destination queue pair.
     pub fn queue_pair(&self) -> u32 {
         self.queue_pair
     }
-    /// The packet sequence number.
+    /// Returns the packet sequence number.
     pub fn sequence(&self) -> u32 {
         self.sequence
     }
 
-    /// Reads what follows the UDP header; the invariant CRC covers these headers.
+    /// Reads the octets after the UDP header; the invariant CRC covers these headers.
     pub fn decode(ip: &Ipv4Header, udp: &UdpHeader, bytes: &[u8]) -> Result<Roce, Error> {
         let Some((covered, crc)) =
             bytes.split_last_chunk::<ICRC_BYTES>().filter(|(covered, _)| covered.len() >= BthView::BYTES)
@@ -134,7 +134,7 @@ impl Roce {
         Ok(packet)
     }
 
-    /// Reads the header, and as payload all that follows it: the beginning of a packet.
+    /// Reads the header of a truncated packet; the payload is everything after the header.
     pub fn decode_cut(bytes: &[u8]) -> Result<Roce, Error> {
         let view = BthView::new(bytes)?;
         let version = view.bits() & 15;
@@ -156,7 +156,7 @@ impl Roce {
         })
     }
 
-    /// What it is, in words, of a reliable connection; `None`: an opcode that has no name here.
+    /// Returns the operation of a reliable connection in words; `None`: an opcode without a name here.
     fn operation(&self) -> Option<String> {
         let places = ["first", "middle", "last", "only"];
         let of = |opcodes: [u8; 4]| {
@@ -195,12 +195,12 @@ impl Roce {
         }
     }
 
-    /// Octets behind the UDP header.
+    /// Returns the length of the packet after the UDP header in octets.
     pub fn bytes(&self) -> usize {
         BthView::BYTES + self.payload.len() + ICRC_BYTES
     }
 
-    /// Appends what follows the UDP header; the invariant CRC covers these headers.
+    /// Appends the octets after the UDP header; the invariant CRC covers these headers.
     pub fn encode(&self, ip: &Ipv4Header, udp: &UdpHeader, out: &mut Vec<u8>) {
         let at = out.len();
         let bits = u8::from(self.solicited) << 7 | u8::from(self.migrated) << 6 | self.pad << 4;
@@ -215,7 +215,7 @@ impl Roce {
     }
 }
 
-/// The CRC of Ethernet over what no switch or router changes: fields that one may change count as ones.
+/// CRC of Ethernet over the fields that no switch or router changes: those that one may change count as ones.
 fn invariant_crc(ip: &Ipv4Header, udp: &UdpHeader, packet: &[u8]) -> u32 {
     let mut header = ip.to_bytes();
     header[1] = 0xFF;

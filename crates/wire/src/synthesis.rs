@@ -1,14 +1,13 @@
-//! Real frames for those of a simulation, which has lengths and no octets.
+//! Real frames for the frames of a simulation, which have lengths and no octets.
 //!
-//! Station n has the address 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every frame of data has a tag with its
-//! priority. What a source pushes is UDP, and with port 4791 a SEND of RoCEv2 to the queue pair of its flow; what a connection
-//! sends is TCP, with the number of the byte or segment as sequence number, or with port 4791 RoCEv2: packets of SENDs, WRITEs and
-//! READs by their place in the message, with their extended headers, requests, acknowledgements and NAKs; payloads are zeros, and so are addresses
-//! and keys in extended headers, and lengths that are not known. Packets of UET have the headers of its packet delivery sublayer; bitmap,
-//! counters and retransmissions are not known here, and 0. What FCoE sends has its encapsulation and CRC (FC-BB-5); of the header of Fibre Channel only exchange and
-//! sequence count are there. Ports are those that switches
-//! hash. A frame that is shorter than its headers (a small
-//! message with the headers of RoCEv2, say) becomes as long as they are.
+//! Station n has the addresses 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every data frame has a tag with its priority. A source
+//! pushes UDP; with port 4791, its frames are SENDs of RoCEv2 to the queue pair of the flow. A connection sends TCP, with the number of the
+//! byte or segment as sequence number. With port 4791 it sends RoCEv2: packets of SENDs, WRITEs and READs by their place in the message,
+//! with their extended headers; requests; acknowledgements; and NAKs. Payloads, addresses and keys in extended headers, and unknown lengths
+//! are 0. UET packets have the headers of the packet delivery sublayer; bitmap, counters and retransmissions are not known here, and 0.
+//! FCoE frames have their encapsulation and CRC (FC-BB-5); of the Fibre Channel header only exchange and sequence count are set. Ports are
+//! those that switches hash. A frame that is shorter than its headers (a small message with RoCEv2 headers, for example) is extended to
+//! their length.
 
 use crate::congestion::Cnm;
 use crate::ethernet::{LEAST, VlanTag, ether_type};
@@ -22,44 +21,43 @@ use etherparse::{TcpHeader, UdpHeader};
 use frame::Ports;
 use std::net::Ipv4Addr;
 
-/// The octets of an FCS, which a capture leaves out.
+/// Length of an FCS in octets, which a capture omits.
 const FCS: usize = 4;
-/// A CN-TAG.
+/// Length of a CN-TAG.
 const CN_TAG: usize = 4;
-/// Ethernet, one tag, IPv4.
+/// Length of the Ethernet header, one tag, and the IPv4 header.
 const BEFORE_TRANSPORT: usize = 14 + 4 + 20;
-/// UDP, BTH and invariant CRC.
+/// Length of UDP header, BTH and invariant CRC.
 const ROCE: usize = 8 + 12 + 4;
-/// The extended header (AETH) of an acknowledgement begins with a syndrome: with credits for ever, a NAK for a packet out of
-/// sequence, or of a receiver that is not ready for so long (640 us; InfiniBand Architecture Specification volume 1 section 9.3.5).
+/// Syndromes of an acknowledgement's extended header (AETH): an ACK with unlimited credits, a NAK for a packet out of sequence, and an RNR
+/// NAK with a timer of 640 us (InfiniBand Architecture Specification volume 1 section 9.3.5).
 const ACK_SYNDROME: u8 = 0x1F;
 const NAK_SYNDROME: u8 = 0x60;
 const RNR_SYNDROME: u8 = 0x20 | 12;
-/// Where the extended header of a WRITE or of the request of a READ (RETH) has its length.
+/// Position of the DMA length in the extended header of a WRITE or of a READ request (RETH).
 const DMA_LENGTH: std::ops::Range<usize> = 12..16;
-/// FCoE: the header up to the start of frame, a start of frame and an end of frame of class 3, and what is reserved behind it; the
-/// header of Fibre Channel, with the places of SEQ_CNT and OX_ID.
+/// FCoE: the header up to the start of frame, start and end of frame of class 3, and the reserved octets after it; the header of Fibre
+/// Channel, with the positions of SEQ_CNT and OX_ID.
 const FCOE_VERSION: [u8; 13] = [0; 13];
 const SOF_N3: u8 = 0x36;
 const EOF_N: [u8; 4] = [0x41, 0, 0, 0];
 const FC_HEADER: usize = 24;
 const SEQ_CNT: std::ops::Range<usize> = 14..16;
 const OX_ID: std::ops::Range<usize> = 16..18;
-/// Of UET, the control types of a probe, of a grant and of a request for credit, and the code of a NACK.
+/// UET control types of a probe, of a grant and of a request for credit, and the code of a NACK.
 const UET_PROBE: u8 = 6;
 const UET_CREDIT: u8 = 7;
 const UET_CREDIT_REQUEST: u8 = 8;
 const UET_TRIMMED: u8 = 1;
-/// Flags of a word of RDMA, or UET, above the packet sequence number: of data, that it is the last of a message; of an acknowledgement, that
-/// it is a NAK. Of data, that an acknowledgement is asked for; of an acknowledgement that is none, the request of a READ. And of data, that
-/// it is the first of a message; of a NAK, that the receiver is not ready.
+/// Flags in the word of an RDMA or UET frame, above the packet sequence number. On data: last packet of a message, acknowledgement
+/// requested, first packet of a message. On acknowledgements: NAK, request of a READ, receiver not ready.
 const LAST_OR_NAK: u32 = 1 << 24;
 const ASKS: u32 = 1 << 25;
 const FIRST_OR_RNR: u32 = 1 << 26;
-/// The most that a station number may be: what is left of an address of 10.0.0.0/8.
+/// Maximum station number: what the network 10.0.0.0/8 has room for.
 const STATIONS: u32 = (1 << 24) - 2;
 
-/// What a message of RDMA is.
+/// Operation of an RDMA message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// SEND.
@@ -74,21 +72,22 @@ pub enum Verb {
     ReadRequest,
 }
 
-/// What the data of a connection belong to.
+/// Upper-layer content of a connection's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// A stream of TCP, or a message of RDMA of which nothing else is known.
+    /// A TCP stream, or an RDMA message of unknown operation.
     Stream,
-    /// A message of RDMA, and its bytes if they are known: those that a WRITE or the request of a READ says (DMA length).
+    /// An RDMA message, and its length in bytes if known: the DMA length of a WRITE or of a READ request.
     Message(Verb, Option<u32>),
-    /// A frame of Fibre Channel.
+    /// A Fibre Channel frame.
     FibreChannel,
-    /// A message of UET.
+    /// A UET message.
     Uet,
 }
 
 impl Verb {
-    /// The opcode of a packet by its place in the message, and the octets of its extended headers.
+    /// Returns the opcode of a packet by its place in the message, and the length of its extended headers in
+    /// octets.
     fn packet(self, first: bool, last: bool) -> (u8, usize) {
         let place = match (first, last) {
             (true, true) => 3,
@@ -110,16 +109,16 @@ impl Verb {
     }
 }
 
-/// What a simulated frame is for.
+/// Purpose of a simulated frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A source pushes it.
+    /// Pushed by a source.
     Pushed,
     /// Data of a connection.
     Data,
     /// An acknowledgement.
     Ack,
-    /// An acknowledgement that tells of a mark.
+    /// An acknowledgement that echoes a mark.
     MarkedAck,
     /// A congestion notification packet.
     Cnp,
@@ -134,7 +133,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind by the name that the table `frames` has for it.
+    /// Returns the kind by its name in the table `frames`.
     pub fn named(name: &str) -> Option<Kind> {
         Some(match name {
             "raw" | "part" => Kind::Pushed,
@@ -154,36 +153,36 @@ impl Kind {
 /// A frame of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Simulated {
-    /// What it is for.
+    /// Purpose of the frame.
     pub kind: Kind,
-    /// What its data belong to.
+    /// Upper-layer content of its data.
     pub payload: Payload,
     /// Number of its flow.
     pub flow: u32,
-    /// Its ports, as it travels.
+    /// Its ports, in its direction of travel.
     pub ports: Ports,
-    /// Number of the station that it comes from.
+    /// Number of the station that sent it.
     pub source: u32,
-    /// Number of the station that it goes to.
+    /// Number of its destination station.
     pub destination: u32,
     /// Its priority.
     pub priority: Pcp,
-    /// Its length, DA to FCS.
+    /// Length, DA to FCS.
     pub bytes: u16,
-    /// What it carries: a sequence number, the next one expected, a feedback; of a pause frame the priorities with
-    /// XOFF in bits 0 to 7, those with XON in bits 8 to 15, the quanta above.
+    /// Payload word: a sequence number, the next one expected, or a feedback. In a pause frame: priorities with XOFF in bits 0 to 7, those
+    /// with XON in bits 8 to 15, quanta above.
     pub word: u32,
     /// ECN bits.
     pub ecn: u8,
-    /// Code point of differentiated services; 0 of a frame without.
+    /// DSCP; 0 for a frame without.
     pub dscp: u8,
-    /// The flow of its CN-TAG.
+    /// Flow number of its CN-TAG.
     pub cn_tag: Option<u16>,
-    /// What a congestion message says beside its feedback, if that is known.
+    /// Fields of a congestion message other than its feedback, if known.
     pub told: Option<Told>,
 }
 
-/// What a congestion message says beside its feedback.
+/// Fields of a congestion message other than its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The congestion point (CPID): the address of its station in the upper 48 bits.
@@ -192,19 +191,19 @@ pub struct Told {
     pub offset: i16,
     /// cnmQDelta, likewise.
     pub delta: i16,
-    /// Of the sampled frame what it was for.
+    /// Purpose of the sampled frame.
     pub kind: Kind,
-    /// Its priority.
+    /// Priority of the sampled frame.
     pub priority: Pcp,
-    /// Its length with its tags, DA to FCS.
+    /// Length of the sampled frame with its tags, DA to FCS.
     pub bytes: u16,
-    /// What it carries.
+    /// Payload word of the sampled frame.
     pub word: u32,
-    /// How many of its octets are repeated, from its type on.
+    /// Number of its octets that are repeated, from its EtherType on.
     pub octets: u8,
 }
 
-/// The number of a station, from 1.
+/// Returns the number of a station, counted from 1.
 fn number(station: u32) -> Result<[u8; 4], Error> {
     let got = u64::from(station) + 1;
     if station >= STATIONS {
@@ -213,12 +212,12 @@ fn number(station: u32) -> Result<[u8; 4], Error> {
     Ok((station + 1).to_be_bytes())
 }
 
-/// The MAC address of a station.
+/// Returns the MAC address of a station.
 pub fn mac(station: u32) -> Result<Mac, Error> {
     number(station).map(|[_, a, b, c]| Mac([2, 0, 0, a, b, c]))
 }
 
-/// The address in the identifier of a congestion point.
+/// Returns the address in the identifier of a congestion point.
 fn address_of(congestion_point: u64) -> Mac {
     let [a, b, c, d, e, f, _, _] = congestion_point.to_be_bytes();
     Mac([a, b, c, d, e, f])
@@ -229,7 +228,7 @@ fn address(station: u32) -> Result<Ipv4Addr, Error> {
 }
 
 impl Simulated {
-    /// The frame with real headers.
+    /// Returns the frame with real headers.
     pub fn frame(&self) -> Result<Frame, Error> {
         let source = mac(self.source)?;
         let contents = match self.kind {
@@ -237,7 +236,7 @@ impl Simulated {
             Kind::Cnm => self.message()?,
             Kind::Tag => self.tag(),
             Kind::Cnp => {
-                // It goes back, and takes the port of the flow along.
+                // It travels back, and its source port is the destination port of the flow.
                 let way = Way { source_port: self.ports.destination, ..self.way()? };
                 Contents::Ipv4(way.roce(Roce::cnp(self.flow & 0xFF_FFFF)?)?)
             }
@@ -260,7 +259,7 @@ impl Simulated {
             Kind::Data if self.ports.destination == roce::UDP_PORT => {
                 Contents::Ipv4(self.way()?.roce(self.packet()?)?)
             }
-            // Both ends of a connection send data, and both to the port of RoCEv2.
+            // Both ends of a connection send data, both to the port of RoCEv2.
             Kind::Data
                 if self.ports.source == roce::UDP_PORT && matches!(self.payload, Payload::Message(..)) =>
             {
@@ -272,20 +271,20 @@ impl Simulated {
                 let way = Way { source_port: self.ports.destination, ..self.way()? };
                 Contents::Ipv4(way.roce(self.answer()?)?)
             }
-            // What a responder tells the requester of a READ.
+            // Sent by the responder of a READ to its requester.
             Kind::Ack if self.ports.destination == roce::UDP_PORT => {
                 Contents::Ipv4(self.way()?.roce(self.answer()?)?)
             }
             Kind::Data | Kind::Ack | Kind::MarkedAck => self.segment()?,
         };
-        // A congestion point speaks for itself.
+        // A congestion point is the source of its own messages.
         let point =
             self.told.filter(|_| self.kind == Kind::Cnm).map(|told| address_of(told.congestion_point));
         let frame = Frame::new(mac(self.destination)?, point.unwrap_or(source), contents);
         Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), flow: self.cn_tag, ..frame })
     }
 
-    /// A packet of data by its place in the message.
+    /// Returns a data packet, with the opcode of its place in the message.
     fn packet(&self) -> Result<Roce, Error> {
         let (first, last) = (self.word & FIRST_OR_RNR != 0, self.word & LAST_OR_NAK != 0);
         let (verb, bytes) = self.message_of();
@@ -301,7 +300,7 @@ impl Simulated {
         Ok(packet)
     }
 
-    /// An acknowledgement, a NAK or a request.
+    /// Returns an acknowledgement, a NAK or a request.
     fn answer(&self) -> Result<Roce, Error> {
         let flag = |bit: u32| self.word & bit != 0;
         let (pair, number) = (self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF);
@@ -315,11 +314,11 @@ impl Simulated {
             (true, false) => NAK_SYNDROME,
             (false, _) => ACK_SYNDROME,
         };
-        // The number of messages is not known here.
+        // The message sequence number is not known here.
         Roce::new(roce::ACKNOWLEDGE, pair, number, vec![syndrome, 0, 0, 0])
     }
 
-    /// A frame of PFC that names several times: this one's word and those of the others.
+    /// Returns a PFC frame with several pause times: the one of this word, and those of the others.
     pub fn with_times(&self, others: impl IntoIterator<Item = u32>) -> Result<Frame, Error> {
         let mut frame = self.frame()?;
         for word in others {
@@ -333,7 +332,7 @@ impl Simulated {
         Ok(frame)
     }
 
-    /// What its message is, and the bytes of that.
+    /// Returns the operation of its message, and the message's bytes if known.
     fn message_of(&self) -> (Verb, Option<u32>) {
         match self.payload {
             Payload::Message(verb, bytes) => (verb, bytes),
@@ -341,7 +340,7 @@ impl Simulated {
         }
     }
 
-    /// A packet of UET. Its context is its flow; of an acknowledgement only the cumulative PSN and the mark are known.
+    /// Returns a UET packet. Its context is its flow; of an acknowledgement only the cumulative PSN and the mark are known.
     fn uet(&self) -> Result<Contents, Error> {
         let id = self.flow as u16;
         let contexts = Contexts { source: id, destination: id };
@@ -378,14 +377,14 @@ impl Simulated {
         };
         let empty = Uet { next, flags, ..Uet::new(header, Vec::new()) };
         let payload = self.zeros(BEFORE_TRANSPORT + UdpHeader::LEN + empty.bytes());
-        // All packets go to the port of UET; the other one is the entropy.
+        // All packets are sent to the UET port; the source port is the entropy.
         let entropy =
             if self.ports.destination == uet::UDP_PORT { self.ports.source } else { self.ports.destination };
         let way = Way { source_port: entropy, ..self.way()? };
         Ok(Contents::Ipv4(way.uet(Uet { payload, ..empty })?))
     }
 
-    /// As many zeros as the frame has room for behind so many octets of headers.
+    /// Returns the zeros that fill the frame after `headers` octets of headers.
     fn zeros(&self, headers: usize) -> Vec<u8> {
         let headers = headers + if self.cn_tag.is_some() { CN_TAG } else { 0 };
         vec![0; (usize::from(self.bytes).max(LEAST + FCS) - FCS).saturating_sub(headers)]
@@ -412,7 +411,7 @@ impl Simulated {
     }
 
     fn message(&self) -> Result<Contents, Error> {
-        // Feedback of another scheme has no six bits: it is left out.
+        // Feedback of another scheme does not fit six bits: it is omitted.
         let feedback = u8::try_from(self.word).ok().filter(|&feedback| feedback < 64).unwrap_or(0);
         let repeated = self.told.map_or_else(|| Ok(Vec::new()), |told| self.repeated(&told))?;
         let mut message = Cnm::new(feedback, &repeated)?;
@@ -425,7 +424,8 @@ impl Simulated {
         Ok(Contents::Cnm(message))
     }
 
-    /// The octets of the sampled frame that a message repeats. It went the other way.
+    /// Returns the octets of the sampled frame that a message repeats. The frame travelled in the opposite
+    /// direction.
     fn repeated(&self, told: &Told) -> Result<Vec<u8>, Error> {
         if matches!(told.kind, Kind::Cnm | Kind::Pause | Kind::Pfc) {
             return Ok(Vec::new());
@@ -447,7 +447,7 @@ impl Simulated {
         Ok(octets.into_iter().skip(before).take(told.octets.into()).collect())
     }
 
-    /// A frame of Fibre Channel: the word has its exchange, and its number in there.
+    /// Returns a Fibre Channel frame: the word has its exchange, and its number within the exchange.
     fn fibre_channel(&self) -> Contents {
         let data = self.zeros(14 + 4 + FCOE_VERSION.len() + 1 + FC_HEADER + 4 + EOF_N.len());
         let mut frame = vec![0; FC_HEADER];
@@ -464,7 +464,7 @@ impl Simulated {
         Contents::Fecn(Fecn { returning: false, queue, rate_kbps, next: 0, payload: Vec::new() })
     }
 
-    /// Both directions of a connection have the same two ports, the other way round, whatever goes there: data,
+    /// Returns a TCP segment. Both directions of a connection have the same two ports, swapped, for data,
     /// acknowledgements and SYNs.
     fn segment(&self) -> Result<Contents, Error> {
         let mut tcp = TcpHeader { window_size: u16::MAX, ack: true, ..TcpHeader::default() };
@@ -502,7 +502,7 @@ mod tests {
         told: None,
     };
 
-    /// The frame comes back from its octets, which are as many as they should be.
+    /// Checks that the frame can be parsed from its octets, and that their number is as expected.
     fn made(of: Simulated, octets: usize) -> Frame {
         let frame = of.frame().unwrap();
         let bytes = frame.to_bytes();
@@ -530,7 +530,7 @@ mod tests {
         for bytes in [68, 100, 2_180] {
             let octets = made(Simulated { bytes, ..fcoe }, usize::from(bytes) - 4).to_bytes();
             assert_eq!(octets[12..18], [0x81, 0, 0x60, 0, 0x89, 0x06]);
-            // The version, start of frame, header; CRC and end of frame behind the data.
+            // Version, start of frame, and header; CRC and end of frame after the data.
             assert_eq!((octets[18], octets[31], &octets[46..50]), (0, 0x36, &[0, 3, 2, 7][..]));
             let (fc, rest) = octets[32..].split_at(octets.len() - 32 - 8);
             assert_eq!(fc.len(), 24 + usize::from(bytes) - 68);
@@ -604,7 +604,7 @@ mod tests {
         let length = Some(0x0102_0304);
         let write = of(Kind::Data, Verb::Write, length, FIRST_OR_RNR | 7);
         assert_eq!(write[..20], [&[0; 12][..], &[1, 2, 3, 4], &[0; 4]].concat());
-        // Not in the middle of a message, where there is no such header; and zero if it is not known.
+        // In the middle of a message there is no such header; an unknown length is zero.
         assert!(of(Kind::Data, Verb::Write, length, 8).iter().all(|&octet| octet == 0));
         assert!(of(Kind::Data, Verb::Write, None, FIRST_OR_RNR).iter().all(|&octet| octet == 0));
         assert_eq!(of(Kind::Ack, Verb::Read, length, ASKS | 9), [&[0; 12][..], &[1, 2, 3, 4]].concat());
@@ -660,7 +660,7 @@ mod tests {
         assert!(other.contents.to_string().starts_with("CNM, feedback 0"));
         let tag = made(Simulated { kind: Kind::Tag, ..small }, 60);
         assert_eq!(tag.contents.to_string(), "FECN forward, queue 3, 37 kb/s");
-        // Longer than the frame of the simulation: the headers of RoCEv2 take 78 octets.
+        // Longer than the simulated frame: the RoCEv2 headers take 78 octets.
         made(Simulated { kind: Kind::Cnp, ..small }, 78);
     }
 
@@ -730,12 +730,12 @@ mod tests {
             assert_eq!(packets.each_ref().map(|packet| packet.opcode), opcodes);
             let read = verb == Verb::Read;
             assert_eq!(packets[0].payload[0], if read { ACK_SYNDROME } else { 0 });
-            // Data of the far end of a connection go to the same port.
+            // Data of the far end of a connection is sent to the same port.
             let back = Ports { source: roce::UDP_PORT, destination: 49_155 };
             let far =
                 places.map(|word| transport(&made(Simulated { word, payload, ports: back, ..data }, 1_086)));
             assert_eq!(far.map(|packet| packet.opcode), opcodes);
-            // Immediate data are no syndrome.
+            // Immediate data is not a syndrome.
             assert_eq!(packets[2].payload[0], if read { ACK_SYNDROME } else { 0 });
         }
     }

@@ -8,7 +8,7 @@ use crate::ieee::{self, Applications, CongestionTlv, EtsConfiguration, EtsTable,
 use crate::view::Field;
 use serde::Serialize;
 
-/// The most that a TLV holds.
+/// Maximum length of a value in octets.
 pub const MOST: usize = 511;
 /// Type of organisational TLVs.
 pub const ORGANISATIONAL: u8 = 127;
@@ -23,7 +23,7 @@ pub struct Header {
     pub len: usize,
 }
 
-/// Splits a TLV off: its header, its value, and what follows it.
+/// Splits off a TLV: returns its header, its value, and the octets after it.
 pub fn split(bytes: &[u8]) -> Result<(Header, &[u8], &[u8]), Error> {
     let Some((head, rest)) = bytes.split_at_checked(2) else {
         return Err(Error::Short { what: "the header of a TLV", needed: 2, got: bytes.len() });
@@ -45,15 +45,15 @@ pub fn put(kind: u8, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     out[at..at + 2].copy_from_slice(&head.to_be_bytes());
 }
 
-/// A TLV of an LLDPDU behind the three mandatory ones.
+/// A TLV of an LLDPDU after the three mandatory ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tlv {
-    /// What the station does with ETS.
+    /// ETS configuration in use.
     EtsConfiguration(EtsConfiguration),
-    /// What it recommends.
+    /// ETS table recommended to the peer.
     EtsRecommendation(EtsTable),
-    /// What it does with PFC.
+    /// PFC configuration in use.
     Pfc(PfcTlv),
     /// Priorities of applications.
     Applications(Applications),
@@ -61,9 +61,9 @@ pub enum Tlv {
     CongestionNotification(CongestionTlv),
     /// DCBX before the standard.
     Baseline(Baseline),
-    /// One of an organisation, or of a subtype, that is not known here.
+    /// An organisational TLV whose organisation or subtype is unknown here.
     Organisational(Organisational),
-    /// One of a type that is not known here.
+    /// A TLV of an unknown type.
     Plain(Plain),
 }
 
@@ -72,7 +72,7 @@ pub enum Tlv {
 pub struct Organisational {
     /// The organisation.
     pub oui: [u8; 3],
-    /// Which one of its TLVs.
+    /// Subtype within the organisation.
     pub subtype: u8,
     value: Vec<u8>,
 }
@@ -98,7 +98,7 @@ impl Organisational {
         fits(&value, MOST - ORGANISATION_BYTES)?;
         Ok(Organisational { oui, subtype, value })
     }
-    /// What follows the subtype.
+    /// Returns the octets after the subtype.
     pub fn value(&self) -> &[u8] {
         &self.value
     }
@@ -193,7 +193,7 @@ impl Tlv {
         }
     }
 
-    /// What a message calls it, if it may occur only once in an LLDPDU.
+    /// Returns the name in messages of a TLV that may occur only once in an LLDPDU.
     pub(crate) fn once(&self) -> Option<&'static str> {
         match self {
             Tlv::EtsConfiguration(_) => Some("the ETS configuration TLV"),

@@ -58,7 +58,7 @@ view! {
 view! {
     /// A request in RUD or ROD.
     RequestView("a UET request", 12) {
-        /// PSN up to which the peer may forget what it sent, relative to `psn`.
+        /// PSN up to which the peer may discard its state, relative to `psn`.
         clear_offset: i16 = 2,
         /// Packet sequence number.
         psn: u32 = 4,
@@ -123,7 +123,7 @@ view! {
 view! {
     /// An acknowledgement with state of a vendor.
     AckCcxView("a UET acknowledgement with state of a vendor", 40) {
-        /// That state.
+        /// State of the vendor.
         vendor: u64 = 32,
     }
 }
@@ -175,7 +175,7 @@ view! {
 pub struct Contexts {
     /// Context of the sender of the packet.
     pub source: u16,
-    /// Of its receiver.
+    /// Context of the receiver of the packet.
     pub destination: u16,
 }
 
@@ -183,7 +183,7 @@ pub struct Contexts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Of NSCC (type 0).
+    /// State of NSCC (type 0).
     Nscc {
         /// Service time of the receiver.
         service_time: u16,
@@ -196,14 +196,14 @@ pub enum State {
         /// Packets out of order.
         out_of_order: u16,
     },
-    /// Of RCCC (type 1).
+    /// State of RCCC (type 1).
     Credit {
         /// Credit in units of 256 B, 24 bits.
         credit: u32,
         /// Packets out of order.
         out_of_order: u16,
     },
-    /// Of another type.
+    /// State of another type.
     Other {
         /// Type, 2 to 15.
         kind: u8,
@@ -270,7 +270,7 @@ pub enum Header {
     Request {
         /// Ordered delivery (ROD); otherwise unordered (RUD).
         ordered: bool,
-        /// PSN up to which the peer may forget, relative to `psn`.
+        /// PSN up to which the peer may discard its state, relative to `psn`.
         clear_offset: i16,
         /// Packet sequence number.
         psn: u32,
@@ -281,7 +281,7 @@ pub enum Header {
     },
     /// Request without a context, or the response to one (RUDI).
     Idempotent {
-        /// It is a response.
+        /// True for a response.
         response: bool,
         /// Packet identifier.
         id: u32,
@@ -327,7 +327,7 @@ pub enum Header {
     },
 }
 
-/// Packet behind its UDP header.
+/// Packet after its UDP header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Uet {
     /// Type of the header that follows; of a control packet its own type. 4 bits.
@@ -346,7 +346,7 @@ impl Uet {
         Uet { next: 0, flags: 0, header, payload }
     }
 
-    /// Reads what follows the UDP header.
+    /// Reads the octets after the UDP header.
     pub fn decode(bytes: &[u8]) -> Result<Uet, Error> {
         let bits = PrologueView::new(bytes)?.bits();
         let (kind, next, flags) = ((bits >> 11) as u8, (bits >> 7) as u8 & 15, bits as u8 & 0x7F);
@@ -354,12 +354,12 @@ impl Uet {
         Ok(Uet { next, flags, header, payload: rest.to_vec() })
     }
 
-    /// Octets behind the UDP header.
+    /// Returns the length after the UDP header in octets.
     pub fn bytes(&self) -> usize {
         self.header.kind().1 + self.payload.len()
     }
 
-    /// Appends what follows the UDP header.
+    /// Appends the octets after the UDP header.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let kind = u16::from(self.header.kind().0);
         (kind << 11 | u16::from(self.next & 15) << 7 | u16::from(self.flags & 0x7F)).put(out);
@@ -589,7 +589,7 @@ mod tests {
         let sizes: Vec<usize> =
             requests().iter().chain(&answers()).map(|(packet, _)| packet.header.kind().1).collect();
         assert_eq!(sizes, [12, 16, 8, 8, 4, 32, 40, 16, 16]);
-        // Ethernet, IPv4, UDP, FCS: what the transport sends by default.
+        // Ethernet, IPv4, UDP, FCS: the default headers of the transport.
         assert_eq!(14 + 20 + 8 + 12 + SES_REQUEST_BYTES + 4, 102);
         assert_eq!(14 + 20 + 8 + 32 + SES_RESPONSE_BYTES + 4, 90);
     }

@@ -1,12 +1,12 @@
-//! Views: bytes that are long enough, and an accessor for each field.
+//! Views: octets of sufficient length, with an accessor for each field.
 //!
-//! A view says what stands in a field, legal or not; the values of this crate say what it means.
+//! A view returns the raw value of a field, legal or not; the values of this crate interpret it.
 
 /// A field of fixed size, big endian.
 pub trait Field: Sized {
     /// Octets of the field.
     const BYTES: usize = size_of::<Self>();
-    /// Reads it from the beginning of `bytes`, which has [`Self::BYTES`] octets at least.
+    /// Reads it from the beginning of `bytes`, which has at least [`Self::BYTES`] octets.
     fn read(bytes: &[u8]) -> Self;
     /// Appends it.
     fn put(self, out: &mut Vec<u8>);
@@ -39,7 +39,7 @@ impl<const N: usize> Field for [u8; N] {
     }
 }
 
-/// Declares a view: name, what errors call it, its least length, and the place of each field.
+/// Declares a view: its name, its name in errors, its minimum length, and the position of each field.
 macro_rules! view {
     (
         $(#[$doc:meta])*
@@ -50,10 +50,10 @@ macro_rules! view {
         pub struct $name<'a>(&'a [u8]);
 
         impl<'a> $name<'a> {
-            /// The least length in octets.
+            /// Minimum length in octets.
             pub const BYTES: usize = $least;
 
-            /// A view of the beginning of `bytes`.
+            /// Creates a view of the beginning of `bytes`.
             pub fn new(bytes: &'a [u8]) -> Result<Self, $crate::Error> {
                 if bytes.len() < $least {
                     return Err($crate::Error::Short { what: $what, needed: $least, got: bytes.len() });
@@ -68,7 +68,7 @@ macro_rules! view {
                     <$type as $crate::view::Field>::read(&self.0[$at..])
                 }
             )*
-            /// What follows.
+            /// Returns the octets after the view.
             pub fn rest(&self) -> &'a [u8] {
                 &self.0[$least..]
             }

@@ -1,4 +1,4 @@
-//! Frames of other encoders: real agents, and a Python program of its own.
+//! Frames of other encoders: real agents, and a separate Python program.
 
 use etherparse::{Ipv4Header, UdpHeader};
 use frame::PRIORITIES;
@@ -52,7 +52,7 @@ fn announcement(tlvs: Vec<Tlv>) -> Frame {
     Frame::lldp(A, Lldpdu::new(Id::chassis(A), Id::port(A), 120, tlvs).unwrap())
 }
 
-/// 3 to class 1, 7 to class 2, the rest to 0; two ETS classes.
+/// Returns a table with 3 in class 1, 7 in class 2, the rest in 0; two ETS classes.
 fn ets(percent: [u8; PRIORITIES], ets: usize) -> EtsTable {
     let algorithms =
         std::array::from_fn(|class| if class < ets { Algorithm::Ets } else { Algorithm::Strict });
@@ -150,7 +150,7 @@ fn before_the_standard() {
     ];
     let tlv = |version, sub_tlvs: &[SubTlv]| Baseline::new(version, sub_tlvs.to_vec());
     both_ways("lldp_cee", &announcement(vec![Tlv::Baseline(tlv(Version::Cee, &cee).unwrap())]));
-    // Sub-TLVs of the other version are refused, not sent as something else.
+    // Sub-TLVs of the other version are refused, not converted.
     assert!(matches!(tlv(Version::Cin, &cee), Err(Error::Value { .. } | Error::Length { .. })));
 
     let cin = Frame::decode(&golden("lldp_cin")).unwrap();
@@ -227,7 +227,7 @@ fn an_announcement_out_of_order_is_refused_as_a_whole() {
         change(&mut bytes);
         Lldpdu::receive(&bytes[14..]).unwrap_err()
     };
-    // Port before chassis; a second chassis; no time to live; a TLV past the end of the frame.
+    // Port before chassis; a second chassis; no time to live; a TLV beyond the end of the frame.
     assert!(matches!(whole(&|bytes| bytes[14] = 4), Error::Order { place: 1, got: 2, .. }));
     assert!(matches!(whole(&|bytes| bytes[36] = 2), Error::Order { place: 4, got: 1, .. }));
     assert!(matches!(whole(&|bytes| drop(bytes.drain(32..36))), Error::Order { place: 3, got: 127, .. }));
@@ -276,7 +276,7 @@ fn headers_of_the_internet_are_those_of_another_encoder() {
     );
     let bytes = golden("scapy_tcp");
     assert_eq!(Frame::decode(&bytes).unwrap().to_bytes(), bytes);
-    // Equal but for "do not fragment" and what follows from it.
+    // Equal except for "do not fragment" and the fields that depend on it.
     assert_eq!(frame.to_bytes()[26..], bytes[26..]);
 
     let mut wrong = by_builder.clone();
@@ -299,7 +299,7 @@ fn with_stamps(mut tcp: etherparse::TcpHeader) -> etherparse::TcpHeader {
 fn a_congestion_notification_packet() {
     let frame = Frame::new(B, A, Contents::Ipv4(WAY.roce(Roce::cnp(0x1234).unwrap()).unwrap()));
     let bytes = golden("scapy_cnp");
-    // scapy allows fragments, we do not.
+    // scapy allows fragments, this encoder does not.
     let mut ours = frame.to_bytes();
     (ours[20], ours[24]) = (bytes[20], bytes[24]);
     assert_ne!(ours, bytes, "the CRC covers the bit");
@@ -312,7 +312,7 @@ fn a_congestion_notification_packet() {
 
     let bytes = frame.to_bytes();
     assert_eq!(Frame::decode(&bytes).as_ref(), Ok(&frame));
-    // What a switch may change does not count; what none may, does.
+    // Fields that a switch may change do not count; all others do.
     let mut marked = bytes.clone();
     marked[46] |= 0x80;
     let Contents::Ipv4(datagram) = Frame::decode(&marked).unwrap().contents else { panic!() };
@@ -326,7 +326,7 @@ fn a_congestion_notification_packet() {
     assert!(matches!(Roce::decode(&ip, &udp, &[0; 15]), Err(Error::Short { needed: 16, got: 15, .. })));
 }
 
-/// Frames that lldpad and lldpd sent: of the standard, of both versions before it, and of neither.
+/// Frames of lldpad and lldpd: of the standard, of both versions before it, and of neither.
 #[test]
 fn frames_of_real_agents_come_back_as_they_were() {
     let file = &include_bytes!("real_dcbx_frames.pcapng")[..];

@@ -1,4 +1,4 @@
-//! When the next frame is due: what every arrival process says of itself, and the closed list of them.
+//! When the next frame is due: the interface of arrival processes, and the closed list of them.
 
 use crate::pace::rescaled;
 use crate::spec::{FrameSizes, RateBasis};
@@ -9,13 +9,13 @@ use units::{BitRate, ClockOffset, Time};
 /// The random stream of a source.
 pub type Random = Xoshiro256PlusPlus;
 
-/// Pareto periods last at most this many times their mean, and transfers are as much larger: keys of a scenario say so.
+/// Pareto periods last at most this many times their mean, and transfers are limited likewise; the docs of the keys give this limit.
 pub(crate) const LONGEST: f64 = 100.0;
 
 /// The most streams of a source.
 pub(crate) const MOST_STREAMS: u64 = 65_536;
 
-/// Ten times the fastest link: beyond it is a slip of the unit.
+/// Ten times the fastest link: a rate above that is probably a mistake in the unit.
 const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
 
 /// The keys of an arrival process, as a scenario has them.
@@ -27,29 +27,29 @@ pub trait Configuration {
     const NEEDS_HOST: Option<&'static str> = None;
     /// Why its rate is at most that of the sender's link, if it is. Otherwise frames wait.
     const AT_MOST_THE_LINK: Option<&'static str> = None;
-    /// Whether it says how long frames are ([`Arrival::bytes`]): as the longest of the flow, or shorter.
+    /// True if it sets the lengths of frames ([`Arrival::bytes`]): at most those of the flow's longest.
     const CUTS_FRAMES: bool = false;
 
-    /// What cannot be meant.
+    /// Returns one remark per invalid value.
     fn check(&self) -> Vec<Remark>;
-    /// Keys that change nothing.
+    /// Returns the keys without effect.
     fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
-    /// Whether its rate counts bits as the flow says.
+    /// True if the flow's setting of which bits count applies to its rate.
     const RATE_COUNTS: bool = true;
-    /// The rate while it sends, and the key that says it.
+    /// The rate while it sends, and its key.
     fn rate(&self) -> (&'static str, BitRate);
     /// The process at this rate.
     #[must_use]
     fn at_rate(self, rate: BitRate) -> Self;
-    /// How many sources of that rate it stands for.
+    /// Number of sources of that rate that it represents.
     fn sources(&self) -> u64 {
         1
     }
     /// The long-run rate in bits of frames (DA to FCS) a second, if [`Configuration::rate`] is `rate`.
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64;
-    /// How many frames one after the other go to one destination.
+    /// Number of consecutive frames to one destination.
     fn to_one_destination(&self) -> u64 {
         1
     }
@@ -57,37 +57,37 @@ pub trait Configuration {
     fn start(&self, link: Link, sizes: &FrameSizes) -> Self::Machine;
 }
 
-/// An arrival process at work. A rate of zero is silence, for which the time is [`Time::NEVER`].
+/// An arrival process at work. At a rate of zero it is silent, and its wake-up time is [`Time::NEVER`].
 pub trait Arrival {
-    /// When to wake a process that begins now. `next`: the length of the frame that comes first.
+    /// When to wake a process that begins now. `next`: the length of the first frame.
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time;
-    /// Whether a frame is due; otherwise only the state changes, and [`Arrival::next_wake`] tells the rest.
+    /// Returns true if a frame is due; otherwise only the state changes, and [`Arrival::next_wake`] gives the time.
     fn arrives(&mut self, _now: Time, _rng: &mut Random) -> bool {
         true
     }
-    /// Whether a frame is due when it is woken next, not only a change of its state.
+    /// Returns true if a frame is due at its next wake-up, as opposed to a mere change of its state.
     fn frame_is_next(&self) -> bool {
         true
     }
-    /// When to wake after [`Arrival::arrives`] said no.
+    /// When to wake after [`Arrival::arrives`] returned false.
     fn next_wake(&self) -> Time {
         Time::NEVER
     }
-    /// The length of the frame after the one that was made last, if it says how long frames are.
+    /// Returns the length of the frame after the one made last, if the process sets the lengths of frames.
     fn bytes(&mut self, _rng: &mut Random) -> u16 {
         frame::MIN_FRAME_BYTES
     }
     /// When to wake after a frame now. `frames`: the lengths of that frame and of the next. `late`: it was due earlier,
-    /// and was held back.
+    /// and was delayed.
     fn after(&mut self, link: Link, now: Time, late: bool, frames: [u16; 2], rng: &mut Random) -> Time;
     /// The rate; `None` if it has none.
     fn rate(&self) -> Option<BitRate>;
     /// Sets the rate of a process that is silent.
     fn set_rate(&mut self, link: Link, new: BitRate);
-    /// The link has another rate; `link` is what is passed from now on.
+    /// The link has another rate; `link` is passed to calls from now on.
     fn on_link(&mut self, _link: Link) {}
     /// When to wake a process that would have been woken at `due` at the old rate and has the new one, neither of them
-    /// zero. What has passed of an interval counts at the old rate; exponential gaps scale like an interval. A frame that
+    /// zero. The elapsed part of an interval counts at the old rate; exponential gaps scale like an interval. A frame that
     /// is already due stays due.
     fn rescale(
         &mut self,
@@ -102,7 +102,7 @@ pub trait Arrival {
     }
 }
 
-/// What is wrong with the rate of a source, which this key says: it is above 0 and not absurd.
+/// Checks the rate of a source, given by this key: it must be above 0 and plausible.
 pub fn no_rate(key: &str, rate: BitRate) -> Option<Remark> {
     let (message, help) = if rate.bps() == 0 {
         let help =
@@ -127,7 +127,7 @@ pub(crate) fn one() -> u64 {
     1
 }
 
-/// `gap` picoseconds and the fraction that earlier ones left, rounded down; the rest is left to later ones.
+/// Adds the fraction that earlier gaps left in `rest` to `gap` picoseconds and rounds down; `rest` keeps the new fraction.
 #[inline]
 pub(crate) fn whole_ps(gap: f64, rest: &mut f64) -> Time {
     const END_OF_TIME: f64 = (1u64 << 63) as f64;
@@ -142,16 +142,16 @@ pub(crate) fn whole_ps(gap: f64, rest: &mut f64) -> Time {
     }
 }
 
-/// What a source knows when it asks for the next time.
+/// Properties of the link and the source that are passed to each computation of the next time.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// Rate of the source's link.
     pub line: BitRate,
     /// Bytes around each frame on that link.
     pub overhead: u16,
-    /// What the bits of the source's rate count.
+    /// Which bits the source's rate counts.
     pub basis: RateBasis,
-    /// How far the clock of the source's station is off.
+    /// Offset of the station's clock.
     pub clock: ClockOffset,
 }
 
@@ -191,7 +191,7 @@ macro_rules! arrivals {
             /// Always one frame waiting: takes all that the link gives.
             Greedy,
             $($(#[$doc])+ $name($params),)*
-            /// Transfers, as fast as the link takes them; of the frames of a source its `sizes` tell the full ones.
+            /// Transfers, as fast as the link takes them; the `sizes` of their source give the length of a full frame.
             #[serde(skip)]
             Transfers(Arc<TransferList>),
         }
@@ -201,7 +201,7 @@ macro_rules! arrivals {
             &[$((stringify!($file), include_str!(concat!(stringify!($file), ".rs")), stringify!($params))),*];
 
         impl Arrivals {
-            /// The names of those that have keys.
+            /// Names of the processes that have keys.
             pub const NAMES: &[&str] = &[$(stringify!($file)),*];
 
             /// The one of this name, from its table.
@@ -222,7 +222,7 @@ macro_rules! arrivals {
                     Arrivals::Transfers(_) => "transfers",
                 }
             }
-            /// What cannot be meant, seen from the source.
+            /// Returns one remark per invalid value, with places relative to the source.
             pub fn check(&self) -> Vec<Remark> {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => Vec::new(),
@@ -231,7 +231,7 @@ macro_rules! arrivals {
                     })*
                 }
             }
-            /// Keys that change nothing, seen from the source.
+            /// Returns the keys without effect, with places relative to the source.
             pub fn unused(&self) -> Vec<Remark> {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => Vec::new(),
@@ -240,7 +240,7 @@ macro_rules! arrivals {
                     })*
                 }
             }
-            /// Whether it has a rate that counts bits as the flow says.
+            /// Returns true if it has a rate to which the flow's setting of which bits count applies.
             pub fn counts_rate(&self) -> bool {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => false,
@@ -254,7 +254,7 @@ macro_rules! arrivals {
                     _ => None,
                 }
             }
-            /// The key that asks for counts of each of its streams, and how many there are, if it does.
+            /// The key that enables counters per stream, and the number of streams, if it is set.
             pub fn counted(&self) -> Option<(&'static str, u64)> {
                 match self {
                     Arrivals::Streams(streams) => streams.counted.then_some(("counted", streams.count)),
@@ -284,21 +284,21 @@ macro_rules! arrivals {
                     $(Arrivals::$name(_) => <$params>::AT_MOST_THE_LINK,)*
                 }
             }
-            /// Whether its frames are as the longest of the flow, or shorter, whatever else the flow says.
+            /// Returns true if its frames are at most as long as the flow's longest, regardless of other keys of the flow.
             pub fn cuts_frames(&self) -> bool {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => false,
                     $(Arrivals::$name(_) => <$params>::CUTS_FRAMES,)*
                 }
             }
-            /// How many frames one after the other go to one destination.
+            /// Number of consecutive frames to one destination.
             pub(crate) fn to_one_destination(&self) -> u64 {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => 1,
                     $(Arrivals::$name(keys) => keys.to_one_destination(),)*
                 }
             }
-            /// The rate while it sends, and the key that says it; `None` if it takes what the link gives.
+            /// The rate while it sends, and its key; `None` if it uses the full rate of the link.
             pub fn rate(&self) -> Option<(&'static str, BitRate)> {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => None,
@@ -313,14 +313,14 @@ macro_rules! arrivals {
                     other => other,
                 }
             }
-            /// How many sources of that rate it stands for.
+            /// Number of sources of that rate that it represents.
             pub fn sources(&self) -> u64 {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => 1,
                     $(Arrivals::$name(keys) => keys.sources(),)*
                 }
             }
-            /// The long-run rate in bits of frames a second while it sends at `rate`; no number if it has none.
+            /// The long-run rate in bits of frames per second while it sends at `rate`; NaN if it has none.
             pub(crate) fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => f64::NAN,
@@ -329,7 +329,7 @@ macro_rules! arrivals {
             }
         }
 
-        /// How the times of frames follow each other.
+        /// The states of arrival processes.
         #[derive(Clone, Debug)]
         pub(crate) enum Kind {
             Greedy,

@@ -27,7 +27,7 @@ pub struct BernoulliParams {
 }
 
 impl Configuration for BernoulliParams {
-    /// Apart: it is larger than the usual ones.
+    /// Boxed: it is larger than the other processes.
     type Machine = Box<Bernoulli>;
 
     const NEEDS_HOST: Option<&'static str> =
@@ -47,7 +47,7 @@ impl Configuration for BernoulliParams {
         if rate.bps() == 0 || link.line.bps() == 0 {
             return 0.0;
         }
-        // As long as the line can take them the slots keep the rate; beyond, every slot has a frame.
+        // While the line has enough slots they keep the rate; beyond that, every slot has a frame.
         let bits_a_slot = |bytes| link.on_wire(bytes) as f64 / link.slot_probability(rate, bytes);
         link.line.bps_f64() * sizes.mean_bytes() / sizes.mean_of(bits_a_slot)
     }
@@ -62,7 +62,7 @@ impl Configuration for BernoulliParams {
 #[derive(Clone, Debug)]
 pub struct Bernoulli {
     rate: BitRate,
-    /// `None`: a link without a rate.
+    /// `None` on a link without a rate.
     slots: Option<Pace>,
     busy_until: Time,
     empty: EmptySlots,

@@ -66,12 +66,12 @@ pub struct Bursts {
     /// The bursts.
     gaps: Poisson,
     frames: u64,
-    /// Frames of the burst that are still to come, this burst or the next.
+    /// Frames of the burst left to send, this burst or the next.
     left: u64,
 }
 
 impl Arrival for Bursts {
-    /// The rest of a burst that was interrupted comes first: its destination is that of the burst.
+    /// The rest of an interrupted burst is sent first: its destination is that of the burst.
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time {
         if self.left < self.frames { now } else { self.gaps.start(link, now, next, rng) }
     }

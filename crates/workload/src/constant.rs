@@ -54,7 +54,7 @@ impl Configuration for ConstantParams {
 /// The process at work.
 #[derive(Clone, Debug)]
 pub struct Constant {
-    /// None: a rate of zero.
+    /// `None` at a rate of zero.
     pace: Option<Pace>,
     random_phase: bool,
 }

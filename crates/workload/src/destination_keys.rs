@@ -1,4 +1,4 @@
-//! Keys of destinations: who sends, and where frames and transfers go. The names are for whoever knows the fabric.
+//! Keys of senders and of the destinations of frames and transfers. Names are resolved by the code that has the fabric.
 
 use keys::{Forms, by_form};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Where the next frame goes: an index into the list of a source's destinations.
+//! Destination of the next frame: an index into the list of a source's destinations.
 
 use crate::draw::{Coin, below};
 use crate::spec::Destinations;
@@ -28,7 +28,7 @@ impl Destinations {
         }
     }
 
-    /// How many there are.
+    /// Number of destinations.
     pub fn count(&self) -> usize {
         match self {
             Destinations::Fixed(_) => 1,
@@ -38,7 +38,7 @@ impl Destinations {
         }
     }
 
-    /// Whether each frame goes to all of them.
+    /// Returns true if each frame goes to all of them.
     pub fn are_all_meant(&self) -> bool {
         matches!(self, Destinations::Multicast(_))
     }
@@ -67,12 +67,12 @@ pub(crate) enum Sampler {
     Runs(Box<Run>),
 }
 
-/// So many draws one after the other are the same.
+/// Runs of equal draws.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     of: Sampler,
     length: u64,
-    /// Draws that are still to be as the last.
+    /// Number of draws left in the current run.
     left: u64,
     last: u32,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Run {
 impl Sampler {
     pub(crate) fn new(destinations: &Destinations) -> Sampler {
         match destinations {
-            // What goes to all begins as one frame on the path to the first.
+            // A frame to all destinations begins as one frame on the path to the first.
             Destinations::Fixed(_) | Destinations::Multicast(_) => Sampler::Fixed,
             Destinations::Uniform(_) | Destinations::Others(_) => {
                 Sampler::Uniform { count: destinations.count() as u32 }
@@ -92,7 +92,7 @@ impl Sampler {
         }
     }
 
-    /// As `new`, with a new draw for each `length` frames.
+    /// Changes to a new draw for each `length` frames.
     pub(crate) fn in_runs(self, length: u64) -> Sampler {
         if length < 2 || matches!(self, Sampler::Fixed) {
             return self;

@@ -1,4 +1,4 @@
-//! Keys of the lengths of frames, and what cannot be meant.
+//! Keys of the lengths of frames, and their checks.
 
 use crate::size_shapes::{self, SizeShape};
 use crate::spec::FrameSizes;
@@ -120,14 +120,14 @@ impl Forms for FrameText {
     }
 }
 
-/// What was found of a value: what it means, unless something is wrong, and what to say.
+/// Result of reading a value: its meaning, unless there is an error, and the remarks.
 #[derive(Debug)]
 pub struct Found<T> {
-    /// What it means.
+    /// The meaning of the value.
     pub value: Option<T>,
-    /// What cannot be meant.
+    /// Errors.
     pub wrong: Vec<Remark>,
-    /// What to beware of.
+    /// Warnings.
     pub warnings: Vec<Remark>,
 }
 
@@ -138,7 +138,7 @@ impl<T> Found<T> {
     fn wrong(why: Remark) -> Found<T> {
         Found { value: None, wrong: vec![why], warnings: Vec::new() }
     }
-    /// With what a part of it has to say, which this key holds.
+    /// Adds the remarks of a part under this key, and returns the value of the part.
     fn take<U>(&mut self, key: &str, part: Found<U>) -> Option<U> {
         self.wrong.extend(part.wrong.into_iter().map(|why| why.within(key)));
         self.warnings.extend(part.warnings.into_iter().map(|why| why.within(key)));
@@ -146,7 +146,7 @@ impl<T> Found<T> {
     }
 }
 
-/// A length that frames may have.
+/// Checks a length of frames.
 pub fn frame_length(bytes: Bytes) -> Found<u16> {
     let bytes = bytes.get();
     let size = u16::try_from(bytes).ok().filter(|_| (1..=LARGEST_FRAME).contains(&bytes));
@@ -164,7 +164,7 @@ pub fn frame_length(bytes: Bytes) -> Found<u16> {
     found
 }
 
-/// What is no probability.
+/// Checks a probability: 0 to 1.
 pub fn no_probability(key: &str, value: f64) -> Option<Remark> {
     if (0.0..=1.0).contains(&value) {
         return None;
@@ -178,7 +178,7 @@ pub fn no_probability(key: &str, value: f64) -> Option<Remark> {
 }
 
 impl FrameText {
-    /// The file that has the lengths, if one has them, and the key that names it.
+    /// The file of the lengths, if there is one, and the key that names it.
     pub fn file(&self) -> Option<(&'static str, &str)> {
         match self {
             FrameText::Table(FrameTable::Empirical(path)) => Some(("empirical", path)),
@@ -186,7 +186,7 @@ impl FrameText {
         }
     }
 
-    /// The lengths, if no file has them.
+    /// The lengths, if they are not in a file.
     pub fn spec(&self) -> Found<FrameSizes> {
         match self {
             FrameText::Fixed(bytes) => {

@@ -1,10 +1,10 @@
-//! Sources of traffic: when a frame is due, how long it is and where it goes.
+//! Sources of traffic: due times, lengths and destinations of frames.
 //!
 //! A source is described by a [`SourceSpec`] and runs as a [`Source`]: a state machine without clock or
-//! queue of its own. The fabric asks when to wake it, and at that time wakes it and gets a frame.
+//! queue of its own. The fabric reads its next wake-up time, and at that time wakes it and gets a frame.
 //!
 //! Every draw of a source comes from its own random stream, and logarithms and powers from `libm`, so that
-//! the frames of a source depend on its description and seed alone: not on the machine, not on other
+//! the frames of a source depend only on its specification and seed: not on the machine or other
 //! sources.
 
 #![warn(clippy::too_many_lines)]

@@ -1,4 +1,4 @@
-//! What a source offers on average, from its description alone: with an exact clock.
+//! Average load offered by a source, computed from its specification: with an exact clock.
 
 use crate::arrivals::Link;
 use crate::spec::{Change, SourceSpec};
@@ -6,9 +6,9 @@ use crate::{Arrivals, BurstsParams, OnOffParams, ThreadsParams, VideoParams};
 use units::{BitRate, ClockOffset, Time};
 
 impl SourceSpec {
-    /// The mean rate that is offered between two times, in bits of frames (DA to FCS) a second, at a link
-    /// with `line` rate and `overhead` bytes a frame. Starts, stops, script and limit count; back-pressure
-    /// does not. `None` for greedy sources, which offer whatever the link takes.
+    /// Returns the mean rate offered between two times, in bits of frames (DA to FCS) per second, at a link
+    /// with `line` rate and `overhead` bytes per frame. Includes starts, stops, script and limit, and ignores
+    /// back-pressure. `None` for greedy sources, which offer the full rate of the link.
     pub fn offered_bps(&self, line: BitRate, overhead: u16, from: Time, until: Time) -> Option<f64> {
         let link = Link { line, overhead, basis: self.rate_basis, clock: ClockOffset::NOMINAL };
         if let Some(list) = self.transfers() {
@@ -22,7 +22,7 @@ impl SourceSpec {
         }
         let (first_rate, changes) = self.changes();
         let (mut rate, mut active) = (first_rate.unwrap_or(rate), false);
-        // Bits offered since the very beginning, at `from` and at `until`.
+        // Bits offered since time zero, at `from` and at `until`.
         let (mut before, mut bits, mut at) = (0.0, 0.0, Time::ZERO);
         let limit = self.limit.map_or(f64::INFINITY, |limit| limit.get() as f64 * 8.0);
         for (time, change) in changes.into_iter().chain([(Time::NEVER, Change::Stop)]) {
@@ -41,9 +41,9 @@ impl SourceSpec {
         Some((bits.min(limit) - before.min(limit)) / (until - from).as_secs_f64())
     }
 
-    /// What the source asks for: from each time on the mean rate in bits of frames (DA to FCS) a second, infinite
-    /// for a greedy source. Starts, stops and the script count; the limit does not. Transfers ask for their mean rate
-    /// while they arrive, that is up to the stop.
+    /// Demand of the source: from each time on the mean rate in bits of frames (DA to FCS) per second, infinite
+    /// for a greedy source. Includes starts, stops and the script, and ignores the limit. Transfers demand their mean rate
+    /// while they arrive, that is until the stop.
     pub fn demand(&self, line: BitRate, overhead: u16) -> Vec<(Time, f64)> {
         if let (Some(list), Some(stop)) = (self.transfers(), self.stop) {
             return vec![(self.start, mean_bps(list.frame_bytes(), self.start, stop)), (stop, 0.0)];
@@ -65,8 +65,8 @@ impl SourceSpec {
         asked
     }
 
-    /// More bits of frames than it sends by this time: what it offers, and what chance may add once in 10^12 runs. At a
-    /// station whose clock is off by `clock`. `None` where the link, or a list, says how much that is.
+    /// Upper bound of the bits of frames that it sends by this time: the offered bits, and a margin exceeded by chance once in 10^12
+    /// runs. At a station whose clock is off by `clock`. `None` where the link, or a list, determines it.
     pub fn most_bits(&self, line: BitRate, overhead: u16, clock: ClockOffset, until: Time) -> Option<f64> {
         if self.transfers().is_some() {
             return None;
@@ -81,7 +81,7 @@ impl SourceSpec {
         let peak = rates.fold(configured, BitRate::max);
         let (_, longest) = self.sizes.bounds();
         let frame = f64::from(longest.max(frame::MIN_FRAME_BYTES)) * 8.0;
-        // What comes at once where it begins, or its rate changes.
+        // Frames due at once at its start, or when its rate changes.
         let at_once = match &self.arrivals {
             Arrivals::Bursts(BurstsParams { frames, .. }) => frame * *frames as f64,
             Arrivals::Threads(ThreadsParams { count, burst, .. }) => frame * (count * burst) as f64,
@@ -95,7 +95,7 @@ impl SourceSpec {
         Some(offered + 8.0 * self.deviation_bits(peak, offered / secs, secs) + at_once * begins as f64)
     }
 
-    /// Standard deviation of the bits that it sends within `secs` at `bps`, at least, if its rate is `rate` at most.
+    /// Standard deviation of the bits that it sends within `secs` at `bps`, at least, if its rate is at most `rate`.
     pub(crate) fn deviation_bits(&self, rate: BitRate, bps: f64, secs: f64) -> f64 {
         let frame_bits = self.sizes.mean_bytes() * 8.0;
         let squared = self.sizes.mean_of(|bytes| (f64::from(bytes) * 8.0).powi(2));
@@ -125,13 +125,13 @@ impl SourceSpec {
         self.arrivals.rate().map(|(_, rate)| rate)
     }
 
-    /// The long-run rate in bits of frames a second while the source is active at `rate`.
+    /// The long-run rate in bits of frames per second while the source is active at `rate`.
     fn mean_bps(&self, link: Link, rate: BitRate) -> f64 {
         self.arrivals.mean_bps(rate, &self.sizes, link)
     }
 }
 
-/// So many bytes in this time, in bits a second.
+/// Mean rate in bits per second of these bytes between two times.
 fn mean_bps(bytes: u64, from: Time, until: Time) -> f64 {
     let seconds = until.saturating_sub(from).as_secs_f64();
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
@@ -175,7 +175,7 @@ mod tests {
         };
         let expected = [(1, 2e9), (3, 0.0), (4, 1e9), (5, 0.0), (6, 1e9), (9, 0.0)];
         assert_eq!(constant.demand(LINE, 20), expected.map(|(us, bps)| (at(us), bps)));
-        // What is offered in all is the integral of it.
+        // The total offered is the integral of the demand.
         let offered = constant.offered_bps(LINE, 20, Time::ZERO, at(10)).unwrap();
         assert!((offered - (2.0 * 2e9 + 1e9 + 3e9) / 10.0).abs() < 1.0, "{offered}");
     }

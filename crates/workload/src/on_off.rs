@@ -31,7 +31,7 @@ pub struct OnOffParams {
 }
 
 impl Configuration for OnOffParams {
-    /// Apart: it is twice as large as the others.
+    /// Boxed: it is twice as large as the other processes.
     type Machine = Box<OnOff>;
 
     fn check(&self) -> Vec<Remark> {
@@ -71,10 +71,10 @@ pub struct OnOff {
     on: Lengths,
     off: Lengths,
     starts_on: Coin,
-    /// A source that is never on would change its state for ever without time passing.
+    /// False for a source that is never on, which would change its state forever without time passing.
     is_ever_on: bool,
     is_on: bool,
-    /// `is_on` and `left` are those of this time.
+    /// Time for which `is_on` and `left` hold.
     mark: Time,
     period_end: Time,
     /// Time on until the next frame is due.
@@ -110,7 +110,7 @@ impl OnOff {
         self.mark.saturating_add(self.left)
     }
 
-    /// When the next frame is due or the period ends.
+    /// The next due frame or the end of the period, whichever is first.
     fn next_wake(&self) -> Time {
         match (&self.pace, self.is_on) {
             (None, _) => Time::NEVER,
@@ -119,7 +119,7 @@ impl OnOff {
         }
     }
 
-    /// Lets time pass until `now`.
+    /// Advances to `now`.
     fn roll(&mut self, now: Time, rng: &mut Random) {
         while self.period_end <= now {
             self.pass(self.period_end);

@@ -1,18 +1,18 @@
-//! How long bytes take at the rate of a source.
+//! Duration of bytes at the rate of a source.
 
 use units::{BitRate, ClockOffset, Time};
 
-/// Turns bytes into time at one rate, exactly in the long run. Takes every rate but zero, and gaps far
+/// Converts bytes to time at one rate, exactly in the long run. Accepts every rate except zero, and gaps far
 /// longer than a frame, which `units::WireClock` does not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub rate: BitRate,
-    /// Picoseconds a byte as a reduced fraction.
+    /// Picoseconds per byte as a reduced fraction.
     num: u64,
     den: u64,
-    /// What the last time cut off, in units of 1/`den` ps.
+    /// Remainder of the last time, in units of 1/`den` ps.
     rest: u64,
-    /// Bytes of the last time, and how many picoseconds and units they take: most flows have frames of one size.
+    /// Bytes of the last call, and their picoseconds and units: most flows have frames of one size.
     last: (u64, u64, u64),
 }
 
@@ -31,11 +31,11 @@ impl Pace {
         (den > 0).then_some(Pace { rate, num, den, rest: 0, last: (0, 0, 0) })
     }
 
-    /// The time that `bytes` more take.
+    /// The time of `bytes` more.
     #[inline]
     pub fn span(&mut self, bytes: u64) -> Time {
         if bytes != self.last.0 {
-            // So much that it does not fit: nothing to remember.
+            // So much that it does not fit: not cached.
             let Some(exact) = bytes.checked_mul(self.num) else { return self.span_wide(bytes.into()) };
             self.last = (bytes, exact / self.den, exact % self.den);
         }
@@ -46,7 +46,7 @@ impl Pace {
         Time::from_ps(whole + u64::from(carry))
     }
 
-    /// As [`Pace::span`] for one of several that have this pace, each with a remainder of its own.
+    /// [`Pace::span`] for one of several streams with this pace, each with a remainder of its own.
     pub fn span_of(&mut self, rest: &mut u64, bytes: u64) -> Time {
         std::mem::swap(&mut self.rest, rest);
         let span = self.span(bytes);
@@ -54,7 +54,7 @@ impl Pace {
         span
     }
 
-    /// As [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.
+    /// [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.
     pub fn span_wide(&mut self, bytes: u128) -> Time {
         let Some(exact) = bytes.checked_mul(self.num.into()).and_then(|e| e.checked_add(self.rest.into()))
         else {
@@ -64,13 +64,13 @@ impl Pace {
         u64::try_from(exact / u128::from(self.den)).map_or(Time::NEVER, Time::from_ps)
     }
 
-    /// Forgets the remainder: the next interval begins on a whole picosecond.
+    /// Clears the remainder: the next interval begins on a whole picosecond.
     pub fn restart(&mut self) {
         self.rest = 0;
     }
 }
 
-/// `left` of an interval at the rate `from`, at the rate `to`.
+/// Rescales the remainder `left` of an interval from the rate `from` to the rate `to`.
 pub(crate) fn rescaled(left: Time, from: BitRate, to: BitRate) -> Time {
     if from == to {
         return left;

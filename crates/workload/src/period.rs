@@ -23,7 +23,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// What cannot be meant, seen from the period.
+    /// Returns one remark per invalid value, with paths relative to the period.
     pub(crate) fn check(&self) -> Vec<Remark> {
         let (mean, path): (Time, &[&str]) = match *self {
             Period::Exponential(mean) => (mean, &["exponential"]),
@@ -53,11 +53,11 @@ impl Period {
         }
     }
 
-    /// The mean of the squares, in squared means.
+    /// The mean of the squares, in units of the squared mean.
     pub(crate) fn second_moment(&self) -> f64 {
         match *self {
             Period::Pareto { shape, .. } if has_mean(shape) => {
-                // Of the smaller of X and b, with x the least length: x² + the integral of 2t (x/t)ᵃ from x to b.
+                // Second moment of the smaller of X and b, with x the least length: x² + the integral of 2t (x/t)ᵃ from x to b.
                 let least = least_share(shape);
                 let rest = 2.0 - shape;
                 let log = libm::log(LONGEST / least);
@@ -70,7 +70,7 @@ impl Period {
     }
 }
 
-/// No Pareto distribution has a mean unless its shape is above 1.
+/// A Pareto distribution has a mean only if its shape is above 1.
 fn has_mean(shape: f64) -> bool {
     shape > 1.0
 }
@@ -109,7 +109,7 @@ impl Lengths {
 pub(crate) fn least_share(shape: f64) -> f64 {
     let above_one = shape - 1.0;
     let mean = |x: f64| x * (1.0 - libm::expm1(above_one * libm::log(x / LONGEST)) / above_one);
-    // Halving an interval of doubles ends: at the latest when there is no number between its ends.
+    // The bisection of doubles ends: at the latest when there is no number between its ends.
     let (mut low, mut high) = (0.0, 1.0);
     loop {
         let middle = (low + high) / 2.0;
@@ -143,7 +143,7 @@ mod tests {
             let deviation = (squares / f64::from(draws) - mean * mean).sqrt() / f64::from(draws).sqrt();
             assert!((mean - 1.0).abs() < 5.0 * deviation, "shape {shape}: {mean} ± {deviation}");
             assert!(5.0 * deviation < 0.025, "too few draws to tell: {deviation}");
-            // Squares vary more: within 5 % of what is exact.
+            // Squares vary more: within 5 % of the exact value.
             let second = period.second_moment();
             assert!(
                 (squares / f64::from(draws) / second - 1.0).abs() < 0.05,

@@ -55,7 +55,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// The process of so many frames at a time.
+    /// The process of bursts of `frames` frames.
     pub(crate) fn of_frames(self, frames: u64) -> Poisson {
         Poisson { mean_bytes: self.mean_bytes * frames as f64, ..self }
     }

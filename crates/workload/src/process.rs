@@ -1,4 +1,4 @@
-//! An arrival process at the link of its source.
+//! The arrival process of a source, together with its link.
 
 use crate::arrivals::{Arrival, Link, Random};
 use crate::spec::FrameSizes;
@@ -6,7 +6,7 @@ use crate::transfers::Sender;
 use crate::{Arrivals, Kind};
 use units::{BitRate, Time};
 
-/// The state of an arrival process. `next` is always the size of the frame that comes next.
+/// The state of an arrival process. `next` is always the size of the next frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     link: Link,
@@ -23,7 +23,7 @@ impl Process {
         matches!(self.kind, Kind::Greedy | Kind::Transfers(_))
     }
 
-    /// Of which of its streams the frame is that was made last, if they are counted.
+    /// Stream of the frame that was made last, if streams are counted.
     pub(crate) fn stream(&self) -> Option<u32> {
         match &self.kind {
             Kind::Streams(streams) => streams.of_frame(),
@@ -32,7 +32,7 @@ impl Process {
         }
     }
 
-    /// From now on it sends transfers.
+    /// Switches the process to these transfers.
     pub(crate) fn send(&mut self, sender: Sender) {
         self.kind = Kind::Transfers(Box::new(sender));
     }
@@ -47,28 +47,28 @@ impl Process {
     pub(crate) fn start(&mut self, now: Time, next: u16, rng: &mut Random) -> Time {
         self.kind.start(self.link, now, next, rng)
     }
-    /// Whether a frame is due.
+    /// Returns true if a frame is due.
     #[inline]
     pub(crate) fn arrives(&mut self, now: Time, rng: &mut Random) -> bool {
         self.kind.arrives(now, rng)
     }
-    /// Whether a frame is due when it is woken next.
+    /// Returns true if a frame is due at its next wake-up.
     pub(crate) fn frame_is_next(&self) -> bool {
         self.kind.frame_is_next()
     }
-    /// When to wake after [`Process::arrives`] said no.
+    /// When to wake after [`Process::arrives`] returned false.
     pub(crate) fn next_wake(&self) -> Time {
         self.kind.next_wake()
     }
-    /// The length of the next frame, if it says how long frames are.
+    /// Returns the length of the next frame, if the process sets the lengths of frames.
     #[inline(never)]
     pub(crate) fn bytes(&mut self, rng: &mut Random) -> u16 {
         self.kind.bytes(rng)
     }
-    /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was held back.
+    /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was delayed.
     #[inline]
     pub(crate) fn after(&mut self, now: Time, late: bool, sent: u16, next: u16, rng: &mut Random) -> Time {
-        // Most frames come from it.
+        // The fast path: most frames come from a constant process.
         if let Kind::Constant(constant) = &mut self.kind {
             return constant.after(self.link, now, late, [sent, next], rng);
         }

@@ -23,7 +23,7 @@ macro_rules! published {
         }
 
         impl PublishedSizes {
-            /// Bytes, and how many percent of the transfers have at most so many.
+            /// Bytes, and the percentage of transfers of at most that size.
             pub fn points(self) -> &'static [(u64, f64)] {
                 match self { $(PublishedSizes::$name => $file::POINTS,)* }
             }

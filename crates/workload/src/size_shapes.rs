@@ -1,8 +1,8 @@
 //! Lengths of frames with an exponential or log-normal distribution, cut to a range.
 //!
-//! What would be shorter than the range has its least length, what would be longer its greatest; the scale is such that
-//! the mean holds after that. The result is a list of lengths with weights, so that everything that is computed of
-//! lengths is exact of these as well.
+//! Shorter values are raised to the least length of the range, longer ones cut to its greatest; the scale is chosen such that
+//! the mean holds after that. The result is a list of lengths with weights, so that computations with
+//! lengths are exact for these as well.
 
 /// The shape of a distribution, up to its scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl SizeShape {
         if !(f64::from(min) < mean && mean < f64::from(max)) {
             return None;
         }
-        // The mean grows with the scale. Halving an interval of doubles ends when there is no number between its ends.
+        // The mean grows with the scale. The bisection of doubles ends when there is no number between its ends.
         let (mut low, mut high) = (0.0, 1e9);
         loop {
             let middle = (low + high) / 2.0;
@@ -47,7 +47,7 @@ impl SizeShape {
         }
     }
 
-    /// A length stands for what rounds to it; the first and the last for what lies beyond as well.
+    /// A length represents the values that round to it; the first and the last also those beyond.
     fn weights(self, scale: f64, min: u16, max: u16) -> Vec<(u16, f64)> {
         let mut before = 0.0;
         let weight = |size: u16| {
@@ -60,8 +60,8 @@ impl SizeShape {
     }
 }
 
-/// All lengths from `min` to `max` with their weights, of a Pareto distribution of this shape that begins at `min` and is
-/// cut off at `max`: what would be longer is drawn again. A length stands for what rounds to it.
+/// All lengths from `min` to `max` with their weights, for a Pareto distribution of this shape that begins at `min` and is
+/// truncated at `max`: longer values are drawn again. A length represents the values that round to it.
 pub fn bounded_pareto(shape: f64, min: u16, max: u16) -> Vec<(u16, f64)> {
     let least = f64::from(min);
     let above = |x: f64| libm::pow(least / x.clamp(least, f64::from(max)), shape);

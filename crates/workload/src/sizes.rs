@@ -23,7 +23,7 @@ pub(crate) enum Sampler {
     },
     Imix,
     Empirical(AliasTable),
-    /// The arrival process says it.
+    /// Set by the arrival process.
     ByProcess,
 }
 

@@ -1,11 +1,11 @@
 //! A running source: one pending time, one frame at a time.
 //!
-//! The fabric keeps one timer a source, at [`Source::next_wake`], and calls [`Source::wake`] when it is due.
-//! Frames and changes of the script share that timer. A source is held back by not waking it: woken late,
-//! it sends the frame that was due at once, and the next interval counts from there. Changes that came
-//! about in the meantime take effect first: a source that was stopped while held back sends nothing.
+//! The fabric keeps one timer per source, at [`Source::next_wake`], and calls [`Source::wake`] when it is due.
+//! Frames and changes of the script share that timer. A source is held back by not waking it: if it is woken late,
+//! it sends the frame that was due at once, and the next interval starts there. Changes that became
+//! due in the meantime take effect first: a source that was stopped while held back sends nothing.
 //!
-//! With jitter a frame is sent later than it is due. The arrival process does not know: it goes on from the time at
+//! With jitter a frame is sent later than it is due. The arrival process is unaffected: it continues from the time at
 //! which the frame was due, so that jitter neither adds up nor changes a rate.
 
 use crate::arrivals::Link;
@@ -18,21 +18,21 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 use units::{BitRate, Bytes, ClockOffset, Time};
 
-/// A frame, made.
+/// A frame from a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
     /// Length, DA to FCS.
     pub bytes: u16,
     /// Index into [`crate::Destinations::nodes`].
     pub destination: u32,
-    /// Of which transfer it is, by number among those to the same destination; 0 for other sources.
+    /// Number of its transfer among those to the same destination; 0 for other sources.
     pub word: u32,
 }
 
-/// What a source does when it is woken.
+/// Result of waking a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Nothing now.
+    /// No action now.
     Nothing,
     /// Sends this frame.
     Emit(Made),
@@ -45,25 +45,25 @@ pub enum Wake {
 pub struct Source {
     /// When the arrival process is due; [`Time::NEVER`] while it is silent.
     due: Time,
-    /// When to wake it: then, or later by the jitter of the frame that is due.
+    /// When to wake it: at `due`, or later by the jitter of the frame that is due.
     wake_at: Time,
     jitter: Option<Box<Jitter>>,
     /// When the next change is due; [`Time::NEVER`] after the last.
     next_change: Time,
     active: bool,
-    /// Length of the frame that comes next.
+    /// Length of the next frame.
     next_bytes: u16,
-    /// Where it goes, if that was asked for before it is made.
+    /// Destination of the next frame, if it was drawn before the frame is made.
     next_destination: Option<u32>,
-    /// Bytes that may still be sent. The last frame is no longer than what is left of them.
+    /// Bytes left to send. The last frame is no longer than that.
     remaining: u64,
-    /// How much longer the last frame is than that, because a frame has a minimum.
+    /// Bytes by which the last frame is longer than the remainder, because of the minimum frame length.
     padding: u16,
     rng: Xoshiro256PlusPlus,
     process: Process,
     sizes: sizes::Sampler,
     destinations: destinations::Sampler,
-    /// Changes to come, the next one last.
+    /// Future changes, the next one last.
     changes: Vec<(Time, Change)>,
 }
 
@@ -127,7 +127,7 @@ impl Source {
         source
     }
 
-    /// The source with jitter up to `most`, drawn from a stream of its own: frames are due when they were before.
+    /// Adds jitter up to `most`, drawn from a stream of its own: due times of frames are unchanged.
     pub fn with_jitter(mut self, most: Time, rng: Xoshiro256PlusPlus) -> Source {
         self.jitter = (most > Time::ZERO).then(|| Box::new(Jitter { most, rng }));
         self
@@ -138,14 +138,14 @@ impl Source {
         self.process.on_link_rate(line);
     }
 
-    /// When to wake the source next, not before the last time it was woken; `None` if it has finished.
+    /// When to wake the source next, not before the time of its last wake-up; `None` if it has finished.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
         let at = self.wake_at.min(self.next_change);
         (at != Time::NEVER).then_some(at)
     }
 
-    /// Lets the source act at [`Source::next_wake`] or later. Harmless at any other time.
+    /// Processes the source at [`Source::next_wake`] or later. Harmless at any other time.
     #[inline]
     pub fn wake(&mut self, now: Time) -> Wake {
         if self.next_change <= now {
@@ -158,7 +158,7 @@ impl Source {
             return Wake::Nothing;
         }
         let late = self.wake_at < now;
-        // Jitter is no delay that the process should know of; being held back is.
+        // Jitter does not delay the process; back-pressure does.
         let as_of = if late { now } else { self.due };
         if !self.process.arrives(as_of, &mut self.rng) {
             self.expect(self.process.next_wake(), now);
@@ -186,7 +186,7 @@ impl Source {
         }
     }
 
-    /// The next frame of a greedy source; `None` while it is silent, and for all other sources.
+    /// Returns the next frame of a greedy source; `None` while it is silent, and for all other sources.
     #[inline]
     pub fn take(&mut self, now: Time) -> Option<Made> {
         if self.next_change <= now {
@@ -198,13 +198,13 @@ impl Source {
         (self.active && self.process.is_greedy()).then(|| self.make())
     }
 
-    /// As [`Source::take`] of a greedy source without transfers, before [`Source::next_wake`].
+    /// Variant of [`Source::take`] for a greedy source without transfers, before [`Source::next_wake`].
     #[inline(always)]
     pub fn take_on(&mut self) -> Option<Made> {
         self.active.then(|| self.make())
     }
 
-    /// Where the next frame goes: an index into [`crate::Destinations::nodes`].
+    /// Destination of the next frame: an index into [`crate::Destinations::nodes`].
     #[inline]
     pub fn next_destination(&mut self) -> u32 {
         if let Some(sender) = self.process.sender() {
@@ -220,41 +220,41 @@ impl Source {
         }
     }
 
-    /// Whether it takes all that the link gives.
+    /// Returns true if it uses the full rate of the link.
     pub fn is_greedy(&self) -> bool {
         self.process.is_greedy()
     }
 
-    /// Of which of its streams the last frame is, if they are counted.
+    /// Stream of the last frame, if streams are counted.
     pub fn stream(&self) -> Option<u32> {
         self.process.stream()
     }
 
-    /// Whether it sends transfers: no frame of those may be lost for want of room in the NIC.
+    /// Returns true if it sends transfers: none of their frames may be lost for lack of space in the NIC.
     pub fn has_transfers(&self) -> bool {
         self.process.sender().is_some()
     }
 
-    /// Of a source of transfers: one that waits begins, of this row, and of this number among those to the same destination.
+    /// Begins a waiting transfer: its row in the list, and its number among those to the same destination. For sources of transfers.
     pub fn release(&mut self, row: usize, nth: u32) {
         if let Some(sender) = self.process.sender_mut() {
             sender.release(row, nth);
         }
     }
 
-    /// Whether it is between a start and a stop, with room below its limit; whether transfers have begun and have frames
-    /// left.
+    /// Returns true between a start and a stop, with bytes left below its limit; of transfers, true if some have begun and have
+    /// frames left.
     pub fn is_active(&self) -> bool {
         self.process.sender().map_or(self.active, |sender| sender.is_active())
     }
 
-    /// Bytes of the frames that it has made, without padding beyond its `limit`.
+    /// Bytes of its frames so far, without padding beyond its `limit`.
     pub fn bytes_made(&self, limit: Option<Bytes>) -> u64 {
         limit.map_or(u64::MAX, Bytes::get) - self.remaining
     }
 
-    /// Bytes of padding in the frames it has made: those beyond its limit or the end of transfers, because the last
-    /// frame would be shorter than a frame may be.
+    /// Bytes of padding in its frames so far: those beyond its limit or the end of transfers, because the last
+    /// frame would be shorter than the minimum.
     pub fn padding(&self) -> u64 {
         match self.process.sender() {
             Some(sender) => sender.padding(),
@@ -276,7 +276,7 @@ impl Source {
         made
     }
 
-    /// The next frame is cut to what may still be sent, and padded to the smallest frame; after it, it is over.
+    /// Cuts the next frame to the bytes left, and pads it to the smallest frame; the source ends after it.
     #[cold]
     fn meet_limit(&mut self) {
         if self.remaining == 0 {
@@ -328,7 +328,7 @@ impl Source {
     }
 }
 
-/// How long the next frame is.
+/// Length of the next frame.
 #[inline(always)]
 fn draw_bytes(sizes: &sizes::Sampler, process: &mut Process, rng: &mut Xoshiro256PlusPlus) -> u16 {
     match sizes {

@@ -40,7 +40,7 @@ fn a_new_rate_holds_from_its_time_on() {
     spec.script =
         vec![(Time::from_us(12), rate(4)), (Time::from_us(13), rate(0)), (Time::from_us(20), rate(8))];
     let times: Vec<u64> = run_spec(&spec, Time::from_us(23)).iter().map(|f| f.0.ps() / 1000).collect();
-    // At 13 us the frame due at that time meets the rate of zero; a rate above zero starts anew.
+    // At 13 us the frame due at that time coincides with the rate of zero; a rate above zero restarts the process.
     assert_eq!(times, [0, 8_000, 20_000, 21_000, 22_000]);
     spec.script.remove(1);
     spec.script.insert(1, (Time::from_us(14), Change::Start(None)));
@@ -101,7 +101,7 @@ fn the_last_frame_is_short() {
     // Frames that are shorter than Ethernet's have no padding.
     spec = SourceSpec { limit: Some(Bytes::new(45)), ..constant(BitRate::from_gbps(1), 20) };
     assert_eq!(sent(&spec), (vec![20, 20, 20], 15));
-    // A limit of nothing, which a scenario refuses.
+    // A limit of zero bytes, which a scenario refuses.
     spec.limit = Some(Bytes::new(0));
     assert_eq!(source(&spec, 1).next_wake(), None);
 }
@@ -118,7 +118,7 @@ fn greedy_sources_give_what_is_asked_between_start_and_stop() {
     assert_eq!(source.wake(Time::from_us(1)), Wake::Fill);
     assert!(source.take(Time::from_us(1)).is_some() && source.take(Time::from_us(2)).is_some());
     assert_eq!(source.next_wake(), Some(Time::from_us(3)));
-    // Asked at the time of the stop, before the timer: the stop wins, and the timer finds nothing.
+    // Called at the time of the stop, before the timer: the stop takes effect, and the timer has no frame to send.
     assert!(source.take(Time::from_us(3)).is_none());
     assert_eq!(source.wake(Time::from_us(3)), Wake::Nothing);
     assert_eq!(source.next_wake(), Some(Time::from_us(4)));
@@ -159,7 +159,7 @@ fn a_fast_clock_makes_every_kind_of_source_fast() {
 
 #[test]
 fn jitter_is_uniform_and_does_not_add_up() {
-    // 8 us a frame; jitter of 3 us leaves gaps, of 20 us lets frames wait for each other.
+    // 8 us per frame; jitter of 3 us leaves gaps, of 20 us makes frames wait for each other.
     for most in [3, 20] {
         let most = Time::from_us(most);
         let spec = SourceSpec { jitter: most, ..constant(BitRate::from_gbps(1), 1000) };

@@ -1,4 +1,4 @@
-//! What holds of every source.
+//! Properties of every source.
 
 use crate::testbed::{LINE, OVERHEAD, run, source, spec};
 use crate::*;
@@ -82,8 +82,8 @@ proptest! {
 
     #[test]
     fn rate_changes_keep_the_long_run_rate(arrivals in any_arrivals(), sizes in any_sizes(), seed in any::<u64>()) {
-        // Up and down every 40 us: what a change loses or adds, it would do 500 times. Pictures keep the size that they
-        // were drawn with.
+        // Up and down every 40 us: a systematic loss or gain per change would accumulate 500 times. Pictures keep their drawn
+        // size.
         prop_assume!(!arrivals.cuts_frames());
         let mut spec = spec(arrivals, sizes);
         spec.script = (1..500)
@@ -96,13 +96,13 @@ proptest! {
         let fastest = BitRate::from_gbps(8);
         let mut bound = 6.0 * spec.deviation_bits(fastest, offered, until.as_secs_f64()) + 2.0 * 9216.0 * 8.0;
         if matches!(spec.arrivals, Arrivals::Bernoulli(_) | Arrivals::Threads(_)) {
-            // A new grid of slots begins after each change, or a pause goes on: at most one slot of the longest frame.
+            // A new grid of slots begins after each change, or a pause continues: at most one slot of the longest frame.
             bound += expected * 0.25;
         }
         prop_assert!((bits - expected).abs() < bound, "{bits} bits instead of {expected} ± {bound}");
     }
 
-    /// What every run with debug assertions holds its sources to.
+    /// The bound that every run with debug assertions checks its sources against.
     #[test]
     fn nobody_sends_more_than_the_bound(
         arrivals in any_arrivals(), sizes in any_sizes(), wire in any::<bool>(), seed in any::<u64>(), ms in 1u64..30,
@@ -139,7 +139,7 @@ proptest! {
         };
         let sent: u64 = frames.iter().map(|&bytes| u64::from(bytes)).sum();
         prop_assert_eq!(sent, limit + source.padding(), "{:?}", frames);
-        // Only the last frame is cut or padded, and to no more than the smallest one.
+        // Only the last frame is cut or padded, and at most to the smallest one.
         let (least, most) = spec.frame_bounds();
         prop_assert!(frames.iter().all(|&bytes| bytes >= least && bytes <= most));
         let (last, others) = frames.split_last().unwrap();

@@ -1,4 +1,4 @@
-//! What a source of traffic is: plain, checked data.
+//! Specification of a traffic source: plain, checked data.
 
 use crate::Arrivals;
 use crate::transfers::TransferList;
@@ -19,10 +19,10 @@ pub enum RateBasis {
     Wire,
 }
 
-/// How long frames are, DA to FCS.
+/// Lengths of frames, DA to FCS.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FrameSizes {
-    /// All alike.
+    /// All of the same length.
     Fixed(u16),
     /// Every size from `min` to `max` equally likely.
     Uniform {
@@ -46,7 +46,7 @@ pub enum FrameSizes {
     Empirical(Vec<(u16, f64)>),
 }
 
-/// Where frames go. Nodes are hosts.
+/// Destinations of frames. Nodes are hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Destinations {
     /// Always the same host.
@@ -64,11 +64,11 @@ pub enum Destinations {
     },
     /// Each to one of these, equally likely; there is at least one.
     Others(Others),
-    /// Each to all of these: switches copy it where their paths part.
+    /// Each to all of these: switches copy it where their paths diverge.
     Multicast(Vec<NodeId>),
 }
 
-/// A list of hosts that many senders have together, each without itself.
+/// A list of hosts shared by many senders, each of which leaves itself out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Others {
     /// The list.
@@ -78,7 +78,7 @@ pub struct Others {
 }
 
 impl Others {
-    /// How many there are.
+    /// Number of hosts.
     pub fn count(&self) -> usize {
         self.hosts.len() - usize::from(self.without.is_some())
     }
@@ -103,10 +103,10 @@ impl Others {
 /// A change of a source while the simulation runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// Sends again, as before or at a new rate (the peak rate of on/off sources). A source that is sending
+    /// Starts again, at the previous rate or at a new one (the peak rate of on/off sources). A source that is sending
     /// changes its rate at once: the part of the interval that has passed counts at the old rate.
     Start(Option<BitRate>),
-    /// Falls silent.
+    /// Stops sending.
     Stop,
 }
 
@@ -115,28 +115,28 @@ pub enum Change {
 pub struct SourceSpec {
     /// When frames are due.
     pub arrivals: Arrivals,
-    /// What the bits of the rate count.
+    /// Which bits the rate counts.
     pub rate_basis: RateBasis,
-    /// How long they are.
+    /// Lengths of its frames.
     pub sizes: FrameSizes,
-    /// Where they go.
+    /// Destinations of its frames.
     pub destinations: Destinations,
-    /// When the source begins.
+    /// Start of the source.
     pub start: Time,
-    /// When it ends: from here on no frame is sent; `None`: with the simulation.
+    /// End of the source: no frame is sent from this time on; `None`: the end of the simulation.
     pub stop: Option<Time>,
-    /// Changes in between, in order of time. What comes before `start` only sets the rate.
+    /// Changes in between, in order of time. Those before `start` only set the rate.
     pub script: Vec<(Time, Change)>,
-    /// How many bytes (DA to FCS) it sends in all. The last frame is cut to what is left, and padded to the smallest
+    /// Total bytes (DA to FCS) that it sends. The last frame is cut to the remainder, and padded to the smallest
     /// Ethernet frame (64 B). `None`: no limit.
     pub limit: Option<Bytes>,
-    /// Each frame is sent later than it is due by a random time, uniform from 0 to this. Later frames are due as
-    /// if it were not so, and none overtakes another. Greedy sources have none.
+    /// Maximum jitter: each frame is sent later than it is due by a random time, uniform from 0 to this. Due times of later frames
+    /// are unchanged, and no frame overtakes another. Greedy sources have none.
     pub jitter: Time,
 }
 
 impl SourceSpec {
-    /// The transfers that it sends, if it sends transfers.
+    /// Its transfers, if it sends transfers.
     pub fn transfers(&self) -> Option<&Arc<TransferList>> {
         match &self.arrivals {
             Arrivals::Transfers(list) => Some(list),
@@ -144,7 +144,7 @@ impl SourceSpec {
         }
     }
 
-    /// How many streams it has, if they are counted.
+    /// Number of its streams, if they are counted.
     pub fn counted_streams(&self) -> Option<u64> {
         self.arrivals.counted().map(|(_, count)| count)
     }
@@ -160,7 +160,7 @@ impl SourceSpec {
         bytes.iter().map(|own| own / all).collect()
     }
 
-    /// The shortest and the longest frame in bytes: the last before a limit may be shorter than all others.
+    /// The shortest and the longest frame in bytes: the last one before a limit may be shorter than all others.
     pub fn frame_bounds(&self) -> (u16, u16) {
         if let Some(list) = self.transfers() {
             return list.frame_bounds();
@@ -181,7 +181,7 @@ impl SourceSpec {
         (last.min(least), frame_of(limit))
     }
 
-    /// What happens to the source: the start, the script, the stop, in order of time. The rate is that of
+    /// Changes of the source: the start, the script, the stop, in order of time. The rate is that of
     /// the last change before the start, if one sets it.
     pub(crate) fn changes(&self) -> (Option<BitRate>, Vec<(Time, Change)>) {
         let stop = self.stop.unwrap_or(Time::NEVER);
@@ -194,7 +194,7 @@ impl SourceSpec {
                 _ => changes.push((at, change)),
             }
         }
-        // Stable: what happens at the same time happens in the order of the scenario.
+        // A stable sort: simultaneous changes keep the order of the scenario.
         changes.sort_by_key(|&(at, _)| at);
         changes.retain(|&(at, _)| at < stop);
         if self.stop.is_some() {

@@ -38,7 +38,7 @@ pub struct StreamsParams {
 }
 
 impl Configuration for StreamsParams {
-    /// Apart: it is larger than the usual ones.
+    /// Boxed: it is larger than the other processes.
     type Machine = Box<Streams>;
 
     fn check(&self) -> Vec<Remark> {
@@ -67,25 +67,25 @@ impl Configuration for StreamsParams {
 /// The process at work.
 #[derive(Clone, Debug)]
 pub struct Streams {
-    /// `None`: a rate of zero.
+    /// `None` at a rate of zero.
     pace: Option<Pace>,
-    /// The next one on top.
+    /// The stream that is due next is on top.
     streams: BinaryHeap<Reverse<Stream>>,
-    /// Of which stream the frame is that was due last; `None`: nobody asks.
+    /// Stream of the frame that was due last; `None`: streams are not counted.
     of_frame: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stream {
     due: Time,
-    /// Decides between two that are due at one time.
+    /// Tie-break between two that are due at one time.
     nth: u32,
-    /// What its last interval cut off.
+    /// Remainder of its last interval.
     rest: u64,
 }
 
 impl Streams {
-    /// Of which stream the frame is that was due last, if they are counted.
+    /// Stream of the frame that was due last, if they are counted.
     pub(crate) fn of_frame(&self) -> Option<u32> {
         self.of_frame
     }
@@ -129,7 +129,7 @@ impl Arrival for Box<Streams> {
             }
             stream.due = now.saturating_add(pace.span_of(&mut stream.rest, link.counted(sent)));
         }
-        // Those that were held back meanwhile follow at once.
+        // Frames that were held back meanwhile follow at once.
         self.next_due().max(now)
     }
     fn rate(&self) -> Option<BitRate> {
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn one_stream_is_a_constant_source_and_carries_remainders() {
-        // 1521 B at 3,333,333,333 b/s are no whole number of picoseconds.
+        // 1521 B at 3,333,333,333 b/s are not a whole number of picoseconds.
         let rate = BitRate::from_bps(3_333_333_333);
         let (mut one, mut alone) = (source(&streams(rate, 1, 1521), 3), source(&constant(rate, 1521), 3));
         // It begins, and waits for its phase.

@@ -94,7 +94,7 @@ impl Configuration for ThreadsParams {
 #[derive(Clone, Debug)]
 pub struct Threads {
     params: ThreadsParams,
-    /// `None`: a rate of zero.
+    /// `None` at a rate of zero.
     rate: Option<BitRate>,
     threads: Box<[Thread]>,
 }
@@ -102,11 +102,11 @@ pub struct Threads {
 #[derive(Clone, Copy, Debug)]
 struct Thread {
     pace: Option<Pace>,
-    /// When it has its next frame.
+    /// Due time of its next frame.
     due: Time,
-    /// Until when the last frame keeps it busy; then it pauses, if that was the last of a burst.
+    /// Time until which the last frame keeps it busy; then it pauses, if that was the last of a burst.
     busy_until: Time,
-    /// Frames of the burst that it has still to send.
+    /// Frames of the burst that are left to send.
     left: u64,
 }
 
@@ -124,7 +124,7 @@ impl Threads {
 }
 
 impl Thread {
-    /// It has sent a frame for which a rate counts so many bytes.
+    /// Accounts for a sent frame of `bytes`, as the rate counts them.
     fn sent(&mut self, now: Time, late: bool, bytes: u64, params: &ThreadsParams) {
         let Some(pace) = &mut self.pace else { return };
         if late {
@@ -172,7 +172,7 @@ impl Arrival for Box<Threads> {
             thread.pace = pace;
         }
     }
-    /// What a frame still takes scales; a pause does not.
+    /// Scales the remaining time of a frame with the rate, but not a pause.
     fn rescale(
         &mut self,
         _link: Link,

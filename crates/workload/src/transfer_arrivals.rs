@@ -1,4 +1,4 @@
-//! When transfers begin, where they go and how large they are, drawn before the run.
+//! Starts, destinations and sizes of transfers, drawn before the run.
 
 use crate::arrivals::whole_ps;
 use crate::destinations::Sampler;
@@ -15,14 +15,14 @@ use units::Time;
 pub struct PoissonTransfers<'a> {
     /// Mean time between two starts, in picoseconds; above 0.
     pub gap_ps: f64,
-    /// Where each goes.
+    /// Destination of each transfer.
     pub to: &'a Destinations,
-    /// How large each is.
+    /// Distribution of their sizes.
     pub sizes: &'a TransferSizes,
 }
 
 impl PoissonTransfers<'_> {
-    /// All that begin from `start` on and before `stop`, in order.
+    /// All transfers that begin from `start` on and before `stop`, in order.
     pub fn draw(
         &self,
         start: Time,
@@ -45,20 +45,20 @@ impl PoissonTransfers<'_> {
 pub struct Incast<'a> {
     /// Time between two rounds; above 0.
     pub every: Time,
-    /// How many send in each round, drawn anew; fewer if there are not so many beside the receiver.
+    /// Number of senders per round, drawn anew; fewer if there are not that many besides the receiver.
     pub senders: usize,
-    /// Who may send.
+    /// Possible senders.
     pub from: &'a [NodeId],
-    /// Who may receive; one is drawn for each round.
+    /// Possible receivers; one is drawn for each round.
     pub to: &'a [NodeId],
-    /// How large each transfer is.
+    /// Distribution of their sizes.
     pub sizes: &'a TransferSizes,
 }
 
 /// A transfer between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pairing {
-    /// When it begins.
+    /// Start time.
     pub start: Time,
     /// Its sender.
     pub from: NodeId,
@@ -119,7 +119,7 @@ mod tests {
         assert!((to_first - 0.25).abs() < 0.013, "{to_first}");
         let mean = all.iter().map(|one| one.bytes as f64).sum::<f64>() / all.len() as f64;
         assert!((mean - 1000.0).abs() < 18.0, "{mean}");
-        // A later end only adds.
+        // A later end only adds transfers.
         let longer: Vec<Transfer> = poisson.draw(start, stop + stop, &mut rng()).collect();
         assert_eq!(longer[..all.len()], all[..]);
     }
@@ -144,7 +144,7 @@ mod tests {
         }
         // 160 each are expected.
         assert!(sent.iter().all(|&sent| (100..220).contains(&sent)), "{sent:?}");
-        // All there are, if fewer than asked for.
+        // All hosts, if fewer than requested.
         let all = Incast { senders: 99, to: &hosts[3..4], ..incast };
         let mut count = 0;
         all.draw(Time::ZERO, Time::from_ps(1), &mut rng(), &mut |one| {

@@ -1,10 +1,10 @@
 //! Transfers from a file: one line each, read as a stream.
 //!
-//! The columns stand in any order under a header: the time as `time` with a unit in each value, or as a number under
+//! The columns have any order under a header: the time as `time` with a unit in each value, or as a number under
 //! `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `from` and `to`; `bytes`; and `priority`, `from_port` and
-//! `to_port` (of UDP or TCP), which may be missing. Lines are in order of time. A transfer that waits for others has their names in
-//! `after`, with blanks between, and no time; a name is what the column `id` says. Blank lines, lines that begin with `#`, a byte-order mark and lines that end as
-//! in Windows are accepted; other columns are an error, so that a misspelt name is one.
+//! `to_port` (of UDP or TCP), which are optional. Lines are in order of time. A transfer that waits for others has their names
+//! in `after`, separated by blanks, and no time; the column `id` names a transfer. Blank lines, lines that begin with `#`,
+//! a byte-order mark and Windows line endings are accepted. Other columns are an error, so that a misspelt name is detected.
 
 use std::io::BufRead;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use units::Time;
 /// A line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed<'a> {
-    /// When the transfer begins; [`Time::NEVER`]: when those of `after` have ended.
+    /// Start time; [`Time::NEVER`]: when those of `after` have ended.
     pub start: Time,
     /// Its sender.
     pub from: &'a str,
@@ -25,9 +25,9 @@ pub struct Listed<'a> {
     pub priority: Option<u8>,
     /// The ports of its sender and receiver, if the file has those columns.
     pub ports: [Option<ListedPort<'a>>; 2],
-    /// What others call it; empty: nothing.
+    /// Its name in `after` of other transfers; empty: it has none.
     pub id: &'a str,
-    /// What those are called that it waits for, with blanks between; empty: it does not wait.
+    /// Names of the transfers that it waits for, separated by blanks; empty: it does not wait.
     pub after: &'a str,
     /// The whole line, and its number.
     pub line: (&'a str, usize),
@@ -42,41 +42,41 @@ pub struct ListedPort<'a> {
     pub number: u16,
 }
 
-/// What is wrong in a file.
+/// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The line, from 1; 0: the file as a whole.
     pub line: usize,
     /// Its text.
     pub text: String,
-    /// What in it.
+    /// The erroneous part of it.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What is accepted.
+    /// The accepted values.
     pub help: String,
 }
 
-/// What whoever takes the lines does not accept of one: a value, what is wrong with it, and what is accepted.
+/// A value of a line that the consumer of the lines rejects, with the problem and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit<'a> {
     /// The value, as [`Listed`] has it.
     pub value: &'a str,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What is accepted.
+    /// The accepted values.
     pub help: String,
 }
 
-/// What a file needs, for messages.
+/// Required columns, for messages.
 const HEADER: &str = "time_us,from,to,bytes (and priority, from_port, to_port, if transfers differ in them; id and after, if some wait for others)";
-/// Columns that may be there.
+/// Known columns; some are optional.
 const COLUMNS: [&str; 8] = ["from", "to", "bytes", "priority", "from_port", "to_port", "id", "after"];
 /// Names of the column of times, and the power of ten that makes picoseconds of a number there.
 const TIMES: [(&str, i32); 5] =
     [("time_s", 12), ("time_ms", 9), ("time_us", 6), ("time_ns", 3), ("time_ps", 0)];
 
-/// Names of columns that `penstock import` reads as well, but for the unit of a time.
+/// Names of columns that `penstock import` reads as well, except for the unit of a time.
 const FOREIGN: [&str; 17] = [
     "start",
     "start_time",
@@ -97,8 +97,8 @@ const FOREIGN: [&str; 17] = [
     "pg",
 ];
 
-/// Whether a first line is one that `penstock import` knows: a table with other names or separators, a connection matrix
-/// of htsim, or the number of flows with which files of simulators begin.
+/// Returns true if a first line is in a format that `penstock import` reads: a table with other names or separators, a
+/// connection matrix of htsim, or the number of flows with which files of simulators begin.
 fn is_foreign(line: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_known = |name: &str| {
@@ -112,7 +112,7 @@ fn is_foreign(line: &str) -> bool {
         || line.split([';', '\t']).filter(|name| COLUMNS.contains(&name.trim())).count() > 1
 }
 
-/// Where the columns stand.
+/// Positions of the columns.
 struct Columns {
     count: usize,
     time: usize,
@@ -127,10 +127,10 @@ struct Columns {
     after: Option<usize>,
 }
 
-/// Reads transfers, and hands over each.
+/// Reads transfers, and passes each to the callback.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line.
+/// The first error, with its line.
 pub fn read_transfers(
     mut input: impl BufRead,
     each: &mut dyn for<'a> FnMut(Listed<'a>) -> Result<(), Unfit<'a>>,
@@ -186,7 +186,7 @@ pub fn read_transfers(
     Ok(())
 }
 
-/// Of a line: what is wrong where, and what is accepted.
+/// An error in a line: its position, the problem, and the accepted values.
 type Unread = (Range<usize>, String, String);
 
 fn whole(message: String, help: String) -> Wrong {
@@ -294,7 +294,7 @@ impl Columns {
         })
     }
 
-    /// When a transfer begins; the one above begins at `last`.
+    /// Start time of a transfer; that of the line above is `last`.
     fn start(&self, (span, text): (Range<usize>, &str), after: &str, last: Time) -> Result<Time, Unread> {
         if !after.is_empty() {
             if text.is_empty() {
@@ -337,8 +337,8 @@ fn bytes(text: &str) -> Result<u64, (String, String)> {
     }
 }
 
-/// A decimal number, also with an exponent, times a power of ten, rounded to whole ones. Exact, where a double would
-/// not be. `None` if it is not one, is below 0, or above 2⁶³.
+/// Parses a decimal number, also with an exponent, times a power of ten, rounded to an integer. Exact, unlike a double.
+/// `None` if it is not a number, is below 0, or above 2⁶³.
 fn decimal(text: &str, power: i32) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -350,7 +350,7 @@ fn decimal(text: &str, power: i32) -> Option<u64> {
     if digits().next().is_none() || !digits().all(|c| c.is_ascii_digit()) {
         return None;
     }
-    // How many digits lie before the point of the answer; the one behind rounds.
+    // Number of digits before the decimal point of the result; the next digit rounds.
     let places = i64::from(exponent) + i64::from(power) + whole.len() as i64;
     let (mut value, mut seen) = (0u64, 0i64);
     for digit in digits().map(|c| u64::from(c - b'0')) {

@@ -1,4 +1,4 @@
-//! Keys of transfers: when they begin and how large they are; and what cannot be meant.
+//! Keys of transfers: their starts and sizes; and their checks.
 
 use crate::PublishedSizes;
 use crate::transfer_sizes::{MOST_BYTES, TransferSizes};
@@ -97,10 +97,10 @@ impl Forms for SizesText {
 }
 
 impl ArrivalsText {
-    /// What is wrong, or what to beware of, seen from the arrivals.
+    /// Returns warnings, with paths relative to the arrivals.
     ///
     /// # Errors
-    /// A time of 0, a load that is none, or not exactly one of two keys.
+    /// A time of 0, an invalid load, or not exactly one of two keys.
     pub fn check(&self) -> Remarks {
         match self {
             ArrivalsText::Once | ArrivalsText::File(_) => Ok(Vec::new()),
@@ -124,7 +124,7 @@ impl ArrivalsText {
         }
     }
 
-    /// The mean gap in picoseconds of a sender with this link, if transfers of this mean come with random gaps.
+    /// The mean gap in picoseconds of a sender with this link, if transfers of this mean size have random gaps.
     pub fn gap_ps(&self, mean_bytes: f64, link: Option<BitRate>) -> Option<f64> {
         let ArrivalsText::Poisson { load, gap } = self else { return None };
         let rate = link.map_or(0.0, |rate| rate.bps_f64());
@@ -138,7 +138,7 @@ impl ArrivalsText {
 fn check_poisson(load: Option<f64>, gap: Option<Time>) -> Result<Option<Remark>, Remark> {
     match (load, gap) {
         (Some(load), None) if load.is_finite() && load > 0.0 => {
-            // A percentage, perhaps, of which division leaves no digits of its own.
+            // Perhaps a percentage, whose division leaves no additional digits.
             let meant = match load {
                 2.0..=100.0 => format!("did you mean {}?", (load * 1e6).round() / 1e8),
                 _ => "transfers will wait in their senders".to_string(),
@@ -159,7 +159,7 @@ fn check_poisson(load: Option<f64>, gap: Option<Time>) -> Result<Option<Remark>,
 }
 
 impl SizesText {
-    /// The file that has the distribution, if one has it, and the key that names it.
+    /// The file of the distribution, if there is one, and the key that names it.
     pub fn file(&self) -> Option<(&'static str, &str)> {
         match self {
             SizesText::Table(SizesTable::Points(path)) => Some(("points", path)),
@@ -167,10 +167,10 @@ impl SizesText {
         }
     }
 
-    /// The distribution, if no file has it; or all that is wrong, seen from the sizes.
+    /// The distribution, if it is not in a file.
     ///
     /// # Errors
-    /// Values outside of their ranges.
+    /// Values outside their ranges, with paths relative to the sizes.
     pub fn spec(&self) -> Result<TransferSizes, Vec<Remark>> {
         match self {
             SizesText::Fixed(size) => bytes(*size).map(TransferSizes::Fixed).map_err(|why| vec![why]),
@@ -183,7 +183,7 @@ impl SizesText {
     }
 }
 
-/// A size that a transfer may have.
+/// Checks the size of a transfer.
 fn bytes(bytes: Bytes) -> Result<u64, Remark> {
     if (1..=MOST_BYTES).contains(&bytes.get()) {
         return Ok(bytes.get());
@@ -191,13 +191,13 @@ fn bytes(bytes: Bytes) -> Result<u64, Remark> {
     Err(Remark::new(format!("a transfer of {bytes}"), format!("expected 1 B to {}", Bytes::new(MOST_BYTES))))
 }
 
-/// The value of a key that is right, or what is said of one that is not.
+/// Checks the value of a key; the remark has the accepted values.
 fn number(key: &str, value: f64, fits: bool, accepted: &str) -> Result<f64, Remark> {
     let wrong = || Remark::about(key, format!("{key} {value}"), format!("expected a number {accepted}"));
     if fits { Ok(value) } else { Err(wrong()) }
 }
 
-/// Both, or all that is wrong with them.
+/// Returns both values, or all remarks.
 fn both<A, B>(a: Result<A, Remark>, b: Result<B, Remark>) -> Result<(A, B), Vec<Remark>> {
     match (a, b) {
         (Ok(a), Ok(b)) => Ok((a, b)),

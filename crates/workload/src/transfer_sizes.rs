@@ -51,7 +51,7 @@ pub struct SizePoints {
 }
 
 impl SizePoints {
-    /// Bytes, and how many of `whole` transfers have at most so many: neither falls, the last is `whole`.
+    /// Bytes, and how many of `whole` transfers have at most that size: neither decreases, the last is `whole`.
     pub fn new(points: &[(u64, f64)], whole: f64) -> SizePoints {
         SizePoints { points: points.iter().map(|&(bytes, part)| (bytes as f64, part / whole)).collect() }
     }
@@ -59,7 +59,7 @@ impl SizePoints {
     fn at(&self, share: f64) -> f64 {
         let above = self.points.partition_point(|&(_, up_to)| up_to < share);
         let Some(&(high, up_to)) = self.points.get(above).or(self.points.last()) else { return 1.0 };
-        // Those of the first point have its size.
+        // Transfers below the first point have its size.
         let Some(&(low, from)) = above.checked_sub(1).and_then(|below| self.points.get(below)) else {
             return high;
         };
@@ -108,7 +108,7 @@ impl TransferSizes {
     }
 }
 
-/// Reads the columns `bytes,cdf` of a distribution function, up to 1 or to 100; reports the first thing that is wrong.
+/// Reads the columns `bytes,cdf` of a distribution function, up to 1 or to 100; reports the first error.
 pub fn read_size_points(text: &str, report: Report<'_>) -> Option<SizePoints> {
     let mut points: Vec<(u64, f64)> = Vec::new();
     let wrong = [
@@ -146,7 +146,7 @@ mod tests {
         (0..count).map(|_| sizes.draw(&mut rng)).collect()
     }
 
-    /// By hand from the points. Of the whole of Google's and ABM's data, of which the points are rounded to hundredths of
+    /// Computed by hand from the points. For the complete data of Google and ABM, whose points are rounded to hundredths of
     /// a percent, they are 3,318 B and 3,423,728 B.
     #[test]
     fn published_means() {
@@ -169,7 +169,7 @@ mod tests {
             let found = draws(&published.into(), 40_000);
             for &(bytes, percent) in published.points() {
                 let below = found.iter().filter(|&&size| size <= bytes).count() as f64 / 400.0;
-                // Five standard deviations, and what rounds to the size of a small point.
+                // Five standard deviations, and the rounding of small points.
                 assert!(
                     (below - percent).abs() < 1.25 + 150.0 / (bytes as f64 + 10.0),
                     "{published:?} {bytes}: {below}"

@@ -1,9 +1,9 @@
-//! Transfers: so many bytes from one host to another, with a start and an end, many at once.
+//! Transfers: a number of bytes from one host to another, with a start and an end, many at once.
 //!
-//! A source has a list of them as flat columns, and sends those that have begun and are not done, as fast as its NIC
-//! takes frames: in turn, a frame each, or one after the other. A transfer of N bytes is N bytes beside the headers:
-//! each frame carries a header and as many of them as it holds, the last what is left. A list says nothing of what
-//! carries it.
+//! A source has a list of them as flat columns, and sends those that have begun and have bytes left, as fast as its NIC
+//! takes frames: in turn, a frame each, or one after the other. A transfer of N bytes is N bytes without headers:
+//! each frame carries a header and as many of them as fit, the last one the remainder. A list is independent of the
+//! transport.
 
 use crate::source::Made;
 use frame::Ports;
@@ -27,12 +27,12 @@ pub enum ServiceOrder {
     Fifo,
 }
 
-/// How the bytes of transfers lie in frames.
+/// How the bytes of transfers are divided into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Framing {
     /// Length of a full frame, DA to FCS.
     pub frame: u16,
-    /// Bytes of each frame that are no bytes of the transfer; below `frame`.
+    /// Bytes of each frame that do not belong to the transfer; below `frame`.
     pub header: u16,
 }
 
@@ -41,16 +41,16 @@ impl Framing {
     pub fn payload(self) -> u16 {
         self.frame - self.header
     }
-    /// Frames of a transfer of so many bytes.
+    /// Frames of a transfer of `bytes` bytes.
     pub fn frames(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.payload().into())
     }
-    /// The frame that carries so many bytes, at most [`Framing::payload`]: padded to the smallest Ethernet frame, unless
-    /// full frames are shorter.
+    /// The length of a frame with `bytes` bytes of a transfer, at most [`Framing::payload`]: padded to the smallest Ethernet frame,
+    /// unless full frames are shorter.
     pub fn frame_of(self, bytes: u16) -> u16 {
         (self.header + bytes).max(self.frame.min(frame::MIN_FRAME_BYTES))
     }
-    /// The last frame of a transfer of so many bytes.
+    /// The length of the last frame of a transfer of `bytes` bytes.
     pub fn last_frame(self, bytes: u64) -> u16 {
         let full = u64::from(self.payload());
         self.frame_of((bytes - (self.frames(bytes) - 1) * full) as u16)
@@ -64,30 +64,30 @@ impl Framing {
 /// A transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// When it begins; [`Time::NEVER`]: when it is released.
+    /// Start time; [`Time::NEVER`]: when it is released.
     pub start: Time,
     /// Index into [`crate::Destinations::nodes`].
     pub destination: u32,
     /// Its bytes, at least one.
     pub bytes: u64,
-    /// Its ports; those that are 0 are drawn.
+    /// Its ports; ports of 0 are drawn.
     pub ports: Ports,
 }
 
-/// A transfer of which the destination is known.
+/// A transfer whose destination is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// When it begins; [`Time::NEVER`]: when it is released.
+    /// Start time; [`Time::NEVER`]: when it is released.
     pub start: Time,
     /// Its bytes, at least one.
     pub bytes: u64,
-    /// The ports that its connection has to have; a source of 0: any will do.
+    /// Required ports of its connection; a source port of 0: any.
     pub ports: Ports,
-    /// Others wait for its end.
+    /// True if other transfers wait for its end.
     pub awaited: bool,
 }
 
-/// The transfers of one source in the order of their starts, as columns: 24 bytes each. Those that wait to be released are the
+/// The transfers of one source in the order of their starts, as columns: 24 bytes each. Those that wait to be released are
 /// last.
 #[derive(Clone, PartialEq)]
 pub struct TransferList {
@@ -97,9 +97,9 @@ pub struct TransferList {
     destinations: Vec<u32>,
     bytes: Vec<u64>,
     ports: Vec<Ports>,
-    /// What a file calls them, up to the last one with an id.
+    /// Their ids in the file, up to the last one with an id.
     ids: Vec<Option<Box<str>>>,
-    /// Ports of sources are not all given.
+    /// True if some source ports are not given.
     draws: bool,
     frame_bytes: u64,
     /// The shortest and the longest frame.
@@ -124,7 +124,7 @@ impl TransferList {
             bounds,
         }
     }
-    /// One more, which does not begin before the last.
+    /// Adds a transfer, which must not begin before the last one.
     pub fn push(&mut self, transfer: Transfer) {
         debug_assert!(self.starts.last().is_none_or(|&last| last <= transfer.start) && transfer.bytes > 0);
         self.starts.push(transfer.start);
@@ -138,7 +138,7 @@ impl TransferList {
         let most = if transfer.bytes > u64::from(self.framing.payload()) { self.framing.frame } else { last };
         self.bounds = (shortest.min(last), longest.max(most));
     }
-    /// The id of the last one.
+    /// Sets the id of the last one; an empty one has no effect.
     pub fn name_last(&mut self, id: &str) {
         if !id.is_empty() {
             self.ids.resize(self.len() - 1, None);
@@ -149,27 +149,27 @@ impl TransferList {
     pub fn id(&self, row: usize) -> &str {
         self.ids.get(row).and_then(Option::as_deref).unwrap_or_default()
     }
-    /// Other numbers for the destinations: the n-th is `numbers[n]`.
+    /// Renumbers the destinations: the n-th is `numbers[n]`.
     pub fn renumber(&mut self, numbers: &[u32]) {
         self.destinations.iter_mut().for_each(|destination| *destination = numbers[*destination as usize]);
     }
-    /// Draws the ports that nobody has given: one draw a transfer, so that one which has ports changes no other's.
+    /// Draws the ports that are not given: one draw per transfer, so that a given port does not change those of others.
     pub fn draw_ports(&mut self, random: &mut impl Rng) {
         self.ports.iter_mut().for_each(|ports| *ports = ports.or_drawn(random.next_u64()));
     }
-    /// Whether ports of senders are drawn.
+    /// Returns true if source ports are drawn.
     pub fn draws_ports(&self) -> bool {
         self.draws
     }
-    /// Other numbers for the destinations, one by one.
+    /// Renumbers the destinations one by one.
     pub fn renumber_each(&mut self, number: impl FnMut(Transfer) -> u32) {
         self.destinations = self.iter().map(number).collect();
     }
-    /// How many there are.
+    /// Number of transfers.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
-    /// Whether there are none.
+    /// Returns true if there are no transfers.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -182,7 +182,7 @@ impl TransferList {
     pub fn iter(&self) -> impl Iterator<Item = Transfer> + Clone + '_ {
         (0..self.len()).filter_map(|row| self.get(row))
     }
-    /// Those to each of so many destinations, in order.
+    /// Groups the transfers by destination, in order.
     pub fn by_destination(&self, destinations: usize) -> Vec<Vec<Due>> {
         let mut counts = vec![0; destinations];
         self.destinations.iter().for_each(|&destination| counts[destination as usize] += 1);
@@ -193,7 +193,7 @@ impl TransferList {
         }
         lists
     }
-    /// How their bytes lie in frames.
+    /// How their bytes are divided into frames.
     pub fn framing(&self) -> Framing {
         self.framing
     }
@@ -207,7 +207,7 @@ impl TransferList {
     }
 }
 
-/// What they are in a few words: a scenario may have millions, and hashes what it prints.
+/// A short summary with a hash: a scenario may have millions of transfers, and hashes its debug output.
 impl fmt::Debug for TransferList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut hash = DefaultHasher::new();
@@ -221,9 +221,9 @@ impl fmt::Debug for TransferList {
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     list: Arc<TransferList>,
-    /// Those below have begun.
+    /// Number of transfers that have begun: the first ones of the list.
     begun: usize,
-    /// Those that have begun and have bytes left, the next to send first.
+    /// Transfers that have begun and have bytes left, the next to send first.
     active: VecDeque<Active>,
     /// By destination, how many have begun.
     begun_to: Vec<u32>,
@@ -243,12 +243,12 @@ impl Sender {
         Sender { list, begun: 0, active: VecDeque::new(), begun_to: vec![0; destinations], padding: 0 }
     }
 
-    /// When the next one begins; [`Time::NEVER`] after the last.
+    /// Start of the next transfer; [`Time::NEVER`] after the last.
     pub(crate) fn next_start(&self) -> Time {
         self.list.starts.get(self.begun).copied().unwrap_or(Time::NEVER)
     }
 
-    /// Begins those whose time has come.
+    /// Begins the transfers that are due.
     pub(crate) fn begin(&mut self, now: Time) {
         let is_due = |next: &Transfer| next.start <= now && next.start < Time::NEVER;
         while let Some(transfer) = self.list.get(self.begun).filter(is_due) {
@@ -260,7 +260,7 @@ impl Sender {
         }
     }
 
-    /// Begins one that waits: its row in the list, and its number among those to the same destination.
+    /// Begins a waiting transfer: its row in the list, and its number among those to the same destination.
     pub(crate) fn release(&mut self, row: usize, nth: u32) {
         if let Some(Transfer { destination, bytes: left, .. }) = self.list.get(row) {
             self.active.push_back(Active { left, destination, nth });
@@ -271,7 +271,7 @@ impl Sender {
         !self.active.is_empty()
     }
 
-    /// Where the next frame goes.
+    /// Destination of the next frame.
     pub(crate) fn next_destination(&self) -> u32 {
         self.active.front().map_or(0, |next| next.destination)
     }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// Hears where in a text something is wrong, what, and what is accepted.
+/// Callback for an error: its position in a text, the problem, and the accepted values.
 pub type Report<'r> = &'r mut dyn FnMut(Range<usize>, String, String);
 
-/// Hands each line below this header to `take`, without empty lines and comments. Reports the first that it does not
-/// take: it is `wrong[0]`, and `wrong[1]` is accepted.
+/// Passes each line below this header to `take`, without empty lines and comments. Reports the first that `take` rejects:
+/// `wrong[0]` is the problem, `wrong[1]` the accepted values.
 pub fn rows(
     text: &str,
     header: [&str; 2],

@@ -31,7 +31,7 @@ use units::{BitRate, Time};
 /// The longest interval and the longest pattern.
 const LONGEST_INTERVAL: Time = Time::from_ms(1_000_000);
 const LONGEST_PATTERN: usize = 300;
-/// The mean picture has at least so many bytes: what a frame has.
+/// The minimum of the mean picture in bytes: the length of the shortest frame.
 const SMALLEST: u16 = frame::MIN_FRAME_BYTES;
 
 /// Video: pictures at a fixed interval, cut into frames.
@@ -56,7 +56,7 @@ pub struct VideoParams {
     /// The path of a CSV file with the columns `kind` (a word, not used) and `bytes`, relative to the scenario, in place of the generator. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// What the file has.
+    /// Picture sizes in bytes, as read from the file.
     #[serde(skip)]
     pub sizes: Arc<[u32]>,
 }
@@ -82,7 +82,7 @@ impl VideoParams {
         }
     }
 
-    /// In which the rate makes the smallest picture.
+    /// The interval at which the rate gives the smallest picture.
     fn shortest_interval(&self) -> Time {
         let bits = u128::from(SMALLEST) * 8 * 1_000_000_000_000;
         Time::from_ps(bits.div_ceil(u128::from(self.rate.bps().max(1))) as u64).min(LONGEST_INTERVAL)
@@ -117,7 +117,7 @@ fn kind(letter: u8) -> Option<(f64, f64)> {
     }
 }
 
-/// Reads the columns `kind,bytes` of a file of pictures; reports the first thing that is wrong.
+/// Reads the columns `kind,bytes` of a file of pictures; reports the first error.
 pub fn read_pictures(text: &str, report: Report<'_>) -> Option<Arc<[u32]>> {
     let mut sizes = Vec::new();
     let wrong = ["not a kind and a size", "expected a kind and 1 to 100000000 bytes, like I,11842"];
@@ -214,34 +214,34 @@ pub struct Video {
     /// The rate of the sequence of pictures, and that of now.
     mean: BitRate,
     rate: BitRate,
-    /// When streams send within an interval, in order.
+    /// Phases of the streams within an interval, in ascending order.
     phases: Box<[Time]>,
-    /// Where each stream is in the sequence; empty until the first draw.
+    /// Position of each stream in the sequence; empty until the first draw.
     places: Box<[usize]>,
-    /// How many bytes of padding each stream has sent that its pictures have not made up for; empty until the first draw.
+    /// Bytes of padding of each stream that later pictures have not compensated yet; empty until the first draw.
     padded: Box<[u64]>,
-    /// Since when it has sent, and how many pictures have begun since.
+    /// Start of the transmission, and the number of pictures begun since.
     begun: Time,
     pictures_begun: u64,
-    /// How many pictures have been drawn in all.
+    /// Total number of pictures drawn.
     drawn: u64,
-    /// Bytes of the picture that come after the next frame.
+    /// Bytes of the current picture after the next frame.
     left: u32,
-    /// Whether the frame that was made last, and the next one, are the first of their pictures.
+    /// True if the frame that was made last, and the next one, are the first of their pictures.
     is_first: [bool; 2],
-    /// Of which streams these two frames are.
+    /// Streams of these two frames.
     streams: [u32; 2],
-    /// Whether somebody asks.
+    /// True if frames are counted per stream.
     counted: bool,
 }
 
 impl Video {
-    /// Of which stream the frame is that was made last, if they are counted.
+    /// Stream of the frame that was made last, if they are counted.
     pub(crate) fn of_frame(&self) -> Option<u32> {
         self.counted.then_some(self.streams[0])
     }
 
-    /// The size of the next picture: as drawn, and the padding in its last frame.
+    /// Size of the next picture: as drawn, and the padding in its last frame.
     fn draw(&mut self, rng: &mut Random) -> u32 {
         let (streams, count) = (self.phases.len() as u64, self.pictures.len() as u64);
         if self.places.is_empty() {
@@ -262,7 +262,7 @@ impl Video {
         own.min(u32::MAX.into()) as u32
     }
 
-    /// So many bytes, and what pads the last of their frames.
+    /// `bytes`, and the padding of the last of their frames.
     fn with_padding(&self, bytes: u64) -> u64 {
         let (longest, shortest) = (u64::from(self.longest), u64::from(self.longest.min(SMALLEST)));
         let last = bytes % longest;
@@ -273,7 +273,7 @@ impl Video {
         }
     }
 
-    /// When the next picture is due.
+    /// Due time of the next picture.
     fn due(&self) -> Time {
         let streams = self.phases.len() as u64;
         let round = self.interval.ps().checked_mul(self.pictures_begun / streams);
@@ -283,7 +283,7 @@ impl Video {
         })
     }
 
-    /// When the frame that comes next is due, seen from `now`.
+    /// Due time of the next frame, at or after `now`.
     fn next_due(&self, now: Time) -> Time {
         match (self.rate.bps(), self.is_first[1]) {
             (0, _) => Time::NEVER,
@@ -323,7 +323,7 @@ impl Arrival for Box<Video> {
     fn set_rate(&mut self, _link: Link, new: BitRate) {
         self.rate = new;
     }
-    /// Pictures come when they would have come; their sizes change with the next one.
+    /// Due times of pictures are unchanged; sizes change with the next picture.
     fn rescale(
         &mut self,
         _link: Link,
@@ -349,7 +349,7 @@ mod tests {
         spec(Arrivals::Video(params), FrameSizes::Fixed(2176))
     }
 
-    /// Pictures as their times and bytes, without padding if it cannot be told.
+    /// Pictures as times, bytes and frames; the bytes include padding.
     fn pictures(spec: &SourceSpec, until: Time) -> Vec<(Time, u64, usize)> {
         let mut found: Vec<(Time, u64, usize)> = Vec::new();
         for (at, bytes) in run_spec(spec, until) {
@@ -392,7 +392,7 @@ mod tests {
         assert!(found.iter().all(|&(_, bytes, frames)| frames as u64 == bytes.div_ceil(2176)));
     }
 
-    /// Each frame says of which stream it is: its pictures come at the interval, and have all frames of that time.
+    /// Each frame carries the number of its stream: its pictures come at the interval, and have all frames of that time.
     #[test]
     fn streams_are_told_apart() {
         let spec = video(VideoParams { counted: true, ..VideoParams::new(RATE, 7) });
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(source.stream(), None);
     }
 
-    /// Padding is made up for: pictures of 64 B on average, of which a generator makes most smaller, keep the rate; so does a
+    /// Padding is compensated: pictures of 64 B on average, most of which are drawn smaller, keep the rate; so does a
     /// trace with pictures of a byte.
     #[test]
     fn small_pictures_keep_the_rate() {
@@ -436,7 +436,7 @@ mod tests {
         }
         let shorter = VideoParams { interval: Time::from_ns(5_119), ..least.clone() };
         assert_eq!(shorter.check().len(), 1);
-        // A rate of another step is one that its pictures can keep, too.
+        // The rate of a step of the script must also suffice for its pictures.
         let slower = Arrivals::Video(least).at_rate(BitRate::from_bps(99_000_000)).check();
         assert_eq!(slower.len(), 1, "{slower:?}");
     }

@@ -6,12 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import InputError
+from penstock.library import suggestion
 from penstock.measurements import of_result
 from penstock.units import count, duration, share, size
+
+from . import critical_path
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
+_DEAD = frozenset({"peer ended", "never sent", "connection failed", "lost"})
+"""Causes at a root after which a job can never go on."""
+_STALLED = 1 / 8
+"""Share of the duration without a frame for any rank from which a job that has not ended hangs."""
 _CAUSES: Mapping[str, str] = {
     "peer ended": "which rank {peer} ({peer_host}) never sends: its program has ended",
     "never sent": "of any rank, and no rank sends one that matches",
@@ -62,6 +70,24 @@ class Chain:
 def of_jobs(result: Measurements) -> list[dict[str, Any]]:
     """Rows of the table ``jobs``; none in results of versions without it."""
     return list(result.rows("jobs")) if "jobs" in result.table_names else []
+
+
+@of_result
+def chosen(result: Measurements, job: str | None) -> dict[str, Any]:
+    """The row of a job, or of the first.
+
+    Raises
+    ------
+    InputError
+        If there is no such job.
+    """
+    rows = of_jobs(result)
+    if not rows:
+        raise InputError(f"{result.name}: a result without jobs; expected [[jobs]] in its scenario")
+    names = [row["job"] for row in rows]
+    if job is not None and job not in names:
+        raise InputError(f"no job {job!r} in this result; {suggestion(job, names)}")
+    return rows[0 if job is None else names.index(job)]
 
 
 @of_result
@@ -138,10 +164,36 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def hangs(result: Measurements, chain: Chain) -> bool:
+    """Whether a job that has not ended cannot go on, or has not for an eighth of the duration.
+
+    Ranks that wait for a computation, or for the start of their job, do not hang.
+    """
+    root = chain.root
+    if chain.is_circle or root["cause"] in _DEAD:
+        return True
+    if root["waits_for"] in ("computation", "start"):
+        return False
+    run = result.run
+    if result.complete and float(run["simulated_s"]) < float(run["duration_s"]):
+        return True  # the engine ends a run of jobs alone when none can go on
+    own = next(row for row in of_jobs(result) if row["job"] == chain.job)
+    return float(own.get("stalled_ns") or 0.0) >= _STALLED * float(run["duration_s"]) * 1e9
+
+
+@of_result
+def hung(result: Measurements) -> str | None:
+    """Jobs that hang, with the root of the first; ``None``: none does."""
+    return _of_chains(result, [chain for chain in unfinished(result) if hangs(result, chain)])
+
+
 @of_result
 def of_run(result: Measurements) -> str | None:
-    """Jobs that have not ended, with the root of the first; ``None``: all have."""
-    chains = unfinished(result)
+    """Jobs that have not ended and do not hang, with the root of the first; ``None``: there are none."""
+    return _of_chains(result, [chain for chain in unfinished(result) if not hangs(result, chain)])
+
+
+def _of_chains(result: Measurements, chains: Sequence[Chain]) -> str | None:
     if not chains:
         return None
     first = chains[0]
@@ -175,7 +227,50 @@ def told(result: Measurements, name: str) -> list[str]:
             "link."
         )
     lines.extend(_slowest(result, name))
+    lines.extend(critical_path.told(result, name))
+    if (own.get("recorded") or 0) < own["iterations"]:
+        lines.append(_not_recorded(own))
     return lines if chain is None else [*lines, *sentences(chain)]
+
+
+def _not_recorded(own: Mapping[str, Any]) -> str:
+    """How to record the steps of more iterations."""
+    recorded = own.get("recorded") or 0
+    which = f"The first {count(recorded)} of" if recorded else "None of"
+    return (
+        f"{which} {count(own['iterations'])} iterations are recorded; a larger `timeline_rows` of the job "
+        "records more."
+    )
+
+
+@of_result
+def iteration_told(result: Measurements, name: str) -> list[str]:
+    """Why an iteration of a job took its time: ``"train#2"`` is iteration 2 of the job train; none otherwise.
+
+    Raises
+    ------
+    InputError
+        If the job has no such iteration that is recorded.
+    """
+    job, separator, number = name.rpartition("#")
+    if not separator or not number.isdecimal() or not any(row["job"] == job for row in of_jobs(result)):
+        return []
+    iterations = [row for row in result.rows("collectives") if row["job"] == job]
+    own = next((row for row in iterations if row["iteration"] == int(number)), None)
+    path = list(critical_path.told(result, job, int(number)))
+    lines = [] if own is None else [_iteration(own)]
+    return [*lines, *path]
+
+
+def _iteration(own: Mapping[str, Any]) -> str:
+    """An iteration in a sentence."""
+    beside = f", a bus bandwidth of {bandwidth(own['bus_bps'])}" if own["bus_bps"] else ""
+    what = " ".join(filter(None, (own["collective"], own["algorithm"])))
+    return (
+        f"Iteration {own['iteration']} of {own['job']} ({what}) took {duration(own['time_ns'])} from "
+        f"{duration(own['start_ns'])} on{beside}; its slowest rank was at {own['slowest_rank']}, "
+        f"{share(own['straggler'])} above the median rank."
+    )
 
 
 def _slowest(result: Measurements, name: str) -> Iterator[str]:

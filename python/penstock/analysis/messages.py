@@ -106,6 +106,26 @@ class Message:
         }
 
 
+@dataclass(frozen=True)
+class Span:
+    """Time that a message was on its way.
+
+    Attributes
+    ----------
+    ports : list of str
+        The egress ports on its way.
+    priority : int
+        Priority of its frames.
+    start_ns, end_ns : float
+        From its start to its delivery.
+    """
+
+    ports: list[str]
+    priority: int
+    start_ns: float
+    end_ns: float
+
+
 @of_result
 def named(result: Measurements, name: str) -> Message | None:
     """The message that ``ENTRY#NUMBER`` names; ``None`` if that is no such name.
@@ -184,7 +204,7 @@ def told(result: Measurements, message: Message, *, paused: bool = True) -> Iter
         mean = f", {rate(line * share)} on average" if line else ""
         yield f"While nothing but its control held it back, it sent at {100 * share:.3g} % of its link{mean}."
     yield from _lowest(result, message)
-    yield from _waited(result, message)
+    yield from waited(result, _span(result, message))
     if paused and spent["pause_ns"] > 0:
         yield f"Ask for {message.flow} to learn which queues began the pauses."
 
@@ -228,22 +248,29 @@ def _heard(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
 def _lowest(result: Measurements, message: Message) -> Iterator[str]:
     """The lowest rate that its queue pair had, where that is recorded."""
     found = _series(result, "queue_pair_rate_bps", _pair_names(message))
-    during = _during(found, message)
+    during = _during(found, _span(result, message))
     if during:
         at, lowest = min(during, key=lambda point: point[1])
         yield f"The lowest rate of its queue pair was {rate(lowest)}, around {instant(at)}."
 
 
-def _waited(result: Measurements, message: Message) -> Iterator[str]:
-    """The queues on its way: those that were longest meanwhile, or that frames waited in longest."""
-    ports = _ports(result, message)
+def _span(result: Measurements, message: Message) -> Span:
+    row = message.row
+    return Span(
+        _ports(result, message), row["class"], row["start_ns"], row["start_ns"] + row["completion_ns"]
+    )
+
+
+@of_result
+def waited(result: Measurements, span: Span) -> Iterator[str]:
+    """The queues on the way of a message: those longest meanwhile, or where frames waited longest."""
     queues = [
-        row for row in result.rows("queues") if row["port"] in ports and row["class"] == message.row["class"]
+        row for row in result.rows("queues") if row["port"] in span.ports and row["class"] == span.priority
     ]
     seen = []
     for queue in queues:
         name = f"{queue['port']}/{queue['class']}"
-        during = _during(_series(result, "queue_bytes", {name}), message)
+        during = _during(_series(result, "queue_bytes", {name}), span)
         if during:
             at, longest = max(during, key=lambda point: point[1])
             seen.append((longest, f"{name} ({size(longest)} around {instant(at)})"))
@@ -278,13 +305,12 @@ def _series(result: Measurements, metric: str, names: set[str]) -> tuple[Any, An
     return next((curves[name] for name in names if name in curves), None)
 
 
-def _during(series: tuple[Any, Any] | None, message: Message) -> list[tuple[float, float]]:
+def _during(series: tuple[Any, Any] | None, span: Span) -> list[tuple[float, float]]:
     """The bins of a series while a message was on its way, from the bin of its start on."""
     if series is None or len(series[0]) < 2:
         return []
     times, values = series
-    start, end = message.row["start_ns"], message.row["start_ns"] + message.row["completion_ns"]
-    inside = (times + (times[1] - times[0]) > start) & (times < end)
+    inside = (times + (times[1] - times[0]) > span.start_ns) & (times < span.end_ns)
     return list(zip(times[inside].tolist(), values[inside].tolist(), strict=True))
 
 

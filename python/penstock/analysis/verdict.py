@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 DEADLOCKED = "deadlocked"
+HUNG = "hung"
 LOST = "lost_lossless"
 PROMISE = "broken_promise"
 UNFINISHED = "unfinished"
@@ -29,6 +30,7 @@ COMPLETE = "complete"
 
 STATES: Mapping[str, str] = {
     DEADLOCKED: "deadlocked",
+    HUNG: "hung",
     LOST: "lost frames in a lossless class",
     PROMISE: "broken promise",
     UNFINISHED: "unfinished",
@@ -37,11 +39,12 @@ STATES: Mapping[str, str] = {
 }
 """States in words, the gravest first."""
 
-FAILED = frozenset({DEADLOCKED, LOST, PROMISE, STOPPED})
+FAILED = frozenset({DEADLOCKED, HUNG, LOST, PROMISE, STOPPED})
 """States with exit code 1. Unfinished transfers are no failure: a load that lasts always has some."""
 
 TONES: Mapping[str, str] = {
     DEADLOCKED: "bad",
+    HUNG: "bad",
     LOST: "bad",
     PROMISE: "bad",
     UNFINISHED: "warn",
@@ -158,6 +161,7 @@ def verdict(result: Measurements) -> Verdict:
     return _ordered(
         [
             *_deadlocked(result),
+            *_hung(result),
             *_lost(result),
             *_promises(result.run.get("broken_promises", ())),
             *_unfinished(result),
@@ -234,6 +238,11 @@ def _deadlocked(result: Measurements) -> Iterable[Finding]:
         f"{len(first.queues)} queues wait for each other in a circle from {duration(first.closed_ns)} "
         f"{over.strip() or 'on'} ({listed}){more}",
     )
+
+
+def _hung(result: Measurements) -> Iterable[Finding]:
+    if waiting := jobs.hung(result):
+        yield Finding(HUNG, waiting)
 
 
 def _lost(result: Measurements) -> Iterable[Finding]:

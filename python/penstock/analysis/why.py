@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.measurements import of_result
 
-from . import failures, forensics, jobs, messages
+from . import critical_path, failures, forensics, jobs, messages
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -22,13 +22,15 @@ def why(result: Measurements, name: str) -> list[str]:
         Of a run that recorded pauses.
     name : str
         As `forensics.why`, or a message: ``"writes#12"`` is row 12 of the table ``transfers``, which is of
-        the entry ``writes``; or a job.
+        the entry ``writes``; or a job; or an iteration of a job: ``"train#2"``.
 
     Raises
     ------
     InputError
         If the result knows nothing of this name.
     """
+    if of_iteration := jobs.iteration_told(result, name):
+        return of_iteration
     message = _named(result, name)
     if message is not None:
         return list(messages.told(result, message))
@@ -43,6 +45,18 @@ def why(result: Measurements, name: str) -> list[str]:
 def asked(result: Measurements, name: str) -> messages.Message | None:
     """The message that is named, or the slowest of a flow; ``None`` of ports, and without RDMA."""
     return _named(result, name) or messages.slowest(result, _flows(result, name))
+
+
+@of_result
+def path(result: Measurements, name: str) -> critical_path.CriticalPath | None:
+    """The critical path of a job or of an iteration, such as ``"train#2"``; ``None`` of all else."""
+    job, separator, number = name.rpartition("#")
+    known = {row["job"] for row in jobs.of_jobs(result)}
+    if name in known:
+        return critical_path.critical_path(result, name)
+    if separator and number.isdecimal() and job in known:
+        return critical_path.critical_path(result, job, int(number))
+    return None
 
 
 def _named(result: Measurements, name: str) -> messages.Message | None:

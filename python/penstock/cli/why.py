@@ -34,8 +34,9 @@ def why(
     name
         A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders; or a
         message over RDMA: "writes#12" is transfer 12 of the result, of the entry "writes"; or a
-        job: its time, and the chain of ranks that wait for each other, down to the root. Default: where
-        congestion began, who its victims were, and who lost frames.
+        job: its time with the causes on its critical path, and the chain of ranks that wait for each other,
+        down to the root; "train#2" is iteration 2 of the job "train". Default: where congestion began, who
+        its victims were, and who lost frames.
     result
         Directory of a result. Default: the newest in out/; of replications, the first.
     clock
@@ -59,7 +60,8 @@ def why(
     with units.clock(_zero(clock)):
         lines = overview(found) if name is None else reasons.why(found, name)
     if json:
-        message = None if name is None else reasons.asked(found, name)
+        path = None if name is None else reasons.path(found, name)
+        message = None if name is None or path is not None else reasons.asked(found, name)
         print_json(
             {
                 "schema": "penstock-why/1",
@@ -68,6 +70,7 @@ def why(
                 "about": name,
                 "because": [line.strip() for line in lines],
                 **({} if message is None else {"message": message.to_dict()}),
+                **({} if path is None else {"critical_path": path.to_dict()}),
             }
         )
     else:

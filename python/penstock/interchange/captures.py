@@ -41,6 +41,11 @@ def write_capture(result: Result, out: Path) -> tuple[int, list[str]]:
     """
     table = result.table("frames")
     ports = _ports(result, table)
+    if "protocol" in table.column_names and "mrc" in table["protocol"].unique().to_pylist():
+        raise ValueError(
+            "the log has frames of MRC, whose headers captures do not have yet; "
+            "leave the ports of its hosts out of [[probes]], or read the table `frames`"
+        )
     dscps, remarks = _code_points(result, table)
     unfinished = out.with_name(out.name + ".part")
     try:
@@ -80,7 +85,15 @@ def _code_points(result: Result, table: pa.Table) -> tuple[Any, list[str]]:
                     f"{flow}: switches change its DSCP, and not its class, so that frames of priority "
                     f"{priority} may have {listed}; the capture has {codes[0]}"
                 )
-    return np.ascontiguousarray(by_flow[of_flow, priorities]), remarks
+    codes = by_flow[of_flow, priorities]
+    is_data = np.asarray(table["kind"].cast("string")) == "data"
+    for row, flow in enumerate(flows.to_pylist()):
+        own = is_data & (of_flow == row)
+        for priority in np.unique(priorities[own]).tolist() if known.trimmed else []:
+            code = known.trimmed_at(flow, priority)
+            if code is not None:
+                codes[own & (priorities == priority)] = code
+    return np.ascontiguousarray(codes), remarks
 
 
 def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:

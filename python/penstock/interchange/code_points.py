@@ -8,7 +8,7 @@ takes the one whose traffic class is the priority of the frame.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 NONE = 0
@@ -24,7 +24,11 @@ class CodePoints:
     classes: Mapping[int, int]
     """Traffic class of each DSCP by the maps of all switches."""
     changes: tuple[tuple[int, int], ...]
-    """Pairs of DSCPs: one that some switch rewrites, and its new value."""
+    """What some switch makes of one."""
+    trimmed: tuple[int, ...] = ()
+    """Those that switches give to frames that they trim."""
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    """The priority of flows and transfers, by name."""
 
     @classmethod
     def of(cls, scenario: Mapping[str, Any]) -> CodePoints:
@@ -39,7 +43,21 @@ class CodePoints:
             own={entry["name"]: entry["dscp"] for entry in entries if "name" in entry and "dscp" in entry},
             classes=classes,
             changes=tuple(_changes(scenario)),
+            trimmed=tuple(dict.fromkeys(_trimmed(scenario))),
+            priorities={
+                entry["name"]: entry["priority"] for entry in entries if {"name", "priority"} <= entry.keys()
+            },
         )
+
+    def trimmed_at(self, flow: str, priority: int) -> int | None:
+        """The DSCP of a data frame of a flow at a priority that is not its own: a switch has trimmed it.
+
+        Returns None if no switch makes such a frame.
+        """
+        name = flow if flow in self.priorities else flow.partition("[")[0]
+        if self.priorities.get(name) == priority or self.at(flow, priority):
+            return None
+        return next((code for code in self.trimmed if self.classes[code] == priority), None)
 
     def at(self, flow: str, priority: int) -> list[int]:
         """The DSCPs that a frame of a flow may have at a priority, the original one first.
@@ -57,6 +75,12 @@ class CodePoints:
             new = {after for before, after in self.changes if before == code}
             found.extend(sorted(new - set(found)))
         return [code for code in found if self.classes[code] == priority]
+
+
+def _trimmed(scenario: Mapping[str, Any]) -> Iterator[int]:
+    for switch in (scenario.get("switch", {}), *scenario.get("switches", {}).values()):
+        trimming = switch.get("trimming", {})
+        yield from (entry["dscp"] for entry in (trimming, *trimming.get("dscp_to", [])) if "dscp" in entry)
 
 
 def _changes(scenario: Mapping[str, Any]) -> Iterator[tuple[int, int]]:

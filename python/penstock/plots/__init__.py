@@ -15,6 +15,7 @@ from .differences import differences
 from .fabric import FabricPicture, fabric
 from .latencies import latencies
 from .occupancies import occupancies
+from .ranks import rank_timeline
 from .series import series
 from .style import save, save_each, style
 from .timeline import timeline
@@ -34,6 +35,7 @@ __all__ = [
     "fabric",
     "latencies",
     "occupancies",
+    "rank_timeline",
     "save",
     "save_all",
     "save_as",

@@ -42,7 +42,7 @@ MIN_POINTS = 120
 MAX_PAUSES = 5_000
 _REPEATED = 4
 """A column of names whose rows are this many times as many as its names is written as names and numbers."""
-_NOT_SHOWN = {"latencies", "demands", "paths", "occupancies", "frames"}
+_NOT_SHOWN = {"latencies", "demands", "paths", "occupancies", "frames", "rank_steps"}
 """Tables that are only in the result: long, and nothing on the page reads them."""
 _EXACT_IN_JAVASCRIPT = 2**53
 

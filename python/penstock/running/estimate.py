@@ -88,7 +88,7 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
     memory += round(told["growth_bytes"])
     tables = sum(told["rows"][table] * size for table, size in ROW_BYTES.items())
     if told["simulated_s"]:
-        memory += round(tables * (told["duration_s"] / told["simulated_s"] - 1))
+        memory += round(tables * (told["end_s"] / told["simulated_s"] - 1))
     return Estimate(
         wall_s=told["wall_s"],
         frame_hops=told["frame_hops"],

@@ -19,6 +19,8 @@ TABLES = (
     "hosts",
     "switch",
     "switches",
+    "link",
+    "links",
     "flow_control",
     "watchdog",
     "flows",
@@ -976,6 +978,11 @@ class TargetKeys(TypedDict, total=False):
 class CreditKeys(TypedDict, total=False):
     """Keys of credit-based flow control."""
 
+    preset: CreditPreset | None
+    """Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB,
+    credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again
+    after 262144 B, lost credits back within 256 us). Default: "advanced_switching".
+    """
     buffer: str | None
     """Receive buffer of each channel at each port of this station: the credits that it grants, times
     `unit`. Default: "8704 B".
@@ -997,6 +1004,14 @@ class CreditKeys(TypedDict, total=False):
     update_bytes: str | None
     """Bytes that an update takes on the link, line overhead included, ahead of frames that wait.
     Default: "0 B".
+    """
+    cf_min_spacing: str | None
+    """Distance of updates on the link at least, in bytes at its rate (CF_min_spacing). Default: "0 B"."""
+    cf_max_spacing: str | None
+    """Distance after which an update that was lost is repeated (CF_max_spacing). Default: "0 B"."""
+    cc_message_timer: str | None
+    """Period in which the credits of frames that were lost on the link are restored (CC message timer).
+    Default: "0 s".
     """
     piggyback: str | None
     """Departing frames carry pending updates to the other end, and take this many more bytes on the
@@ -1346,6 +1361,8 @@ class PathChoiceTable(TypedDict, total=False):
     """A random port for each burst of a flow."""
     adaptive: AdaptiveKeys
     """A port that is not paused and whose queue is short, in coarse steps."""
+    ugal: UgalKeys
+    """Over a random third group of a dragonfly where the minimal path has longer queues (UGAL-L)."""
 
 
 class SwitchKeys(TypedDict, total=False):
@@ -1466,6 +1483,15 @@ class AdaptiveKeys(TypedDict, total=False):
     """Whether a port whose class is paused counts as longer than any that is not. Default: true."""
     two_choices: bool | None
     """Whether two ports drawn at random are compared, in place of all. Default: false."""
+
+
+class UgalKeys(TypedDict, total=False):
+    """Keys of UGAL."""
+
+    threshold: str | None
+    """Bytes by which the minimal path may be worse (queue times links) before a frame takes a detour.
+    Default: "0 B".
+    """
 
 
 class MapKeys(TypedDict, total=False):
@@ -1916,6 +1942,42 @@ class TrimmingDscpKeys(TypedDict, total=False):
     """The neighbours: a list of names, ranges or patterns of hosts and switches."""
     dscp: Required[int]
     """DSCP of frames that are trimmed there."""
+
+
+class LinkKeys(TypedDict, total=False):
+    """Settings of a link, in both directions."""
+
+    llr: Llr | None
+    """Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: "off"."""
+
+
+class LlrSettingsKeys(TypedDict, total=False):
+    """Keys of link-level retry."""
+
+    outstanding_frames_max: int | None
+    """Limit of unacknowledged frames. Default: 2047."""
+    outstanding_bytes_max: str | None
+    """Limit of unacknowledged bytes: no further frame is sent from there on. Default: "1 MiB"."""
+    replay_timer_max: str | None
+    """Repeats all outstanding frames if nothing was acknowledged for this time. Default: "10 us"."""
+    replay_count_max: int | None
+    """Replays in a row without progress. Default: 255."""
+    pcs_lost_timeout: str | None
+    """Time for which a link may be down until the replay buffer is flushed. Default: "0 s"."""
+    data_age_timeout: str | None
+    """Flushes the replay buffer if a frame is unacknowledged for this time. Default: "0 s"."""
+    init_llr_frame_action: FrameAction | None
+    """Treatment of frames while both ends initialise, a round trip of the link: "discard", "block" or
+    "best_effort". Default: "best_effort".
+    """
+    flush_llr_frame_action: FrameAction | None
+    """Treatment of frames after a flush: "discard", "block" or "best_effort". Default: "best_effort"."""
+    re_init_on_flush: bool | None
+    """Initialises again after a flush for replays or age. Default: true."""
+    ctlos_target_spacing: str | None
+    """Distance of acknowledgements on the link. Default: "2048 B"."""
+    priorities: Sequence[int] | None
+    """Priorities whose frames are eligible. Default: all."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -2460,6 +2522,8 @@ class PathSelectionTable(TypedDict, total=False):
     """Values that came back unmarked, else random ones (REPS)."""
     mixed: MixedKeys
     """Values that came back unmarked, else those of the bitmap."""
+    mrc: MrcPathsKeys
+    """Values in rotation."""
     plb: PlbKeys
     """One path, which changes after congested round trips (PLB)."""
 
@@ -2769,7 +2833,9 @@ class RepsKeys(TypedDict, total=False):
     buffer: int | None
     """Values that are kept for another use. Default: 8."""
     freeze: str | None
-    """How long the values of the buffer are used again after a timeout. Default: "10 ms"."""
+    """How long the values of the buffer are used again after a timeout, where switches trim. Default:
+    "10 ms".
+    """
     explore: int | None
     """Packets with random values after that. Default: 16."""
 
@@ -2779,6 +2845,23 @@ class MixedKeys(TypedDict, total=False):
 
     entropies: int | None
     """Entropy values of a connection. Default: 64."""
+
+
+class MrcPathsKeys(TypedDict, total=False):
+    """Keys of the path states of MRC."""
+
+    entropies: int | None
+    """Active entropy values of a connection. Default: 128."""
+    reserve: int | None
+    """Entropy values that replace failed ones. Default: 128."""
+    min_active: int | None
+    """Active values that losses never take out (`ev_min_active`). Default: a quarter of `entropies`, at
+    least 1.
+    """
+    probe_interval: str | None
+    """Time from the loss of a value to its first probe, and from one probe to the next. Default: "1 ms"."""
+    probe_answers: int | None
+    """Answered probes in a row that bring a value back. Default: 3."""
 
 
 class PlbKeys(TypedDict, total=False):
@@ -3137,6 +3220,10 @@ class CarrierTable(TypedDict, total=False):
     """Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its
     two hosts.
     """
+    mrc: MrcKeys
+    """Multipath Reliable Connection (MRC): a transfer is a message of the connection between its two
+    hosts, which spreads its packets over the planes of their NICs.
+    """
 
 
 class TransfersKeys(TypedDict, total=False):
@@ -3172,7 +3259,7 @@ class TransfersKeys(TypedDict, total=False):
     """What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`.
     Default: "frames".
     """
-    header: str | None
+    header: Header | None
     """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
     order: ServiceOrder | None
     """Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until
@@ -3182,6 +3269,53 @@ class TransfersKeys(TypedDict, total=False):
     """When the first may begin. Default: "0 s"."""
     stop: str | None
     """No transfer begins after this time. Default: the duration of the simulation."""
+
+
+class MrcKeys(TypedDict, total=False):
+    """Messages over Multipath Reliable Connection (MRC)."""
+
+    control: UetControl | None
+    """Congestion control of each connection: "none" or "nscc", also as a table with its keys. Default:
+    nscc.
+    """
+    paths: PathSelection | None
+    """How packets are distributed over paths: "mrc", or another selection by name or table, for
+    comparisons. Default: mrc.
+    """
+    payload: str | None
+    """Bytes of payload in a full packet. Default: "computed"."""
+    headers: str | None
+    """Bytes of headers in a data frame, DA to FCS. Default: "106 B"."""
+    ack: str | None
+    """Length of an acknowledgement, DA to FCS. Default: "118 B"."""
+    ack_every: str | None
+    """Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause.
+    Default: "computed".
+    """
+    psn_range: int | None
+    """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
+    Default: 1024.
+    """
+    trimming: bool | None
+    """Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default: false."""
+    base_rtt: str | None
+    """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
+    Default: "computed".
+    """
+    reorder_time: str | None
+    """Time that a packet may arrive behind one that left later, before it counts as lost. Default:
+    "computed".
+    """
+    timeout: str | None
+    """Retransmission timeout of the oldest packet in flight. Default: "computed"."""
+    linear_retries: int | None
+    """Timeouts in a row of the same length. Default: 3."""
+    exponential_retries: int | None
+    """Timeouts in a row after these, each twice as long as the one before, that a connection survives.
+    Default: 25.
+    """
+    ack_priority: int | None
+    """Priority of acknowledgements and NACKs. Default: that of the data."""
 
 
 class JobKeys(TypedDict, total=False):
@@ -3203,8 +3337,16 @@ class JobKeys(TypedDict, total=False):
     """When the first iteration begins. Default: "0 s"."""
     iterations: int | None
     """Repetitions of the workload. Default: 1."""
-    compute: str | None
-    """Computation of each rank before each iteration. Default: "0 s"."""
+    compute: ComputeTimes | None
+    """Computation of each rank before each iteration: a time with unit, or a list of these that
+    iterations take in turn. Default: "0 s".
+    """
+    compute_jitter: float | None
+    """Mean of what each computation takes longer, those of a schedule too, as a share of its time:
+    exponential, drawn for each rank from the seed. Default: 0.
+    """
+    stragglers: StragglerKeys | None
+    """Ranks that compute more slowly: a table with `hosts` and `slowdown`. Default: none."""
     overhead: str | None
     """Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS).
     Default: "0 s".
@@ -3212,6 +3354,10 @@ class JobKeys(TypedDict, total=False):
     overhead_per_byte: str | None
     """Time that each byte of a message occupies these processors, in addition to `overhead` (O of
     LogGOPS). Default: "0 s".
+    """
+    timeline_rows: int | None
+    """Rows of the table `rank_steps` for this job, at most: the sends, receives and computations of as
+    many of the first iterations as fit, all of an iteration or none. Default: 500000.
     """
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
@@ -3257,6 +3403,15 @@ class WorkloadKeys(TypedDict, total=False):
     """Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that
     falls as (d + 1)^-skew. Default: 0.
     """
+
+
+class StragglerKeys(TypedDict, total=False):
+    """Ranks whose computations take longer than those of others."""
+
+    hosts: Required[Nodes]
+    """Their hosts: a host, "all" hosts, a pattern, or a list of these."""
+    slowdown: Required[float]
+    """Factor of each of their computations, those of a schedule too."""
 
 
 class FaultKeys(TypedDict, total=False):
@@ -3465,6 +3620,8 @@ TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
+CreditPreset = Literal["advanced_switching", "cbfc"]
+"""Defaults of the keys by name."""
 ChannelKey = int | str
 """A virtual channel by number or by name."""
 ChannelList = Literal["all"] | Sequence[ChannelKey]
@@ -3489,7 +3646,10 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash", "adaptive"] | PathChoiceTable
+PathChoice = (
+    Literal["d_mod_k", "spray", "round_robin", "least_queued", "valiant", "hash", "adaptive", "ugal"]
+    | PathChoiceTable
+)
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""
@@ -3541,6 +3701,10 @@ TrimmingPreset = Literal["sonic", "uec", "htsim"]
 """Whose values keys of trimming have."""
 Victim = Literal["arriving", "random"]
 """Which frame is trimmed where a queue is too long."""
+Llr = Literal["on", "off"] | LlrSettingsKeys
+"""Link-level retry: "off", "on" with all defaults, or its keys."""
+FrameAction = Literal["discard", "block", "best_effort"]
+"""Treatment of frames while no replay buffer is in use."""
 StormAction = Literal["report", "drop", "forward"]
 """What a watchdog does during a storm."""
 Nodes = str | Sequence[str]
@@ -3587,7 +3751,8 @@ RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTab
 CnpScope = Literal["queue_pair", "address", "port"]
 """What shares the least time between two CNPs."""
 PathSelection = (
-    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "plb"] | PathSelectionTable
+    Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "mrc", "plb"]
+    | PathSelectionTable
 )
 """How a sender chooses paths: a name, or a table of that name with its keys."""
 DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
@@ -3625,12 +3790,20 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
-Carrier = Literal["frames", "tcp", "rdma", "uet"] | CarrierTable
+Carrier = Literal["frames", "tcp", "rdma", "uet", "mrc"] | CarrierTable
 """What carries transfers."""
+HeaderPreset = Literal["ethernet", "esun", "sue", "sue_afh1", "sue_afh2", "sue_lite"]
+"""Link headers by name."""
+Header = str | HeaderPreset
+"""Bytes of headers in each frame."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
-Placement = Literal["linear", "random"]
+Placement = Literal["linear", "packed", "spread", "by_pod", "by_rail", "random"]
 """Where the ranks of a job are."""
+ComputeTimes = str | Sequence[str]
+"""Computation before each iteration: a time, or a list of times that iterations take in turn, from
+    the first again after the last.
+    """
 Collective = Literal[
     "all_reduce",
     "reduce_scatter",

@@ -38,6 +38,7 @@ __all__: list[str] = [
     "log_normal",
     "mixed",
     "mpi_exchange",
+    "mrc",
     "multicast",
     "nscc",
     "oblivious",
@@ -401,6 +402,57 @@ def mpi_exchange(
         tcp=tcp,
         rdma=rdma,
         uet=uet,
+    )
+    return made
+
+
+def mrc(
+    entropies: int | None = None,
+    *,
+    reserve: int | None = None,
+    min_active: int | None = None,
+    probe_interval: str | None = None,
+    probe_answers: int | None = None,
+    control: k.UetControl | None = None,
+    paths: k.PathSelection | None = None,
+    payload: str | None = None,
+    headers: str | None = None,
+    ack: str | None = None,
+    ack_every: str | None = None,
+    psn_range: int | None = None,
+    trimming: bool | None = None,
+    base_rtt: str | None = None,
+    reorder_time: str | None = None,
+    timeout: str | None = None,
+    linear_retries: int | None = None,
+    exponential_retries: int | None = None,
+    ack_priority: int | None = None,
+) -> Any:
+    """Values in rotation. Or: Multipath Reliable Connection (MRC): a transfer is a message of the
+    connection between its two hosts, which spreads its packets over the planes of their NICs.
+    """
+    made: Any = table(
+        "mrc",
+        None,
+        entropies=entropies,
+        reserve=reserve,
+        min_active=min_active,
+        probe_interval=probe_interval,
+        probe_answers=probe_answers,
+        control=control,
+        paths=paths,
+        payload=payload,
+        headers=headers,
+        ack=ack,
+        ack_every=ack_every,
+        psn_range=psn_range,
+        trimming=trimming,
+        base_rtt=base_rtt,
+        reorder_time=reorder_time,
+        timeout=timeout,
+        linear_retries=linear_retries,
+        exponential_retries=exponential_retries,
+        ack_priority=ack_priority,
     )
     return made
 

@@ -40,7 +40,8 @@ pub fn agent(mac: Mac, admin: Administered) -> Agent {
     Agent::new(mac, admin, Profile::default(), Time::ZERO).unwrap()
 }
 
-/// Two agents on a link without delay, from one time to another. How often what is in force changed at each.
+/// Runs two agents on a link without delay, from one time to another. Returns how often the settings in force
+/// changed at each.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn talk(agents: &mut [Agent; 2], from: Time, to: Time) -> [usize; 2] {
     let mut changes = [0; 2];

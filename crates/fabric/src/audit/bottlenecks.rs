@@ -1,8 +1,9 @@
-//! Which ports hold back those who send as much as they may, and how long a round through their path is: what a congestion control that
-//! answers to marks is up against.
+//! Bottleneck ports of greedy senders, and the round-trip time of the paths through them: the conditions for a congestion
+//! control that responds to marks.
 //!
-//! All that always send, and those transfers that begin together and are longer than a round trip, share links by max-min fairness: the port that leaves each of
-//! those on it the least holds them back, the others share what is left (D. Bertsekas and R. Gallager, Data Networks, section 6.5.2).
+//! Greedy flows, and transfers that begin together and are longer than a round trip, share links by max-min fairness: the
+//! port that leaves the least to each of its flows limits them, and the others share the rest (D. Bertsekas and R. Gallager,
+//! Data Networks, section 6.5.2).
 //!
 //! Not modelled: traffic of other kinds and weights of classes, links that change, and where switches choose a path for each frame,
 //! ports that some frames take and others do not.
@@ -18,10 +19,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use transport::{QueuePairSpec, QueuePairs};
 use units::{Amount, Time};
 
-/// Groups of transfers that begin together are looked at from the largest on, so many at most.
+/// Maximum number of groups of transfers that begin together; the largest are computed.
 const MOST_GROUPS: usize = 100;
 
-/// A port of a switch, and those whom it holds back.
+/// A port of a switch, and the queue pairs that it limits.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
     /// Its switch.
@@ -30,15 +31,15 @@ pub struct Bottleneck {
     pub port: String,
     /// How many queue pairs it holds back.
     pub many: u64,
-    /// At how many hosts they end.
+    /// Number of hosts at which they end.
     pub receivers: u64,
-    /// What they have together, in bits a second.
+    /// Their rate together, in bits a second.
     pub bps: f64,
     /// The flow of one of them.
     pub flow: usize,
     /// The rate of its first link, in bits a second.
     pub nic_bps: f64,
-    /// A full packet there and a CNP back, on links and in switches, without queues: the mean of all of them.
+    /// Mean round-trip time: a full packet one way and a CNP back, on links and in switches, without queues.
     pub round_trip: Time,
 }
 
@@ -53,7 +54,8 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
         let flow = &spec.flows[pair.flow];
         match flow.source.transfers() {
             None => groups.entry(None).or_default().extend(first..first + flow.paths()),
-            // When those begin that wait for others nobody knows, and what fits into a round trip has left before a mark comes back.
+            // The start of transfers that wait for others is not known, and a transfer within a round trip has left before a
+            // mark returns.
             Some(list) => list.iter().filter(|one| one.start < Time::NEVER).for_each(|one| {
                 let pair = first + one.destination as usize;
                 if pairs[pair].fills_path(one.bytes) {
@@ -138,7 +140,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Those of these flows, in order.
+    /// Returns the pairs of these flows, in order.
     fn all(plan: &Plan<'a>, paths: &'a Paths, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Pair<'a>> {
         let (mut pairs, mut first) = (Vec::new(), 0);
         for (number, flow) in plan.spec.flows.iter().enumerate() {
@@ -162,17 +164,17 @@ impl<'a> Pair<'a> {
         Pair { flow, nth, path, spec, bps, round_trip: there + one_way(plan, back, spec.cnp_bytes()) }
     }
 
-    /// Whether so many bytes take longer to send than a round trip.
+    /// Returns true if this many bytes take longer to send than a round trip.
     fn fills_path(&self, bytes: u64) -> bool {
         8.0 * bytes as f64 > self.bps * self.round_trip.as_secs_f64()
     }
 }
 
-/// Links that are shared out.
+/// Links with the flows that share them.
 struct Shares<'a> {
     plan: &'a Plan<'a>,
     pairs: Vec<Pair<'a>>,
-    /// By port, what is left of its rate, and who shares it.
+    /// By port, the rest of its rate, and the pairs that share it.
     left: BTreeMap<u32, (f64, Vec<usize>)>,
 }
 
@@ -195,9 +197,9 @@ impl<'a> Shares<'a> {
         Shares { plan, pairs, left }
     }
 
-    /// Ports of switches that hold somebody back.
+    /// Ports of switches that limit at least one pair.
     fn bottlenecks(mut self) -> impl Iterator<Item = Bottleneck> {
-        // Shares only grow, so that what is known of a port is never too much.
+        // Shares only grow, so that the recorded share of a port is never too high.
         let share = |(left, who): &(f64, Vec<usize>)| left / who.len() as f64;
         let mut line: BinaryHeap<Least> =
             self.left.iter().map(|(&port, own)| Least { share: share(own), port }).collect();

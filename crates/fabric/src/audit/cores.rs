@@ -5,8 +5,8 @@ use crate::spec::HostSpec;
 use frame::NodeId;
 use keys::unused;
 
-/// A hash of the flow says which core has a frame, so that one flow keeps one core busy. What is said for many hosts
-/// matters if it does at one of them.
+/// A hash of the flow selects the core of a frame, so that one flow keeps one core busy. A setting for many hosts matters if
+/// it does at one of them.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let has_several = |host: &HostSpec| host.receive.as_ref().is_some_and(|receive| receive.cores > 1);

@@ -104,7 +104,9 @@ fn rooms(audit: &mut Audit<'_>) {
 fn share(link: &LinkSpec, to: &NodeSpec, own: &CreditSpec, other: &CreditSpec, bytes: u16) -> (Time, f64) {
     let need = own.need(u32::from(bytes)).max(1);
     let takes = link.rate.time_for_bits_ceil((u64::from(bytes) + u64::from(link.overhead)) * 8);
-    let update = link.rate.time_for_bits_ceil(u64::from(own.update_bytes) * 8);
+    // An update may have to wait for its distance to the one before.
+    let update =
+        link.rate.time_for_bits_ceil((u64::from(own.update_bytes) + u64::from(own.cf_min_spacing)) * 8);
     let round_trip = takes + link.delay + to.latency() + update + link.delay + other.update_delay;
     let frames = f64::from(own.credits / need);
     (round_trip, (frames * takes.ps() as f64 / round_trip.ps() as f64).min(1.0))
@@ -189,14 +191,20 @@ fn limits(audit: &mut Audit<'_>) {
 /// would have to agree on again.
 fn faults(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let has_credits = |link: u32| spec.nodes[spec.links[link as usize].a.at()].credits().is_some();
+    // Link-level retry repeats frames, and messages of the sending end restore credits.
+    let leaks = |link: u32| {
+        let link = &spec.links[link as usize];
+        let ends = [link.a, link.b].map(|node| spec.nodes[node.at()].credits());
+        let restored = |own: &CreditSpec| own.cc_message_timer > Time::ZERO;
+        link.llr.is_none() && ends.into_iter().flatten().any(|own| !restored(own))
+    };
     let within_run = |from: Time, until: Time| from < until.min(spec.duration);
     let found = spec.faults.iter().enumerate().find_map(|(at, fault)| match *fault {
         FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. } | FaultSpec::Random { .. } => {
             Some((at, None, "a link with credits goes down, and how its ends begin again is not simulated"))
         }
         FaultSpec::BitErrors { link, from, until, rate }
-            if rate > 0.0 && within_run(from, until) && has_credits(link) =>
+            if rate > 0.0 && within_run(from, until) && leaks(link) =>
         {
             Some((
                 at,
@@ -205,7 +213,7 @@ fn faults(audit: &mut Audit<'_>) {
             ))
         }
         FaultSpec::FrameLoss { link, from, until, probability, .. }
-            if probability > 0.0 && within_run(from, until) && has_credits(link) =>
+            if probability > 0.0 && within_run(from, until) && leaks(link) =>
         {
             Some((
                 at,
@@ -216,7 +224,7 @@ fn faults(audit: &mut Audit<'_>) {
         _ => None,
     });
     let Some((at, key, message)) = found else { return };
-    let help = "links with credits can have pause_loss (of updates) and rate; others, links without credits";
+    let help = "links with credits can have pause_loss (of updates) and rate, and losses with preset = \"cbfc\" or llr; others, links without credits";
     let remark = Remark::new(message, help);
     audit.error(Subject::Fault(at), key.into_iter().fold(remark, |remark, key| remark.within(key)));
 }

@@ -48,7 +48,7 @@ pub fn check(audit: &mut Audit<'_>) {
     }
 }
 
-/// What a switch with a crossbar cannot have beside it.
+/// Reports the first setting that excludes a crossbar.
 fn together(node: &NodeSpec, switch: &SwitchSpec) -> Option<Remark> {
     let name = &node.name;
     if switch.pauses().is_some_and(|pauses| pauses.accounting == Accounting::Egress) {

@@ -1,6 +1,6 @@
-//! Whether watermarks, limits and buffers leave room for what the links have in flight after an XOFF.
+//! Checks that watermarks, limits and buffers leave room for the bytes in flight on the links after an XOFF.
 //!
-//! What that is for each port says [`crate::pause_needs`], which the run works with too.
+//! [`crate::pause_needs`] returns that amount for each port; the run uses it too.
 
 use super::{Audit, Subject, of_buffer, of_flow_control, worst};
 use crate::PauseNeeds;
@@ -11,7 +11,7 @@ use keys::Remark;
 use queueing::SharedMemorySpec;
 use units::Amount;
 
-/// What the links of a switch have in flight.
+/// Bytes in flight on the links of a switch.
 struct Room<'a> {
     id: NodeId,
     name: &'a str,
@@ -19,12 +19,12 @@ struct Room<'a> {
     pause: &'a PauseSpec,
     /// Over all ports: the largest headroom of one port and priority, in bytes.
     most_bytes: u64,
-    /// That headroom in the longest and in the shortest frames that flows send.
+    /// That largest headroom in the longest and in the shortest frames that flows send.
     most_frames: u64,
     most_short_frames: u64,
     /// Over all ports, once for each lossless priority: the sum of headrooms, in bytes.
     sum_bytes: u64,
-    /// That sum with all that lies below XOFF.
+    /// Sum of those headrooms and all memory below XOFF.
     sum_capacity: u64,
     /// Ports times lossless priorities.
     accounts: u64,
@@ -204,7 +204,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Whether the pool of headroom of a shared memory holds what all links together have in flight. The threshold takes
+    /// Checks that the headroom pool of a shared memory holds the bytes in flight of all links together. The threshold takes
     /// the place of watermarks.
     fn shared_memory(&self, memory: SharedMemorySpec, audit: &mut Audit<'_>) {
         let name = self.name;

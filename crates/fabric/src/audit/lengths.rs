@@ -1,4 +1,4 @@
-//! Whether every station takes the frames that flows send through it.
+//! Checks that every station accepts the frame lengths of the flows through it.
 
 use super::{Audit, Subject};
 use crate::build::paths::longest_frames;
@@ -14,7 +14,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     let mut told = Vec::new();
     for (at, node) in spec.nodes.iter().enumerate() {
         let (Some(mtu), Some((bytes, flow))) = (node.mtu, longest[at]) else { continue };
-        // Stations without settings of their own share theirs: what is wrong with those is said once.
+        // Stations without settings of their own share theirs: an error in those is reported once.
         let settings = (node.host().is_some(), audit.settings(node, "mtu"));
         if bytes <= mtu || told.contains(&settings) {
             continue;

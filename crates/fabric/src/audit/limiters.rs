@@ -1,4 +1,4 @@
-//! Whether rate limiters and congestion points meet: each needs the other, and tags need receivers that return them.
+//! Checks that rate limiters and congestion points match: each needs the other, and tags need receivers that return them.
 
 use super::{Audit, Subject};
 use crate::build::paths::nodes_passed;
@@ -32,7 +32,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     check_listed(audit);
 }
 
-/// Congestion points whose messages no limiter understands.
+/// Reports congestion points whose messages no limiter handles.
 fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
     let managers =
         audit.spec.nodes.iter().filter_map(|node| node.switch()).flat_map(|switch| &switch.managers);
@@ -48,8 +48,8 @@ fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
     }
 }
 
-/// What to beware of in a control together with the congestion points of its scheme. Gains that suit the slowest link are
-/// right for one place at least.
+/// Warns about a control together with the congestion points of its scheme. Gains suited to the slowest link are right for
+/// one place at least.
 fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
     let link = spec.links.iter().map(|link| link.rate).min()?;
     let switches = spec.nodes.iter().filter_map(|node| node.switch());
@@ -90,7 +90,7 @@ fn limiters_at<'a>(spec: &'a Spec, host: NodeId, flow: &FlowSpec) -> Option<&'a 
     own.filter(|own| own.priorities >> flow.priority.0 & 1 != 0)
 }
 
-/// As `limiters_at`, at its sender.
+/// Returns the limiters of a flow at its sender.
 fn limiters_of<'a>(spec: &'a Spec, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
     limiters_at(spec, flow.from, flow)
 }
@@ -102,8 +102,8 @@ fn limiters_on<'a>(spec: &'a Spec, flow: &FlowSpec) -> Vec<(&'a LimiterSpec, Nod
     hosts.filter_map(|host| Some((limiters_at(spec, host, flow)?, host))).collect()
 }
 
-/// A priority whose frames pass limiters needs congestion points of the same scheme in its class, somewhere on a path of
-/// its flows: nobody else tells the limiters anything, but for messages that no station sends.
+/// A priority whose frames pass limiters needs congestion points of the same scheme in its class, somewhere on a path of its
+/// flows. Nothing else sends feedback to the limiters, except scheduled control frames of no station.
 fn check_points(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let told_otherwise =
@@ -133,7 +133,7 @@ fn check_points(audit: &mut Audit<'_>) {
     }
 }
 
-/// Whether frames of a priority that pass limiters of this control can meet a congestion point of it.
+/// Returns true if frames of a priority that pass limiters of this control can meet a congestion point of it.
 fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
     let manages = |switch: &SwitchSpec| {
         let own = switch.managers.get(switch.classes.class(priority).at()).and_then(Option::as_ref);
@@ -156,7 +156,7 @@ fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
     nodes_passed(spec, passes).is_none_or(|nodes| nodes.into_iter().any(meets))
 }
 
-/// Who sends rate-discovery tags needs a receiver that returns them; so do far ends of connections, which answer.
+/// Checks that receivers return the tags of senders of rate-discovery tags, including far ends of connections, which answer.
 fn check_returns(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let tags = |own: &&LimiterSpec| own.control.return_priority().is_some();

@@ -1,4 +1,4 @@
-//! Whether the shared memories of switches hold the minima of their queues.
+//! Checks that the shared memories of switches hold the minima of their queues.
 
 use super::{Audit, Subject, of_buffer, worst};
 use frame::NodeId;

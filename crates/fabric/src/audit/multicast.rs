@@ -1,4 +1,4 @@
-//! Whether frames for several receivers can be copied.
+//! Checks that frames for several receivers can be copied.
 
 use super::{Audit, Subject};
 use crate::spec::multicast::refusal;

@@ -1,4 +1,4 @@
-//! Whether pauses do what they are for: they are long enough, they go on, and somebody obeys them.
+//! Checks that pauses are effective: they are long enough, they are renewed, and the peer obeys them.
 
 use super::{Audit, Subject, of_flow_control, worst};
 use crate::PauseNeeds;

@@ -1,5 +1,5 @@
-//! Whether pools and profiles hold what pauses promise: each lossless priority has a group of its own with a profile, headroom
-//! for what its links have in flight, and no egress limit in its way.
+//! Checks pools and profiles against pauses: each lossless priority needs a group of its own with a profile, headroom for
+//! what its links have in flight, and no egress limit.
 
 use super::{Audit, Finding, Subject, of_buffer, of_flow_control};
 use crate::build::pool_profiles;
@@ -11,7 +11,7 @@ use queueing::{AttachmentSpec, Limit, PoolsSpec, PortProfiles, ProfileSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use units::{BitRate, Time};
 
-/// Attachments that name who is no neighbour of any switch with them, or fit none of its ports.
+/// Reports attachments whose peer is not adjacent to any switch they apply to, or that fit none of its ports.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let (spec, wiring) = (audit.spec, audit.spec.wiring());
     let mut seen: Vec<(&PoolsSpec, Vec<Neighbour<'_>>, NodeId)> = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     }
 }
 
-/// What is at the other end of a link of a switch, and that link.
+/// The node at the other end of a link of a switch, and that link.
 struct Neighbour<'a> {
     name: &'a str,
     rate: BitRate,
@@ -76,7 +76,7 @@ fn fits_nothing(own: &AttachmentSpec, neighbours: &[Neighbour<'_>], index: usize
     remark.within_entry(index).within("attach").within("memory").within("buffer")
 }
 
-/// Whether an attachment is the first of those that fit a port for one of its groups or queues.
+/// Returns true if an attachment is the first of those that fit a port for one of its groups or queues.
 fn is_first(pools: &PoolsSpec, index: usize, port: &Neighbour<'_>) -> bool {
     let fits = |one: &&AttachmentSpec| one.fits(port.name, port.rate, port.delay);
     let own = &pools.attachments[index];
@@ -84,7 +84,7 @@ fn is_first(pools: &PoolsSpec, index: usize, port: &Neighbour<'_>) -> bool {
     fits(&own) && own.members & !before.fold(0, |taken, one| taken | one.members) != 0
 }
 
-/// Whether both are of groups, or both of queues.
+/// Returns true if both are of groups, or both of queues.
 fn is_beside(pools: &PoolsSpec, one: &AttachmentSpec, other: &AttachmentSpec) -> bool {
     pools.pool_of(one.profile).side == pools.pool_of(other.profile).side
 }
@@ -101,7 +101,7 @@ fn comes_too_late(pools: &PoolsSpec, index: usize) -> Remark {
     remark.within_entry(index).within("attach").within("memory").within("buffer")
 }
 
-/// Whether the pools of a switch go with its pauses.
+/// Checks the pools of a switch against its pauses.
 pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
     let node = &audit.spec.nodes[id.at()];
     let Some((switch, pools)) = node.switch().and_then(|own| Some((own, own.pools.as_deref()?))) else {

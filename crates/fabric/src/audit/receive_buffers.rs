@@ -1,4 +1,4 @@
-//! Whether receive buffers leave room for what is in flight after an XOFF, or for a frame at all.
+//! Checks that receive buffers leave room for the bytes in flight after an XOFF, or for a frame at all.
 
 use super::{Audit, Subject, worst};
 use frame::NodeId;

@@ -1,4 +1,4 @@
-//! Whether the routes that a fault is to change are there to be changed.
+//! Checks that the routes that a fault is to change exist.
 
 use super::{Audit, Subject};
 use crate::spec::{FaultSpec, Spec, Way};
@@ -12,7 +12,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     without_a_way(audit);
 }
 
-/// What is down, for as long as it is.
+/// A failed link or node.
 #[derive(Clone, Copy)]
 enum Down {
     Link(u32),
@@ -22,7 +22,7 @@ enum Down {
 /// Searches that the check may take: large fabrics have other ways.
 const MOST_SEARCHES: usize = 2_000;
 
-/// Faults after which no flow that passes what is down has another way.
+/// Reports faults after which no flow over the failed link or node has another path.
 fn without_a_way(audit: &mut Audit<'_>) {
     let mut ways = Ways::of(audit.spec);
     let mut told = Vec::new();
@@ -52,7 +52,7 @@ fn without_a_way(audit: &mut Audit<'_>) {
 struct Ways<'s> {
     spec: &'s Spec,
     neighbours: Vec<Vec<(u32, NodeId)>>,
-    /// Of each sender, its destinations.
+    /// By sender, its destinations.
     pairs: Vec<(NodeId, Vec<NodeId>)>,
     searches: usize,
 }
@@ -93,7 +93,8 @@ impl<'s> Ways<'s> {
         found
     }
 
-    /// Whether a flow that passes what is down, on a shortest path, gets to its destination without; `None`: unknown.
+    /// Returns true if a flow over the failed link or node, on a shortest path, reaches its destination without it; `None`:
+    /// unknown.
     fn has_another(&mut self, down: Down) -> Option<bool> {
         let ends = match down {
             Down::Node(node) => [node, node],

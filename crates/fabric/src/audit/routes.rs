@@ -1,8 +1,10 @@
 //! Whether queues can come to wait for each other in a circle.
 
 use super::{Audit, Subject};
+use crate::spec::detours::{Detours, takes_detours};
 use crate::spec::{OnDeadlock, Way};
 use flow_control::Accounting;
+use frame::NodeId;
 use keys::Remark;
 
 pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
@@ -25,6 +27,32 @@ pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
     let help = format!("no deadlock can occur if every route goes up first and then down; {then}");
     let remark = Remark::about("flow_control", crate::simulation::credits::circle(&cycle), help);
     if refused { audit.error(Subject::Scenario, remark) } else { audit.warn(Subject::Scenario, remark) }
+}
+
+/// Detours need groups that are linked to each other, and labels that senders do not use.
+pub(super) fn check_detours(audit: &mut Audit<'_>) {
+    let spec = audit.spec;
+    let takes = |&node: &usize| takes_detours(&spec.nodes[node]);
+    let Some(first) = (0..spec.nodes.len()).find(takes) else { return };
+    let node = Subject::Node(NodeId(first as u32));
+    let about = |why: Remark| why.within("path_choice");
+    if let Err(why) = Detours::new(spec, &spec.wiring()) {
+        return audit.error(node, about(why));
+    }
+    let is_missing = |&node: &usize| spec.nodes[node].switch().is_some() && !takes_detours(&spec.nodes[node]);
+    if let Some(other) = (0..spec.nodes.len()).find(is_missing) {
+        let message = format!(
+            "\"{}\" sends frames over third groups, and \"{}\" does not know of that",
+            spec.nodes[first].name, spec.nodes[other].name
+        );
+        return audit
+            .error(node, about(Remark::new(message, "expected the same path_choice at all switches")));
+    }
+    if let Some(flow) = spec.flows.iter().find(|flow| flow.gives_entropy()) {
+        let message = format!("\"{}\" chooses paths at its sender, and switches do so as well", flow.name);
+        let help = "expected paths = \"fixed\", or path_choice = \"hash\"";
+        audit.error(node, about(Remark::new(message, help)));
+    }
 }
 
 /// Shortest paths in trees and layered fabrics go up, then down; with pauses that go only to where frames came

@@ -1,7 +1,7 @@
-//! What the memory of switches means before a run, in bytes: where each lossless counter pauses and lets go, the headroom
-//! above that beside what its link has in flight, where queues begin to mark, and what of that cannot come about.
+//! Switch memory thresholds before a run, in bytes: XOFF and XON of each lossless counter, its headroom above XOFF compared
+//! with what its link has in flight, the queue levels at which marks begin, and which of these cannot be reached.
 //!
-//! A threshold that moves is told as it is for one busy counter, and for all of the switch's.
+//! A dynamic threshold is given for one busy counter, and for all counters of the switch busy.
 
 use super::pools::{egress_limits, most_of_ingress};
 use crate::PauseNeeds;
@@ -13,7 +13,7 @@ use frame::{NodeId, PRIORITIES, PortId};
 use queueing::{Action, ManagerSpec, PoolsSpec, PortProfiles, RedParams, StepParams};
 use units::Amount;
 
-/// What holds for a counter of lossless frames, or for an egress queue, at one port or several that are alike.
+/// Thresholds of a counter of lossless frames, or of an egress queue, at one port or several identical ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threshold {
     /// Name of the switch.
@@ -26,25 +26,25 @@ pub struct Threshold {
     pub profile: String,
     /// See `profile`.
     pub pool: String,
-    /// What is reserved for it, in bytes.
+    /// Memory reserved for it, in bytes.
     pub reserved: u64,
     /// XOFF, or for a lossy queue its limit; `None`: there is none.
     pub xoff: Option<Amount>,
-    /// As `xoff`, if all counters of the switch are busy, where that is less.
+    /// Value of `xoff` if all counters of the switch are busy, where that is less.
     pub xoff_all_busy: Option<Amount>,
     /// XON.
     pub xon: Option<Amount>,
     /// Room above XOFF.
     pub headroom: Option<Amount>,
-    /// What the link has in flight after XOFF.
+    /// Bytes that the link has in flight after XOFF.
     pub in_flight: Option<u64>,
     /// Where marks begin, and where every frame is marked.
     pub marks: Option<(Amount, Amount)>,
-    /// What it comes to, in words.
+    /// Summary of the row in words.
     pub verdict: String,
 }
 
-/// All that is to be told of a fabric: its thresholds, and sentences about switches.
+/// Returns the thresholds of a fabric, and notes about its switches.
 pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<String>) {
     let wiring = spec.wiring();
     let (mut rows, mut notes) = (Vec::new(), Vec::new());
@@ -53,7 +53,7 @@ pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<Str
         let needs: Vec<&PauseNeeds> = needs.iter().filter(|need| need.node == id).collect();
         let station = Station { spec, wiring: &wiring, id, node, switch, needs };
         let found = station.rows();
-        // Switches that are alike but for their names are told once.
+        // Switches that differ in nothing but their names are reported once.
         let alike = rows.iter().any(|(known, _): &(Vec<Threshold>, u64)| same(known, &found));
         match rows.iter_mut().find(|(known, _)| same(known, &found)) {
             Some((_, times)) => *times += 1,
@@ -71,8 +71,8 @@ pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<Str
     (rows.into_iter().flat_map(|(found, _)| found).collect(), notes)
 }
 
-/// Where marks begin in a class of a switch, and the most that comes to such a queue before flow control has stopped all who send
-/// there, if that is less.
+/// Queue length at which marks begin in a class of a switch, and the longest that such a queue gets before flow control has
+/// stopped all its senders, if that is less.
 pub fn paused_before_marks(
     spec: &Spec,
     needs: &[PauseNeeds],
@@ -174,7 +174,7 @@ impl Station<'_> {
     fn lossless(&self) -> u8 {
         self.switch.pauses().map_or(0, |own| own.kind.priorities())
     }
-    /// Those of a class.
+    /// Returns the lossless priorities of a class.
     fn lossless_of(&self, class: usize) -> u8 {
         (0..PRIORITIES as u8)
             .filter(|&priority| self.switch.classes.class(frame::Priority(priority)).at() == class)
@@ -302,8 +302,8 @@ impl Station<'_> {
         Some(row)
     }
 
-    /// Of a queue of these lossless priorities: how much one sender brings there before it is paused, and all together at most;
-    /// `None`: that is not counted in bytes.
+    /// Bytes that one sender brings to a queue of these lossless priorities before it is paused, and bytes of all senders
+    /// together at most; `None`: limits are not in bytes.
     fn most_there(&self, lossless: u8) -> Option<(u64, u64)> {
         let (ports, counters) = (self.ports(), u64::from(lossless.count_ones()));
         Some(if let Some(pools) = self.switch.pools.as_deref() {
@@ -336,7 +336,7 @@ impl Station<'_> {
         })
     }
 
-    /// Whether marks of a queue of these lossless priorities begin before its senders are paused.
+    /// Describes whether marks of a queue of these lossless priorities begin before its senders are paused.
     fn marks_or_pauses(&self, least: u64, lossless: u8) -> String {
         let Some((of_one, all)) = self.most_there(lossless) else { return String::new() };
         if least >= all {

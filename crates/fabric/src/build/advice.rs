@@ -1,7 +1,7 @@
-//! What would have kept a frame of a lossless class: told by what happened until it was lost.
+//! Advice on how the loss of a frame of a lossless class could have been avoided, from the events before the loss.
 //!
-//! Watermarks are to blame only if pauses arrived, were obeyed, took effect in time and lasted. Each of these is looked
-//! at before, and named if it is the cause.
+//! Watermarks are the cause only if pauses arrived, were obeyed, took effect in time and lasted. Each of these is checked
+//! before, and named if it is the cause.
 
 use crate::build::headroom::{PauseNeeds, pause_needs};
 use crate::run::state::losses::Cause;
@@ -72,7 +72,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
     of_watermarks(control, &needs, way_in.is_some(), limit)
 }
 
-/// What is wrong where no pause could have helped.
+/// Returns the error in the configuration where no pause could have helped.
 fn of_queues(cause: Cause, priority: u8) -> Option<String> {
     match cause {
         Cause::Stage(stage) if stage.name() == "queue_manager" => Some(format!(
@@ -86,7 +86,7 @@ fn of_queues(cause: Cause, priority: u8) -> Option<String> {
     }
 }
 
-/// What a pool would have had to hold.
+/// Advice on the size of a pool.
 fn of_pools(limit: PoolLimit, needs: &[PauseNeeds]) -> String {
     let most = needs.iter().map(|need| need.room.get()).max().unwrap_or_default();
     match limit {

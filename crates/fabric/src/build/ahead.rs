@@ -65,8 +65,9 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
             || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares its queues looks at all of them for every frame.
-        let compares =
-            |own: &SwitchSpec| matches!(own.path_choice, PathChoice::LeastQueued | PathChoice::Adaptive(_));
+        let compares = |own: &SwitchSpec| {
+            matches!(own.path_choice, PathChoice::LeastQueued | PathChoice::Adaptive(_) | PathChoice::Ugal(_))
+        };
         let switch = node.switch().filter(|own| !compares(own));
         hot.features.set(PortFeatures::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
     }

@@ -1,4 +1,4 @@
-//! Control frames of the scenario, as actions of the ports that hear them.
+//! Control frames of the scenario, as actions of the ports that receive them.
 //!
 //! A port obeys what its station has: PAUSE where it has PAUSE, PFC for the priorities that have PFC, congestion
 //! messages where the flow has a rate limiter. All else has no effect.
@@ -12,7 +12,7 @@ use flow_control::pause::PauseSignal;
 use frame::{NodeId, members};
 use units::Time;
 
-/// All of them: when, at which port, what it does.
+/// Returns all of them: time, port, action.
 pub(crate) fn actions(spec: &Spec, wiring: &Wiring, paths: &Paths) -> Vec<(Time, u32, Action)> {
     let mut all = Vec::new();
     for fault in &spec.faults {
@@ -24,14 +24,14 @@ pub(crate) fn actions(spec: &Spec, wiring: &Wiring, paths: &Paths) -> Vec<(Time,
     all
 }
 
-/// Whether a station acts on what it is told.
+/// Returns true if a station acts on this control frame.
 pub(crate) fn has_effect(spec: &Spec, node: NodeId, says: &Says) -> bool {
     match says {
         Says::Congestion { flow, .. } => {
             let limits = spec.nodes[node.at()].host().is_some_and(|host| host.limiters.is_some());
             limits && flow_of(spec, node, *flow).is_some()
         }
-        // Nobody listens who has no domain.
+        // A station without a domain ignores it.
         Says::Domain(_) => spec.domain(node).is_some(),
         _ => !signals(spec, node, says).is_empty(),
     }
@@ -54,7 +54,7 @@ fn flow_of(spec: &Spec, node: NodeId, nth: u16) -> Option<usize> {
     own.nth(nth.into())
 }
 
-/// What a pause frame means to a station: one signal for each time that it names.
+/// Converts a pause frame to signals of a station: one for each time in the frame.
 fn signals(spec: &Spec, node: NodeId, says: &Says) -> Vec<(PauseSignal, u16)> {
     let kind = spec.nodes[node.at()].pauses().map(|control| control.kind);
     let (enabled, quanta) = match (says, kind) {

@@ -18,12 +18,12 @@ use typed_index_collections::TiVec;
 /// Bytes that the two histograms of an occupancy take, about: 20 octaves of bytes, a few of frames.
 const TALLY_BYTES: u64 = 6 << 10;
 
-/// Whether an entry of the scenario records what has this name.
+/// Returns true if an entry of the scenario records the object of this name.
 pub fn is_chosen(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> bool {
     choice(spec, what, names).is_some()
 }
 
-/// The first entry of a kind that speaks of what has this name, and its place among those of its kind.
+/// Returns the first entry of a kind that matches this name, and its place among those of its kind.
 pub fn choice(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<(usize, &Probe)> {
     let own = spec.probes.chosen.iter().flatten().filter(|probe| probe.what == what);
     own.enumerate().find(|(_, probe)| match &probe.which {

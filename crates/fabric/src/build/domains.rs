@@ -1,7 +1,8 @@
 //! Congestion notification domains: what their ports do to frames from the beginning, and after LLDPDUs of the scenario.
 //!
-//! A frame gets its alternate priority when it leaves the port at the other end of the link: there it is looked at anyway, and
-//! the queues of that port do not know of it. What comes in then has it, as if the port of the domain had given it.
+//! A frame gets its alternate priority when it leaves the port at the other end of the link, where its fields are read
+//! anyway; the queues of that port are not affected. Frames that come in then have it, as if the port of the domain had
+//! given it.
 
 use crate::run::state::domains::PortDomain;
 use crate::run::state::faults::Action;
@@ -12,12 +13,12 @@ use queueing::{Defence, PortDefence};
 use std::sync::Arc;
 use units::Time;
 
-/// What all ports do, and what changes.
+/// Frame changes of all ports, at the start and later.
 #[derive(Debug, Default)]
 pub(crate) struct DomainPlan {
     /// By port; empty where there is no domain.
     pub at_start: Vec<PortDomain>,
-    /// When, at which port, what it does from then on.
+    /// Time, port, and its settings from then on.
     changes: Vec<(Time, u32, PortDomain)>,
 }
 
@@ -41,7 +42,7 @@ impl DomainPlan {
         DomainPlan { at_start, changes }
     }
 
-    /// The changes as actions, and what they refer to.
+    /// Returns the changes as actions, and the settings that they refer to.
     pub fn actions(&self) -> (Vec<(Time, u32, Action)>, Vec<PortDomain>) {
         let action = |(nth, &(at, port, _)): (usize, &(Time, u32, PortDomain))| {
             (at, port, Action::Domain { nth: nth as u32 })
@@ -60,7 +61,7 @@ fn heard(fault: &FaultSpec, wiring: &Wiring) -> Option<(Time, PortId, queueing::
     Some((*at, port, *tlv))
 }
 
-/// What a port does with what it sends.
+/// Returns how a port changes the frames that it sends.
 fn of_port(spec: &Spec, wiring: &Wiring, defences: &[PortDefence], port: PortId) -> PortDomain {
     let (node, peer) = (wiring.node_of[port.at()], wiring.peer[port.at()]);
     let those = |of: fn(Defence) -> bool| {

@@ -10,8 +10,8 @@ use crate::spec::{FlowSpec, Spec};
 use frame::NodeId;
 use std::collections::BTreeSet;
 
-/// Of the flows asked for: by its number, each of its hosts with a link there that one of its paths leads over, planned or taken
-/// while faults keep another one from being used. None of a description that cannot be run.
+/// Returns, for the flows selected by `of`: by number, each of its hosts with a link there that one of its paths leads over,
+/// planned or taken while faults exclude another one. Empty for a description that cannot be run.
 pub fn links_at_ends(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Vec<(usize, NodeId, u32)> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let (Ok(mut paths), Ok(faults)) = (find_paths(&Plan::new(spec, &wiring)), FaultPlan::new(spec)) else {

@@ -370,7 +370,7 @@ fn joined<T: Copy>(all: &mut Vec<T>, span: impl Fn(&mut T) -> &mut Span) {
 pub(crate) fn mark_faulted(fabric: &mut Fabric) {
     let fabric = &mut **fabric;
     for (port, cold) in fabric.links.ports.all_mut(WHOLE).iter_mut().zip(fabric.links.cold.all(WHOLE)) {
-        port.features.set(PortFeatures::FAULTED, cold.changes_frames());
+        port.features.set(PortFeatures::FAULTED, cold.changes_frames() || cold.retry.is_some());
     }
     let ports = fabric.links.ports.all_mut(WHOLE).iter_mut().zip(fabric.links.cold.all(WHOLE));
     for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
@@ -378,7 +378,8 @@ pub(crate) fn mark_faulted(fabric: &mut Fabric) {
             schedule.fresh =
                 port.features.has(PortFeatures::SCHEDULER).then(|| cold.scheduler.discipline().clone());
         }
-        port.features.set(PortFeatures::FAULTED, schedule.is_some() || cold.changes_frames());
+        port.features
+            .set(PortFeatures::FAULTED, schedule.is_some() || cold.changes_frames() || cold.retry.is_some());
     }
 }
 

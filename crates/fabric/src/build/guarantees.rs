@@ -1,7 +1,7 @@
-//! What the schedulers of a fabric promise each queue, before anything runs.
+//! Guarantees that the schedulers of a fabric give each queue, before a run.
 //!
-//! Holds for a queue that no pause stops, at the slowest rate that faults leave its link and by the clock of its port, beside the
-//! credit updates that the port sends; not beside pause frames that it sends.
+//! Holds for a queue that no pause stops, at the slowest rate that faults leave its link and by the clock of its port, with
+//! the credit updates that the port sends, but without pause frames that it sends.
 
 use crate::build::Plan;
 use crate::spec::Spec;

@@ -1,8 +1,8 @@
-//! What ports that send pauses need: the room above XOFF, watermarks, renewals.
+//! Requirements of ports that send pauses: headroom above XOFF, watermarks, renewals.
 //!
-//! All of it comes from [`flow_control::headroom`] and [`flow_control::renewal`]; here are the facts of link and
-//! stations that go in. The response is that of the station at the other end, which is the one that is paused;
-//! the interfaces are in the delay of the link.
+//! The formulas are in [`flow_control::headroom`] and [`flow_control::renewal`]; this file supplies the facts of link and
+//! stations. The response time is that of the station at the other end, which is the one that is paused; the interfaces are
+//! included in the delay of the link.
 
 use crate::build::Plan;
 use crate::run::state::receive;
@@ -16,10 +16,10 @@ use frame::{CONTROL_FRAME_BYTES, NodeId};
 use queueing::RateConfiguration;
 use units::{Amount, Bytes, Time};
 
-/// What a port that sends pauses needs.
+/// Requirements of a port that sends pauses.
 #[derive(Clone, Copy, Debug)]
 pub struct PauseNeeds {
-    /// Whose port it is.
+    /// The node of the port.
     pub node: NodeId,
     /// The node at the other end, which is paused.
     pub peer: NodeId,
@@ -29,11 +29,11 @@ pub struct PauseNeeds {
     pub obeyed: u8,
     /// Bytes around each frame on its link.
     pub overhead: u16,
-    /// What may be on its way to the port when it decides to send XOFF.
+    /// Bytes that may be on their way to the port when it decides to send XOFF.
     pub delay: TotalDelay,
     /// The room above XOFF for each priority (for all together with PAUSE).
     pub room: Bytes,
-    /// The levels that the port works with.
+    /// The watermarks that the port uses.
     pub levels: Levels,
     /// The response time of the peer.
     pub response: Time,
@@ -47,12 +47,12 @@ pub struct PauseNeeds {
     pub target: Option<Amount>,
 }
 
-/// What each port needs that sends pauses: all ports of switches with flow control, and of hosts with it whose
-/// receive buffer is limited.
+/// Returns the requirements of each port that sends pauses: all ports of switches with flow control, and of hosts with flow
+/// control and a limited receive buffer.
 pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
-    // Of a node, not of each of its ports: it looks at all of them.
+    // Computed per node, because the target depends on all of its ports.
     let target = |node| Some(plan.target(node, spec.nodes[node.at()].pauses()?)?.watermark);
     let targets: Vec<Option<Amount>> =
         (0..spec.nodes.len() as u32).map(|node| target(NodeId(node))).collect();
@@ -101,7 +101,7 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     let cn_tag = if spec.domains.iter().any(Option::is_some) { queueing::CN_TAG_BYTES } else { 0 };
     // A frame has one of the two.
     let most = most.saturating_add(tag.max(cn_tag).into());
-    // Any of them may tell a source, and tags may come back.
+    // Any of the managers may notify a source, and tags may be returned.
     let control_frames =
         managers.any(Option::is_some) || controls.iter().any(|control| control.return_priority().is_some());
     if control_frames { (least.min(CONTROL_FRAME_BYTES), most) } else { (least, most) }
@@ -120,7 +120,7 @@ impl Plan<'_> {
         let link = self.link(port);
         configured.or(link.response_time).unwrap_or_else(|| response_time(link.rate))
     }
-    /// What is on its way to `port`, at most, when its node decides to send XOFF.
+    /// Returns the maximum in flight to `port` when its node decides to send XOFF.
     pub fn total_delay(&self, port: u32) -> TotalDelay {
         let link = self.link(port);
         let (slowest, rate) = self.rates(port);
@@ -158,7 +158,7 @@ impl Plan<'_> {
         let marks = control.watermarks.unwrap_or_else(computed);
         Levels::new(&marks, delay.room(self.frames.1).get(), self.frames)
     }
-    /// What decides when a pause sent through a port has to be renewed.
+    /// Returns the facts that decide when a pause sent through a port has to be renewed.
     pub fn renewal(&self, port: u32) -> Renewal {
         let link = self.link(port);
         Renewal {
@@ -170,8 +170,8 @@ impl Plan<'_> {
             response: self.response(self.wiring.peer[port as usize].0),
         }
     }
-    /// How a node finds whom to pause above its target watermark; `None` if it does not, or if that would lie below
-    /// everything.
+    /// Returns how a node finds the targets of pauses above its target watermark; `None` if it does not, or if that would
+    /// lie below everything.
     pub fn target(&self, node: NodeId, control: &PauseSpec) -> Option<Target> {
         let (spec, marks) = (control.target.as_ref()?, control.watermarks?);
         let in_flight = self.wiring.ports(node).map(|port| self.room(port.0)).max().unwrap_or(0);

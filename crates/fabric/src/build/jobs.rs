@@ -36,13 +36,21 @@ fn add_ranks(part: &Part, fabric: &mut Fabric, (job, spec): (u32, &JobSpec)) {
         let mut ports = part.plan.wiring.ports(host);
         let Some(port) = ports.next().filter(|_| part.owns(host)) else { continue };
         let port = part.port(port.0);
-        let machine = Rank::new(&workload, number, spec.costs, spec.start, spec.iterations);
+        let computation = spec.computations[number as usize].clone();
+        let machine = Rank::new(
+            &workload,
+            number,
+            (spec.costs, computation),
+            spec.start,
+            [spec.iterations, spec.recorded],
+        );
         let state = RankState {
             job,
             number,
             port,
             machine,
             ends: Box::default(),
+            times: Vec::new(),
             wakes_at: Time::NEVER,
             deferred: false,
         };

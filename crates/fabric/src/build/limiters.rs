@@ -29,7 +29,7 @@ impl LimiterPlan {
         for flow in &spec.flows {
             for to in flow.path_ends() {
                 let near = Passing { host: flow.from, to, flow, is_far: false };
-                // Far ends of connections alone send anything.
+                // The far end of a path sends only on connections.
                 let far = to.filter(|_| flow.transport.is_some());
                 let far = far.map(|host| Passing { host, to: Some(flow.from), flow, is_far: true });
                 let ends = [Some(near), far].map(|end| plan.number(spec, &end?, &mut numbers));
@@ -40,7 +40,7 @@ impl LimiterPlan {
         plan
     }
 
-    /// Of limiters by path, what is low is known from all paths of their host.
+    /// For limiters by path, the lowest priority follows from all paths of their host.
     fn find_lowest(&mut self, spec: &Spec) {
         let by_path = |host: NodeId| {
             let limiters = spec.nodes[host.at()].host().and_then(|host| host.limiters.as_ref());
@@ -80,7 +80,7 @@ impl LimiterPlan {
     }
 }
 
-/// What a host sends of a flow to one destination, or to any.
+/// Frames of a host for one destination of a flow, or for any.
 struct Passing<'a> {
     host: NodeId,
     to: Option<NodeId>,
@@ -135,7 +135,7 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         state.limiter = ends.and_then(|ends| ends[usize::from(state.behind.is_some())]);
     }
     for source in hosts.sources.all_mut(WHOLE) {
-        // Of a flow with several destinations all pass limiters, or none does.
+        // Either all destinations of a flow pass limiters, or none does.
         let first = hosts.limiters_of_path.get(source.first_path as usize);
         source.limited = first.is_some_and(|ends| ends[0].is_some());
         if source.limited && source.plain {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// All paths of a fabric.
 pub(crate) struct Paths {
-    /// As in [`RouteTable`](crate::run::state::route_table::RouteTable).
+    /// The columns of [`RouteTable`](crate::run::state::route_table::RouteTable).
     pub hops: Vec<u32>,
     pub starts: Vec<u32>,
     /// The flow of each path, which is its source, and the node where it ends; `None`: at any destination of the flow.
@@ -98,7 +98,7 @@ struct Wanted {
 /// Paths one after the other, in the order in which they were found.
 struct Found {
     ports: Vec<PortId>,
-    /// By path wanted, where its ports begin and end.
+    /// By requested path, where its ports begin and end.
     spans: Vec<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a run needs before any part of it is built, and all that it may be refused for.
+//! Preparations of a run before any part of it is built, and all reasons for which it may be refused.
 
 use super::fault_plan::FaultPlan;
 use super::paths::{Paths, find_paths};
@@ -12,7 +12,7 @@ use keys::Remark;
 use scheduling::Configuration;
 use units::Time;
 
-/// What is found before any part is built.
+/// Results of the preparations.
 pub(super) struct Prepared {
     pub paths: Paths,
     pub faults: FaultPlan,
@@ -21,8 +21,8 @@ pub(super) struct Prepared {
     pub look_ahead: Time,
 }
 
-/// Why a run would refuse this description; `None`: it can be built. What builds it asks the same, so that there is
-/// nothing that a check accepts and a run does not.
+/// Returns the reason for which a run would refuse this description; `None`: it can be built. The builder calls the same
+/// checks, so that a run accepts every description that a check accepts.
 pub fn refusal(spec: &Spec) -> Option<BuildError> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     prepare(&Plan::new(spec, &wiring)).err()
@@ -73,7 +73,7 @@ pub(super) fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
     Ok(Prepared { paths, faults, all_faults, forks, look_ahead })
 }
 
-/// Whether all places, all queues, and the lists of virtual output queues, can be numbered.
+/// Checks that all places, all queues, and the lists of virtual output queues, can be numbered.
 fn numbered(plan: &Plan) -> Result<(), BuildError> {
     let (ports, flows) = (plan.wiring.peer.len(), plan.spec.flows.len());
     if plan.places() > Event::MAX_PLACES {

@@ -1,4 +1,4 @@
-//! Transfers that begin when others have ended: who tells whom.
+//! Transfers that begin when others have ended: the host that starts each, and the ends that it observes.
 
 use crate::build::Part;
 use crate::build::whole::WHOLE;

@@ -43,7 +43,7 @@ pub(crate) fn changes(
     changes
 }
 
-/// When routing knows of other links that are down than before, and by link for how many reasons each is.
+/// Returns the times at which routing learns of other failed links, and by link the number of reasons for its failure.
 pub(crate) fn outages(spec: &Spec, wiring: &Wiring, plan: &FaultPlan) -> Vec<(Time, Vec<u32>)> {
     let mut steps: BTreeMap<Time, Vec<(u32, bool)>> = BTreeMap::new();
     let mut view = |link: u32, (from, until): (Time, Time), after: Option<Time>| {

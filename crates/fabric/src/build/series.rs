@@ -24,17 +24,17 @@ use units::Time;
 
 /// Series that take more memory than this together, all of one kind, are not recorded.
 pub const MEMORY: u64 = 64 << 20;
-/// Of each kind so many series are kept, those in which most happens, unless the scenario chooses. The key `bin` names this
-/// limit and the next.
+/// Maximum number of series of each kind, the busiest ones, unless the scenario chooses. The key `bin` names this limit and
+/// the next.
 pub const MAX_SERIES: usize = 256;
 /// Bins of all series of one metric together; each becomes a row of some hundred bytes in the result.
 pub const MAX_BINS: u64 = 1_000_000;
 
-/// A run has at least so many bins by default,
+/// A run has at least this many bins by default,
 const MIN_BINS: u64 = 50;
-/// and at most so many, which fill a plot,
+/// and at most this many, which fill a plot,
 const BINS: u64 = 500;
-/// and a bin holds at least so many of the longest frames on the slowest link: shorter ones show frames, not rates, and
+/// and a bin holds at least this many of the longest frames on the slowest link: shorter ones show frames, not rates, and
 /// recording them takes longer than the run.
 const FRAMES: u64 = 12;
 
@@ -52,7 +52,7 @@ pub fn default_bin(spec: &Spec) -> Time {
     Time::from_ns(width.div_ceil(1_000).max(1))
 }
 
-/// Prepares what is recorded in each part; returns what is too much of the whole, in words.
+/// Prepares the recordings of each part; returns those that are too large, in words.
 pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<String> {
     record_pauses(spec, parts, path_flow);
     let mut recording = Recording { spec, wiring, left_out: Vec::new() };
@@ -67,7 +67,7 @@ pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Ar
     recording.left_out
 }
 
-/// What is to be recorded, and what of it is too much.
+/// The recordings of a scenario, and those left out as too large.
 pub struct Recording<'a> {
     pub spec: &'a Spec,
     pub wiring: &'a Wiring,
@@ -75,7 +75,7 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Whether `series` of one kind, of `bytes` a bin each, fit the memory for it. Their bins are `widths`.
+    /// Returns true if `series` of one kind, of `bytes` a bin each, fit the memory for it. Their bins are `widths`.
     fn fits(&mut self, what: &str, bytes: u64, widths: impl Iterator<Item = Time>) -> bool {
         let (mut series, mut all) = (0u64, 0u64);
         for width in widths {
@@ -86,7 +86,7 @@ impl Recording<'_> {
         series > 0 && fits
     }
 
-    /// Whether what takes so many bytes fits the memory for one kind; if not, it is said.
+    /// Returns true if this many bytes fit the memory for one kind of recording; if not, notes that it is left out.
     pub fn fits_bytes(&mut self, what: &str, bytes: u64) -> bool {
         if bytes > MEMORY {
             self.left_out.push(format!(
@@ -107,7 +107,7 @@ impl Recording<'_> {
     fn at_port(&self, what: Watched, port: u32) -> Option<Time> {
         width(self.spec, what, |pattern| pattern.names_port(&self.port_name(port)))
     }
-    /// As `at_port`, of a class.
+    /// Bin width of series of a class of a port, where they are recorded.
     fn at_class(&self, what: Watched, port: u32, class: u32) -> Option<Time> {
         let names = |pattern: &Pattern| pattern.names_queue(&self.port_name(port), &class.to_string());
         width(self.spec, what, names)
@@ -203,7 +203,7 @@ impl Recording<'_> {
         }
     }
 
-    /// The width of the series of what a port sends, if there is one and only one class is in use there.
+    /// Returns the bin width of the series of bits sent by a port, if there is one and only one class is in use there.
     fn lone_class_series(&self, part: &Fabric, port: u32, used: u32) -> Option<Time> {
         let local = PortIx::of(port - part.numbering.first_port, WHOLE);
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
@@ -247,7 +247,7 @@ impl Recording<'_> {
         }
     }
 
-    /// What connections over TCP and queue pairs know of their path; by endpoint.
+    /// Prepares the path state of connections over TCP and queue pairs; by endpoint.
     fn connections(&mut self, parts: &mut [Fabric], path_flow: &[u32]) {
         let of_flow = |flow: &FlowSpec| {
             width(self.spec, Watched::Flow, |pattern| pattern.names_flow(&flow.name)).zip(of_kind(flow))
@@ -315,7 +315,7 @@ impl Recording<'_> {
     }
 }
 
-/// What of it is recorded.
+/// Kind of recording of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndKind {
     /// Window and round trip.
@@ -324,7 +324,7 @@ enum EndKind {
     Pairs,
 }
 
-/// What of the ends of a flow is recorded; `None`: nothing.
+/// Returns the kind of recording for the ends of a flow; `None`: nothing.
 fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
     let connection = flow.transport.as_ref()?;
     match connection.transport()? {
@@ -337,7 +337,7 @@ fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
     }
 }
 
-/// The width of the bins of a series, if it is recorded: what the first probe says whose pattern `names` it.
+/// Returns the bin width of a series, if it is recorded: that of the first probe whose pattern `names` it.
 pub fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<Time> {
     if spec.probes.chosen.is_none() {
         return spec.probes.bin;
@@ -364,7 +364,7 @@ fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()
 }
 
-/// Prepares what is recorded of pauses, and of those who stand where they begin and act.
+/// Prepares the recording of pauses, and of the flows present where they begin and take effect.
 fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
     let sends = |part: &Fabric| !part.pause_senders.is_empty();
     let credits = spec.nodes.iter().any(|node| node.credits().is_some());

@@ -14,13 +14,13 @@ use frame::{NodeId, PortId};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What it costs to send a frame from a node, and beside that to make it, and to count it where it ends, compared with each other:
-/// as times of fat-trees with 16 and 32 ports were, roughly.
+/// Cost of sending a frame from a node, and the additional cost of making it, and of counting it at its destination,
+/// relative to each other: approximate ratios of the run times of fat-trees with 16 and 32 ports.
 const HOP: u64 = 4;
 const MORE_TO_MAKE: u64 = 1;
 const MORE_TO_COUNT: u64 = 2;
 
-/// Which part runs which nodes: contiguous ranges.
+/// Assignment of nodes to parts: contiguous ranges.
 #[derive(Debug)]
 pub(crate) struct Split {
     /// By node.

@@ -1,4 +1,4 @@
-//! What clocks that are off make of ties.
+//! Ties between hosts with inexact clocks.
 
 use super::frame_bounds;
 use crate::spec::Spec;

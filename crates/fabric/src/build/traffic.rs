@@ -21,6 +21,7 @@ use crate::spec::{FlowSpec, Spec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId, Priority};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, PullPacer, SharedNic};
@@ -149,9 +150,9 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             };
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
             let start = fabric.routes.path_start[path];
-            let facts = facts(part.plan, fabric.routes.path(start), connection);
-            let due = due.next().unwrap_or_default();
-            let (mut near, mut far) = connection.start(&due, facts, [random("near"), random("far")]);
+            let facts = facts_over_links(part, fabric, (flow.from, to, start), connection);
+            let randoms = [random("near"), random("far")];
+            let (mut near, mut far) = connection.start(&due.next().unwrap_or_default(), facts, randoms);
             shared.attach(&mut near, (spec, flow.from), number);
             shared.attach(&mut far, (spec, to), number + 1);
             withhold(part.plan, fabric.routes.path(start), flow.priority, [&mut near, &mut far]);
@@ -163,13 +164,10 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
                         connection.answer_priority().filter(|_| behind.is_some()).unwrap_or(flow.priority);
                     let mut state = EndpointState::new(endpoint, number, path as u32, behind, priority);
                     state.notifies = connection.notification_priority();
-                    state.bypassable = flow.bypassable && behind.is_none();
+                    (state.bypassable, state.stripes) =
+                        (flow.bypassable && behind.is_none(), facts[end].planes > 1);
                     if state.endpoint.progress().is_some() {
-                        let of_host = groups.entry((node, Arc::as_ptr(connection)));
-                        let group =
-                            *of_host.or_insert_with(|| fabric.hosts.peers.push_and_get_key(Vec::new()));
-                        state.peers = Some(group);
-                        fabric.hosts.peers[group].push(fabric.hosts.endpoints.next_key(WHOLE));
+                        join_group(fabric, &mut state, groups.entry((node, Arc::as_ptr(connection))));
                     }
                     fabric.hosts.endpoints_of_path[path][end] = Some(fabric.hosts.endpoints.next_key(WHOLE));
                     fabric.hosts.endpoints.push(state, WHOLE);
@@ -181,6 +179,17 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             path += 1;
         }
     }
+}
+
+/// An endpoint is one of those at its host whose steps wait for each other.
+fn join_group(
+    fabric: &mut NodeView,
+    state: &mut EndpointState,
+    of_host: Entry<'_, (NodeId, *const ConnectionSpec), GroupIx>,
+) {
+    let group = *of_host.or_insert_with(|| fabric.hosts.peers.push_and_get_key(Vec::new()));
+    state.peers = Some(group);
+    fabric.hosts.peers[group].push(fabric.hosts.endpoints.next_key(WHOLE));
 }
 
 /// Resources that all endpoints of a host share, by host.
@@ -239,6 +248,21 @@ pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: 
     })
 }
 
+/// [`facts`] of a path that begins there in the table of hops, with the links of either end over which each packet may go.
+fn facts_over_links(
+    part: &Part,
+    fabric: &NodeView,
+    (from, to, start): (NodeId, NodeId, u32),
+    connection: &ConnectionSpec,
+) -> [PathFacts; 2] {
+    let links = |from: NodeId, to: NodeId| match &fabric.routes.spreading {
+        Some(spreading) if connection.stripes() => spreading.table.lookup(from, to).ports.len().max(1) as u16,
+        _ => 1,
+    };
+    let [near, far] = facts(part.plan, fabric.routes.path(start), connection);
+    [PathFacts { planes: links(from, to), ..near }, PathFacts { planes: links(to, from), ..far }]
+}
+
 /// Facts about the path between the ends of a connection, the near end first: the rate of their link, and how long a full
 /// frame and what answers it take there and back, on links and in switches, without queues.
 fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 2] {
@@ -250,7 +274,7 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 
         let hops = there.len().saturating_sub(1) as u16;
         let there = one_way(plan, &mut there.iter().copied(), full);
         let base_rtt = there + one_way(plan, &mut back.iter().copied(), answer);
-        PathFacts { rate, base_rtt, packet: full, hops, overhead }
+        PathFacts { rate, base_rtt, packet: full, hops, overhead, planes: 1 }
     };
     [from(path, &back), from(&back, path)]
 }

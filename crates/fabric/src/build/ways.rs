@@ -1,14 +1,15 @@
-//! The ways that transfers between two hosts take: each has a five-tuple, and what switches make of it is known before the run.
+//! Paths of transfers between two hosts: each transfer has a five-tuple, whose hash at each switch is known before the run.
 //!
-//! A source of transfers has a path, and so a place in all that is counted by path, for each set of transfers to a host
-//! that no switch can tell apart. Frames carry their path as those of other flows do: nothing is hashed while they travel.
+//! A source of transfers has a path, and so a place in all counters by path, for each set of transfers to a host that no
+//! switch can distinguish. Frames carry their path as those of other flows do: nothing is hashed while they travel.
 //!
 //! - Where all switches hash, or go by digits of the destination, that is a set for each way through the fabric, while links
 //!   are down as well: transfers that a failure would part are two sets.
 //! - Where some switches choose for each frame, and one of them hashes or has flowlets, it is a set for each tuple.
-//! - Where none looks at tuples, it is one.
+//! - Where no switch reads tuples, there is one set.
 //!
-//! Over TCP each set has its connections. A transfer that takes one which is free has the tuple of that, and the same way.
+//! Over TCP each set has its connections. A transfer that takes a free connection has the tuple of that connection, and its
+//! path.
 //!
 //! Not modelled: more sets than [`MOST_WAYS`] in a fabric, or [`MOST_TUPLES`] where tuples are apart. Transfers beyond take a
 //! way that one before them between the same hosts has.
@@ -30,12 +31,13 @@ use workload::{Arrivals, Destinations, TransferList};
 
 /// Sets of transfers that are kept apart, 0.2 kB each.
 const MOST_WAYS: usize = 1 << 20;
-/// As `MOST_WAYS`, where each tuple is one: as many as the flowlet table of a switch has entries (CONGA, SIGCOMM 2014, section 3.4).
+/// Maximum number of sets where each tuple is a set: as many as the flowlet table of a switch has entries (CONGA, SIGCOMM
+/// 2014, section 3.4).
 const MOST_TUPLES: usize = 1 << 16;
 
 impl Spec {
-    /// Draws the ports of transfers that nobody has given, and gives each source of transfers a destination for each way
-    /// that they take. Does nothing the second time.
+    /// Draws the ports of transfers that have none, and gives each source of transfers a destination for each path that they
+    /// take. Idempotent.
     pub fn tell_ways_apart(&mut self) {
         let is_new = |flow: &FlowSpec| flow.source.transfers().is_some() && flow.tuples.is_empty();
         let new: Vec<usize> = (0..self.flows.len()).filter(|&nth| is_new(&self.flows[nth])).collect();
@@ -66,7 +68,7 @@ impl Spec {
         }
     }
 
-    /// It with the ways of transfers told apart.
+    /// Returns the spec with the paths of transfers separated.
     pub(crate) fn with_ways(&self) -> Cow<'_, Spec> {
         let mut own = Cow::Borrowed(self);
         if self.flows.iter().any(|flow| flow.source.transfers().is_some() && flow.tuples.is_empty()) {
@@ -76,9 +78,9 @@ impl Spec {
     }
 }
 
-/// What becomes of a source of transfers.
+/// Separated transfers of a source.
 struct Parted {
-    /// A node may be there several times.
+    /// Destination of each set; a node may be present several times.
     destinations: Vec<NodeId>,
     /// By destination, the tuple of the first transfer that goes there.
     tuples: Vec<Tuple>,
@@ -86,7 +88,7 @@ struct Parted {
     numbers: Vec<u32>,
 }
 
-/// What tells transfers to one host apart.
+/// Property that distinguishes transfers to one host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Apart {
     ByWay,
@@ -190,7 +192,7 @@ impl<'a> Ways<'a> {
             of.push(nth);
             tuples.push(base[nth]);
         }
-        // Those to one host follow each other, and hosts are in the order that they were in.
+        // Sets of one host follow each other, and hosts keep their order.
         let mut order: Vec<usize> = (0..of.len()).collect();
         order.sort_by_key(|&set| of[set]);
         let mut place = vec![0; of.len()];

@@ -1,4 +1,4 @@
-//! The right to look at all nodes of a part at once.
+//! The right to access all nodes of a part at once.
 
 /// Proof that the code which holds it is about the whole, and no step of one node: the builder makes it, and a
 /// [`Fabric`](crate::run::fabric::Fabric) keeps it. Steps receive no `Fabric`, and no step can make this. It is here, as Rust has no narrower

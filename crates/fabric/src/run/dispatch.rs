@@ -18,7 +18,7 @@ use crate::run::state::event::{Event, EventQueue, Kind, What};
 use crate::run::state::port::PortFeatures;
 use crate::run::state::view::NodeView;
 use crate::run::steps::arrival;
-use crate::run::steps::credits::updates;
+use crate::run::steps::credits::{leaks, updates};
 use crate::run::steps::crossbar::crossings;
 use crate::run::steps::egress;
 use crate::run::steps::endpoints;
@@ -31,6 +31,7 @@ use crate::run::steps::pause_frames;
 use crate::run::steps::pausing;
 use crate::run::steps::ranks;
 use crate::run::steps::receive;
+use crate::run::steps::retry;
 use crate::run::steps::selection;
 use crate::run::steps::sources;
 use crate::run::steps::storms;
@@ -111,6 +112,9 @@ fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut E
         What::LookForCredits => return updates::look_for_credits(here, port, now, events),
         What::Credits(freed) => return updates::receive_credits(here, port, freed, now, events),
         What::UpdateDue => return updates::update_due(here, port, now, events),
+        What::CreditsConsumed => return leaks::restore(here, port, now, events),
+        What::Retry(signal) => return retry::receive(here, port, signal, now, events),
+        What::RetryDue => return retry::due(here, port, now, events),
         What::Watchdog => return storms::watch_due(here, port, now, events),
         _ => {
             let number = here.number_of_place(place);
@@ -121,7 +125,7 @@ fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut E
         What::Head(frame) => arrival::head_arrives(here, port, frame, now, events),
         What::Pause(pause) => pause_frames::receive_pause(here, port, pause, now, events),
         What::Renew => pausing::renew_pauses(here, port, now, events),
-        What::Broken(frame, cause) => faults::broken(here, port, &frame, cause, now),
+        What::Broken(frame, cause) => faults::broken(here, port, &frame, cause, now, events),
         What::Served => receive::served(here, port, now, events),
         What::Fault(actions) => faults::fault(here, port, actions, now, events),
         What::News(news) => tags::news_due(here, port, news, now, events),

@@ -42,7 +42,7 @@ impl Fabric {
         self.buffers.pool.used() + self.hosts.frames_at_work() + crossing as u64
     }
 
-    /// Frames that wait here, at ports, in crossbars and to be taken in by hosts.
+    /// Frames that wait here, at ports, in crossbars, to be taken in by hosts and to be repeated by link-level retry.
     pub fn frames_at_rest(&self) -> impl Iterator<Item = &Frame> {
         let receiving = self.hosts.receiving.all(self.whole).iter().flatten();
         let crossing = self.crossbars().flat_map(|bar| {
@@ -50,7 +50,9 @@ impl Fabric {
             waiting.map(|waiting| &waiting.frame).chain(bar.frames_underway())
         });
         let received = receiving.flat_map(|it| it.all_frames(&self.buffers.pool));
-        self.buffers.all_frames().chain(crossing).chain(received)
+        let retries = self.links.cold.all(self.whole).iter().flat_map(|cold| &cold.retry);
+        let repeated = retries.flat_map(|retry| retry.held());
+        self.buffers.all_frames().chain(crossing).chain(received).chain(repeated)
     }
 
     /// Invariants while no event runs; checked after building and at the end of a run.

@@ -1,9 +1,9 @@
 //! Fetches memory into the cache before the event that needs it, in large fabrics.
 //!
-//! A frame or a decision touches a chain of places: the event names a port, the port a queue, the queue its first frame, and the
-//! creation time of that selects a bin of the histogram of waits. Each step here looks at what the step before has fetched, and
-//! fetches what that leads to; the engine takes it some events later (`engine::World::fetch`). Nothing changes by it, and a
-//! guess may be wrong: until the event runs, others come to the same port.
+//! A frame or a decision touches a chain of places: the event names a port, the port a queue, the queue its first frame, and
+//! the creation time of that selects a bin of the histogram of waits. Each step here reads what the step before has fetched,
+//! and fetches the next place; the engine takes it some events later (`engine::World::fetch`). Fetching changes no state,
+//! and a guess may be wrong: until the event runs, other frames arrive at the port.
 
 use crate::run::fabric::Fabric;
 use crate::run::state::event::{Event, Kind};
@@ -16,8 +16,7 @@ use frame::{Frame, Heading, PathId, Priority};
 use memory::{fetch, fetch_all, fetch_all_at, fetch_at};
 use units::Time;
 
-/// A fabric is large if its tables take more bytes than caches have: then memory is far, and fetched ahead.
-/// Tests have small ones.
+/// A fabric is large if its tables exceed the caches: memory accesses are then slow, and prefetched. Tests have small ones.
 const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
 
 /// In place of an egress port: the frame has come to its end.
@@ -33,7 +32,7 @@ pub fn is_large(here: &Fabric) -> bool {
     ports + size_of_val(here.buffers.queues.all(here.whole())) + hosts + receivers > LARGE
 }
 
-/// A step of what is fetched for an event.
+/// Takes one step of the fetches for an event.
 #[inline(always)]
 pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     if event.is(Kind::Frame) || event.is(Kind::Head) {
@@ -51,7 +50,7 @@ pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
         {
             match step {
                 0 => fetch(&state.wakes_at),
-                // Not if another call has overtaken this one.
+                // Skipped if the call has been rescheduled.
                 2 if state.wakes_at == { event.time } => fetch_all(state),
                 _ => {}
             }
@@ -62,7 +61,7 @@ pub fn fetch_for(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     }
 }
 
-/// Where it goes; the port there, or its receiver; what waits at that port.
+/// Fetches the route; the port there, or its receiver; the queue of that port.
 #[inline(always)]
 fn fetch_for_frame(here: &Fabric, step: usize, event: &Event, found: u32) -> u32 {
     let frame = event.frame();
@@ -130,7 +129,7 @@ fn leaves_through(here: &Fabric, frame: &Frame) -> u32 {
     }
 }
 
-/// Who counts the frames of a path, if it ends in this part.
+/// Returns the receiver that counts the frames of a path, if it ends in this part.
 #[inline(always)]
 fn receiver_at(here: &Fabric, path: PathId) -> Option<&Receiver> {
     let receiver = here.hosts.receiver_of_path.get(path.at()).copied().flatten()?;
@@ -151,7 +150,7 @@ fn fetch_latency(here: &Fabric, frame: &Frame, arrives: Time) {
     }
 }
 
-/// The queue of a frame at a port, and what counts what passes there.
+/// Prefetches the queue of a frame at a port, and the counters of passing frames there.
 #[inline(always)]
 fn fetch_queue_for(here: &Fabric, egress: PortIx, priority: Priority, now: Time) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -168,8 +167,8 @@ fn leads_to_receiver(here: &Fabric, egress: PortIx) -> bool {
     here.links.ports.get(egress).is_some_and(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
 }
 
-/// What waits in that queue: the last frame, behind which this one comes, and, where frames are sent ahead, the first one, which
-/// may have left.
+/// Fetches the waiting frames that an arrival touches: the last frame, which this one follows, and, where frames are sent
+/// ahead, the first one, which may have left.
 #[inline(always)]
 fn fetch_waiting(here: &Fabric, egress: PortIx, frame: &Frame) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -216,8 +215,8 @@ fn fetch_first_wait(here: &Fabric, port: &Port, now: Time) -> Option<Frame> {
     Some(first.frame)
 }
 
-/// The port that decides; its queue; the frame that leaves; where its wait and the frame itself are counted. At a NIC also who
-/// is next in line.
+/// Fetches for a decision: the port; its queue; the frame that leaves; the counters of its wait and of the frame. At a NIC
+/// also the next entry of the wait queue.
 #[inline(always)]
 fn fetch_for_decision(here: &Fabric, step: usize, egress: PortIx, now: Time) {
     let Some(port) = here.links.ports.get(egress) else { return };
@@ -257,7 +256,7 @@ fn fetch_for_decision(here: &Fabric, step: usize, egress: PortIx, now: Time) {
     }
 }
 
-/// The NIC; what it knows of a class; the number of the first endpoint in line; the endpoint.
+/// Fetches the NIC; its state of a class; the number of the first endpoint in the wait queue; the endpoint.
 #[inline(never)]
 fn fetch_line(here: &Fabric, step: usize, egress: PortIx, class: usize) {
     if step == 1 {
@@ -272,8 +271,7 @@ fn fetch_line(here: &Fabric, step: usize, egress: PortIx, class: usize) {
     }
 }
 
-/// The source; where its path begins, and who receives; the port there, and what waits at it. Of several paths it is the
-/// first.
+/// Fetches the source; the start of its path, and its receiver; the port there, and its queue. Of several paths, the first.
 #[inline(always)]
 fn fetch_for_source(here: &Fabric, step: usize, place: PlaceIx, now: Time) {
     let source = place.at().wrapping_sub(here.links.len());

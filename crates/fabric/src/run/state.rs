@@ -51,6 +51,7 @@ pub(crate) mod probes;
 pub(crate) mod ranks;
 pub(crate) mod receive;
 pub(crate) mod releases;
+pub(crate) mod retry;
 pub(crate) mod route_table;
 pub(crate) mod sharing;
 pub(crate) mod sources;

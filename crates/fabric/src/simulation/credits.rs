@@ -71,6 +71,14 @@ impl Simulation {
                 }
             }
         }
+        for port in 0..self.ports() as u32 {
+            let peer = self.peer(port);
+            let Some(credits) = self.credits_of(peer) else { continue };
+            for frame in self.cold(port).retry.iter().flat_map(|retry| retry.held()) {
+                let (channel, need) = credits.need(frame);
+                on_link[peer as usize][channel] += u64::from(need);
+            }
+        }
         on_link
     }
 }

@@ -8,9 +8,8 @@
 //! With credits a queue is dead if its next frame needs more of them than its channel would have with all back that
 //! are not held by frames in dead queues. In a switch with a crossbar these frames wait at inputs, for outputs without room.
 //!
-//! The state is looked at every so often in simulated time, and once more at the end. The time at which a
-//! cycle closed does not depend on when it is seen. A fabric whose graph of buffer dependencies has no cycle
-//! is not looked at.
+//! The state is checked periodically in simulated time, and once more at the end. The time at which a cycle closed does not
+//! depend on when it is detected. A fabric whose graph of buffer dependencies has no cycle is not checked.
 //!
 //! A deadlock lasts for ever if pauses are renewed. Without renewal they run out: the cycle then moves on, into
 //! the headroom and perhaps into losses, and closes again. A watchdog that drops or forwards ends it too.
@@ -33,7 +32,7 @@ type QueuePlace = (u32, u8);
 /// Where the search for deadlocks is.
 #[derive(Debug)]
 pub(crate) struct DeadlockWatch {
-    /// When to look next; never, if no deadlock can occur.
+    /// Time of the next check; never, if no deadlock can occur.
     pub next: Time,
     pub interval: Time,
     pub found: Vec<Deadlock>,
@@ -66,7 +65,7 @@ struct Dead {
     waits_for: BTreeMap<QueuePlace, Occupancy>,
 }
 
-/// What waits in a stopped queue, by ingress port and priority.
+/// Frames in a stopped queue, by ingress port and priority.
 type Content = BTreeMap<(u32, u8), Occupancy>;
 
 impl Simulation {
@@ -189,7 +188,8 @@ impl Simulation {
         came_in.for_each(|(one, ingress)| ingress.into_iter().for_each(|ingress| each(ingress, &one.frame)));
     }
 
-    /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
+    /// Returns the reason for which a queue cannot be released, given the frames in queues that may be dead; `None` if it
+    /// can.
     fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
         let now = self.now();
         let sender = self.peer(port);
@@ -280,7 +280,7 @@ impl Simulation {
     }
 }
 
-/// The queues that keep a priority of the port behind `sender` paused, where what came in through it is counted.
+/// Returns the queues that keep a priority of the port behind `sender` paused, with ingress accounting.
 fn waits_by_ingress(
     port: &IngressPort,
     sender: u32,
@@ -312,7 +312,7 @@ fn waits_by_ingress(
     if total.within(port.levels.xon) { BTreeMap::new() } else { waits }
 }
 
-/// The cycles that one meets who goes, from each dead queue, on to the one that holds most of what it waits for.
+/// Returns the cycles found by going, from each dead queue, on to the one that holds most of the frames it waits for.
 fn cycles(dead: &BTreeMap<QueuePlace, Dead>) -> Vec<Vec<QueuePlace>> {
     let next = |queue: &QueuePlace| {
         let most = dead

@@ -18,6 +18,7 @@ use crate::build::BuildError;
 use crate::run::state::faults::Action;
 use crate::run::state::spreading::Spreading;
 use crate::simulation::Simulation;
+use crate::spec::detours::Detours;
 use crate::spec::{FlowSpec, ProbeSpec, Spec};
 use frame::{NodeId, PortId, Priority, TrafficClass};
 
@@ -77,7 +78,10 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
         }
     }
     if let Some(spreading) = &first.routes.spreading {
-        by_choice(fabric, spreading, &mut used, &mut edges);
+        match &spreading.detours {
+            Some(detours) => by_detours(fabric, detours, &mut used, &mut edges),
+            None => by_choice(fabric, spreading, &mut used, &mut edges),
+        }
     }
     by_egress(fabric, &used, &mut edges);
     edges.settle();
@@ -140,9 +144,10 @@ fn queue(fabric: &Simulation, port: u32, kind: Kind) -> u32 {
     if bypass { ordered + fabric.queues() as u32 } else { ordered }
 }
 
-/// The queues of a port that stop with any of these priorities.
+/// The queues of a port that stop with any of these priorities, which the other end of its link knows: those of frames that have them
+/// from there on.
 fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
-    let classes = fabric.port(port).classes;
+    let classes = fabric.node_at(port).classes;
     let first = fabric.queue_number(port, TrafficClass(0));
     let stopped = priorities & fabric.cold(port).control.pauses().map_or(0, |pauses| pauses.obeys);
     (0..classes.classes() as u8)
@@ -219,6 +224,22 @@ fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edge
                     along_path(fabric, &[port, second.0], kind, used, edges);
                 }
             }
+        }
+    }
+}
+
+/// Where frames may go over a third group: all ways with at most two global links. Whether a frame takes one of them depends on queues.
+fn by_detours(fabric: &Simulation, detours: &Detours, used: &mut [bool], edges: &mut Edges) {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for (flow, _) in fabric.spec.free_flows() {
+        kinds.push(Kind::of(flow));
+        kinds.extend(Kind::of_answers(flow));
+    }
+    kinds.sort_unstable();
+    kinds.dedup();
+    for way in detours.ways() {
+        for &kind in &kinds {
+            along_path(fabric, &way, kind, used, edges);
         }
     }
 }

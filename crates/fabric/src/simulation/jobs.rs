@@ -3,6 +3,7 @@
 //! Jobs are looked at between windows, at fixed simulated times. A run in which nothing but jobs sends is over when all of them are; and
 //! when one of them can never go on: no event is pending, or no message is in flight and no rank works.
 
+use crate::run::state::hosts::Receiver;
 use crate::run::state::index::EndpointIx;
 use crate::run::state::link_control::LinkControl;
 use crate::run::state::ranks::RankState;
@@ -10,6 +11,7 @@ use crate::simulation::Simulation;
 use frame::TrafficClass;
 use jobs::{Blocked, Unsent};
 use std::collections::BTreeMap;
+use transport::Protocol;
 use units::Time;
 
 /// Looks at the jobs of a run.
@@ -24,8 +26,14 @@ pub(crate) struct JobWatch {
     still: bool,
     /// The run is over: all jobs are, or none can go on.
     pub over: bool,
+    /// By job, frames that its ranks had got at the last sample, and the first sample at which they had as many.
+    progress: Vec<(u64, Time)>,
+    /// When the next sample is taken, and the time between two.
+    samples: (Time, Time),
 }
 
+/// Samples of the progress of jobs in a run, at most.
+const SAMPLES: u64 = 16;
 /// Looks in a run, at most.
 const LOOKS: u64 = 4_096;
 
@@ -39,6 +47,8 @@ impl JobWatch {
             events: 0,
             still: false,
             over: false,
+            progress: Vec::new(),
+            samples: (Time::ZERO, Time::from_ps(duration.ps() / SAMPLES)),
         }
     }
 }
@@ -122,7 +132,53 @@ impl Simulation {
         let still = std::mem::replace(&mut self.jobs.events, events) == events;
         self.jobs.still = still && self.is_quiet();
         self.jobs.over = alone && (done || rests || self.jobs.still);
+        if self.now() >= self.jobs.samples.0 {
+            self.sample_progress();
+        }
         self.jobs.over
+    }
+
+    /// Takes a sample of the frames that each job has got.
+    fn sample_progress(&mut self) {
+        let (now, got) = (self.now(), self.frames_got());
+        self.jobs.samples.0 = now.saturating_add(self.jobs.samples.1);
+        let before = std::mem::take(&mut self.jobs.progress);
+        let since =
+            |job: usize, frames: u64| before.get(job).filter(|own| own.0 == frames).map_or(now, |own| own.1);
+        self.jobs.progress =
+            got.iter().enumerate().map(|(job, &frames)| (frames, since(job, frames))).collect();
+    }
+
+    /// By job, the frames of data that its ranks have got: those that were discarded, or wait for others, left out.
+    fn frames_got(&self) -> Vec<u64> {
+        let mut job_of = vec![None; self.spec.flows.len()];
+        for (number, job) in self.spec.jobs.iter().enumerate() {
+            job.flows.iter().flatten().for_each(|(flow, _)| job_of[*flow as usize] = Some(number));
+        }
+        let mut got = vec![0u64; self.spec.jobs.len()];
+        for (flow, job) in job_of.iter().enumerate() {
+            let Some(job) = *job else { continue };
+            let first = self.source(flow).first_path as usize;
+            let paths = first..first + self.spec.flows[flow].paths();
+            got[job] += paths.flat_map(|path| self.receivers(path)).map(Receiver::frames).sum::<u64>();
+        }
+        for (_, far) in self.connections() {
+            if let Some(job) = job_of[self.path_flow[far.path as usize] as usize] {
+                let of_no_use = far.endpoint.facts(self.now()).undelivered.frames;
+                got[job] = got[job].saturating_sub(of_no_use);
+            }
+        }
+        got
+    }
+
+    /// By job, for how long until now none of its ranks has got a frame, in steps of a sample.
+    pub(crate) fn stalled(&self) -> Vec<Time> {
+        let now = self.now();
+        let since = |(job, frames): (usize, u64)| match self.jobs.progress.get(job) {
+            Some(&(before, since)) if before == frames => now.saturating_sub(since),
+            _ => Time::ZERO,
+        };
+        self.frames_got().into_iter().enumerate().map(since).collect()
     }
 
     /// Returns true if no event is pending.
@@ -179,6 +235,17 @@ impl Simulation {
         let (peer, Unsent { tag, bytes, posted, .. }) = oldest?;
         let cause = WaitCause::Acknowledgement(self.held(state.job, (state.number, peer)));
         Some(wait(Some((peer, tag, bytes)), posted, cause))
+    }
+
+    /// Of a run in which nothing but jobs sends, the bytes of messages that are posted and not acknowledged: no more of them wait in
+    /// queues. `None`: there is other traffic.
+    pub fn posted_bytes(&self) -> Option<u64> {
+        let of_jobs: usize = self.spec.jobs.iter().map(|job| job.flows.iter().flatten().count()).sum();
+        let unsent = |state: &RankState| {
+            let own = &state.machine;
+            own.unsent_peers().flat_map(|peer| own.unsent(peer)).map(|one| one.bytes).sum::<u64>()
+        };
+        (of_jobs == self.spec.flows.len()).then(|| self.ranks().into_iter().map(unsent).sum())
     }
 
     /// By flow of a job, the frames of all of its messages to each destination.

@@ -1,4 +1,4 @@
-//! Whether sources keep their rates: asked at the end of each run of a build with debug assertions.
+//! Checks that sources keep their rates, at the end of each run of a build with debug assertions.
 
 use super::Simulation;
 

@@ -13,7 +13,7 @@ pub enum Threads {
     /// This many from the beginning to the end, 1 to 255 and at most one a node: for tests and measurements. It may be
     /// many times slower than one.
     Always(usize),
-    /// One at first, up to this many once the beginning of the run says that they pay, and one again while they do not.
+    /// One at first, up to this many once the beginning of the run shows that they pay, and one again while they do not.
     UpTo(usize),
 }
 
@@ -27,12 +27,12 @@ impl From<usize> for Threads {
 pub(crate) struct Pilot {
     /// Threads that may be used.
     most: usize,
-    /// What building the fabric took, and what the run has taken so far.
+    /// Time for building the fabric, and for the run so far.
     built: Duration,
     pub ran: Duration,
-    /// It is judged when it has taken that long.
+    /// Run time after which it is judged.
     judged_at: Duration,
-    /// The end of what it was judged by before: only what came since then counts, as a run may begin with less load.
+    /// State at the previous judgement: only what came since then counts, as a run may begin with less load.
     before: Judged,
     /// Trials that several threads have lost.
     lost: u32,
@@ -47,37 +47,38 @@ struct Judged {
     ran: Duration,
 }
 
-/// What a beginning says.
+/// Judgement of the beginning of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// Too little is left.
     Stay,
     /// Too little happens at a time, so far.
     Later,
-    /// So many threads may pay. They have to take at most this part of the time that one took, an event.
+    /// This many threads may pay. They have to take at most this fraction of one thread's time per event.
     Try(usize, f64),
 }
 
 impl Pilot {
-    /// How long it is at least, and by how many times building may have taken longer.
+    /// Minimum run time before it is judged: this, or one part in `OF_BUILDING` of the time for building, if that is longer.
     pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
     const OF_BUILDING: u32 = 16;
-    /// After this time the beginning of a trial is believed: of a long one the rest is spared.
+    /// After this time the beginning of a trial is conclusive, and the rest of a long trial is omitted.
     const SEEN: Duration = Duration::from_millis(20);
-    /// Events between two looks at the clock.
+    /// Events between two readings of the clock.
     pub const BUDGET: u64 = 1 << 16;
-    /// Events of a look-ahead that are worth a thread, and those with which it all but surely pays.
+    /// Events of a look-ahead that justify a thread, and those with which it all but surely pays.
     const EVENTS_A_THREAD: u64 = 100;
     const SURE: u64 = 3 * Pilot::EVENTS_A_THREAD;
-    /// Building the parts and running the beginning again may take one part in so many of what is left: it is lost if
-    /// threads turn out not to pay. And if they surely do.
+    /// Building the parts and running the beginning again may take one part in `WORTH` of the remaining run: that time is
+    /// lost if threads turn out not to pay. `WORTH_IF_SURE` applies if they all but surely pay.
     const WORTH: u32 = 20;
     const WORTH_IF_SURE: u32 = 5;
-    /// And after a trial that was lost; then it is judged again when it has taken so many times as long.
+    /// Limit after a trial that was lost; the next one is after `PATIENCE` times the run time.
     const WORTH_AGAIN: u32 = 33;
     const PATIENCE: u32 = 4;
 
-    /// What threads have to be faster by; where they surely pay the trial, which is short, need not show it.
+    /// Maximum ratio of the threads' time to that of one thread; where threads surely pay, the trial, which is short, need
+    /// not show it.
     const FASTER: f64 = 0.9;
 
     /// At the beginning, after building.
@@ -86,12 +87,12 @@ impl Pilot {
         Pilot { most, built, ran: Duration::ZERO, judged_at, before: Judged::default(), lost: 0 }
     }
 
-    /// Whether it has been long enough.
+    /// Returns true if it has run long enough to be judged.
     pub fn is_over(&self) -> bool {
         self.ran >= self.judged_at
     }
 
-    /// What it says of the rest, if that is like what has come since it was judged before.
+    /// Returns the verdict for the rest of the run, if that resembles what has come since the last judgement.
     pub fn verdict(&self, runner: &Runner<Fabric>, duration: Time) -> Verdict {
         let rounds = runner.rounds().saturating_sub(self.before.rounds);
         let a_round = runner.events().saturating_sub(self.before.events) / rounds.max(1);
@@ -210,13 +211,13 @@ mod tests {
 
     #[test]
     fn a_run_that_begins_with_less_load_is_judged_by_what_came_since() {
-        // Of 100 ms the first 10 took 5 ms: too little is left. The next one took 5 ms alone: 445 ms are left.
+        // The first 10 of 100 ms took 5 ms: too little is left. The next one took 5 ms alone: 445 ms are left.
         let (now, duration) = (Time::from_ms(11), Time::from_ms(100));
         assert_eq!(pilot(5, 5).judge(800, Time::from_ms(10), duration), Verdict::Stay);
         let again =
             Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), false) };
         assert_eq!(again.judge(800, now, duration), Verdict::Try(2, 1.0));
-        // A second trial has to promise more: 33 times 15 ms.
+        // A second trial needs a larger gain: 33 times 15 ms.
         let lost =
             Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), true) };
         assert_eq!(lost.judge(800, now, duration), Verdict::Stay);

@@ -1,14 +1,14 @@
-//! Whether the outcome of a run hangs on ties, and what would end that.
+//! Dependence of a run's outcome on ties, and remedies for that.
 
 use super::Simulation;
 use crate::spec::{FlowSpec, Way};
 use transport::TransportSpec;
 use units::{ClockTolerance, Time};
 
-/// One decision in so many that falls in a tie is no chance.
+/// Ties are reported if there is at least one per this many losses.
 const WORTH_TELLING: u64 = 100;
 
-/// What takes the frames of a flow out of step.
+/// Remedy that desynchronises the frames of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remedy {
     /// The source has a rate, and frames that are due.
@@ -22,7 +22,7 @@ enum Remedy {
 }
 
 impl Simulation {
-    /// That the outcome hangs on ties, in a sentence; `None` if it does not.
+    /// Returns a warning that the outcome depends on ties; `None` if it does not.
     pub fn ties(&self) -> Option<String> {
         let counts = || self.cold_ports().map(|(port, cold)| (port, cold.counts));
         let ties: u64 = counts().map(|(_, counts)| counts.ties).sum();
@@ -44,7 +44,7 @@ impl Simulation {
         })
     }
 
-    /// What would end ties at a port: of the flows that pass it, and not there yet.
+    /// Describes remedies for ties at a port: those that the flows through it do not use yet.
     fn advice_on_ties(&self, port: u32) -> String {
         let passing = self.flows_through(port);
         let tolerant = self.spec.nodes.iter().any(|node| node.clock_tolerance > ClockTolerance::EXACT);
@@ -87,7 +87,7 @@ impl Simulation {
     }
 }
 
-/// What takes the frames of a flow out of step that is not there yet.
+/// Returns the remedy that a flow does not use yet, if any.
 fn remedy_for(flow: &FlowSpec) -> Option<Remedy> {
     let of_tcp = |jitter: Time| (jitter == Time::ZERO).then_some(Remedy::SendJitter);
     let Some(connection) = &flow.transport else {

@@ -1,4 +1,4 @@
-//! The fabric as a whole, whichever part holds what: what results are made of.
+//! The fabric as a whole, regardless of its parts: the source of results.
 //!
 //! Nodes, ports, queues, paths and flows have the numbers of the whole here.
 
@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use transport::TransferEnds;
 use units::Time;
 
-/// Where what is recorded of a class of a port lies among that of all queues.
+/// Index of a class of a port in the recordings by queue.
 fn queue_at(part: &Fabric, port: PortIx, class: u8) -> usize {
     part.links.ports[port].queue(TrafficClass(class)).at()
 }
@@ -49,13 +49,13 @@ impl Simulation {
         &self.shards[self.split.part_of(node)].world
     }
 
-    /// The part that owns a port, and what it calls the port.
+    /// Returns the part that owns a port, and the number of the port there.
     pub(crate) fn part_at(&self, port: u32) -> (&Fabric, PortIx) {
         let part = self.part_of(self.wiring.node_of[port as usize]);
         (part, PortIx::of(port - part.numbering.first_port, part.whole()))
     }
 
-    /// What has waited at a port, as an input of a crossbar.
+    /// Returns the crossbar input of a port: counts of the frames that have waited there.
     pub(crate) fn crossbar_input(&self, port: u32) -> Option<&Input> {
         let bar = self.node_at(port).architecture.crossbar()?;
         Some(&bar.inputs[(port - self.first_port_beside(port)) as usize])
@@ -95,12 +95,12 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         part.links.sent_of(port, numbers)
     }
-    /// What came in through a port of a node that counts that.
+    /// Returns the ingress counters of a port, at a node that has them.
     pub(crate) fn ingress_port(&self, port: u32) -> &IngressPort {
         let (part, port) = self.part_at(port);
         &part.ingress[port]
     }
-    /// As [`Links::time_on_wire`](crate::run::state::links::Links::time_on_wire).
+    /// Returns [`Links::time_on_wire`](crate::run::state::links::Links::time_on_wire) of a port.
     pub(crate) fn time_on_wire(&self, port: u32) -> f64 {
         let (part, port) = self.part_at(port);
         part.links.time_on_wire(port)
@@ -179,7 +179,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.buffers.frames(part.links.ports[local].queue(TrafficClass(class)))
     }
-    /// Those sent ahead of their time that wait at a port.
+    /// Returns the frames that wait at a port and have been sent ahead of their time.
     pub(crate) fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
         queues::committed(part, local)
@@ -189,7 +189,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         queues::on_link_until(part, local)
     }
-    /// What [`Simulation::frames_in`] lists, each with the port that it came in through: none if it began its way there.
+    /// Lists the frames of [`Simulation::frames_in`], each with its ingress port; none if it began its way there.
     pub(crate) fn frames_with_ingress(
         &self,
         port: u32,
@@ -207,8 +207,8 @@ impl Simulation {
         let at = sources.partition_point(|state| (state.flow as usize) < flow);
         &sources[at]
     }
-    /// Of a run whose only traffic are scheduled transfers: the hops of their frames that were delivered, and of all of them,
-    /// retransmissions and acknowledgements left out. `None`: there is other traffic, or counts began anew after `warmup`.
+    /// Counts hops of a run whose only traffic is scheduled transfers: hops of their delivered frames, and of all of them,
+    /// without retransmissions and acknowledgements. `None`: there is other traffic, or counts were reset after `warmup`.
     pub fn transfer_hops(&self) -> Option<(u64, u64)> {
         if self.measured_from() > Time::ZERO {
             return None;
@@ -235,12 +235,12 @@ impl Simulation {
         Some((done, all))
     }
 
-    /// What has been received of a path, by its destination; of one that is not listed, by the hosts of each part.
+    /// Counts of received frames of a path, at its destination; if the path is not listed, at the hosts of each part.
     pub(crate) fn receivers(&self, path: usize) -> impl Iterator<Item = &Receiver> {
         self.parts_of_end(path)
             .map(move |part| &part.hosts.receivers[part.hosts.receiver_of(PathId(path as u32))])
     }
-    /// What has been received of each stream of a path, if they are counted.
+    /// Counts of received frames by stream of a path; empty if streams are not counted.
     pub(crate) fn stream_counts(&self, path: usize) -> Vec<StreamCount> {
         let mut all = Vec::new();
         for part in self.parts_of_end(path) {
@@ -278,12 +278,12 @@ impl Simulation {
         let last = self.path_of(path).last();
         self.part_of(last.map_or(from, |&port| self.wiring.neighbour(PortId(port))))
     }
-    /// As `part_of_end`, or all parts if the path is not listed.
+    /// Returns the part of `part_of_end`, or all parts if the path is not listed.
     fn parts_of_end(&self, path: usize) -> impl Iterator<Item = &Fabric> {
         let one = self.is_listed(path).then(|| self.part_of_end(path));
         one.into_iter().chain(self.parts().filter(move |_| one.is_none()))
     }
-    /// Whether a path leads to one destination.
+    /// Returns true if a path leads to one destination.
     pub(crate) fn is_listed(&self, path: usize) -> bool {
         self.spec.flows[self.path_flow[path] as usize].way != Way::ByDestination
     }
@@ -301,7 +301,7 @@ impl Simulation {
             series.get(receiver)?.bins(&part.probes.grids, end)
         })
     }
-    /// Whether the host at the end of a path takes its time to read, or some host does if the path is not listed.
+    /// Returns true if the host at the end of a path takes time to read, or if any host does where the path is not listed.
     pub(crate) fn is_read_slowly(&self, path: usize) -> bool {
         if !self.is_listed(path) {
             return self
@@ -312,17 +312,17 @@ impl Simulation {
         let (part, port) = self.part_at(self.peer(last));
         part.hosts.receiving.get(port).is_some_and(Option::is_some)
     }
-    /// Width and bits of the bins that begin before `end`, of what a port has sent, if that is recorded.
+    /// Width of the bins, and bits per bin sent by a port, in bins that begin before `end`; `None`: not recorded.
     pub(crate) fn sent_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         part.probes.links.get(local.at())?.sent().bins(&part.probes.grids, end)
     }
-    /// As `sent_series`, of what its peer has received of that.
+    /// Width of the bins, and bits per bin received from this port by its peer, in bins that begin before `end`.
     pub(crate) fn received_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         part.probes.links.get(local.at())?.received().bins(&part.probes.grids, end)
     }
-    /// As `sent_series`, of a class of the port.
+    /// Width of the bins, and bits per bin sent by a class of the port, in bins that begin before `end`.
     pub(crate) fn class_series(&self, port: u32, class: u8, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         match part.probes.classes.get(queue_at(part, local, class))? {
@@ -347,7 +347,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.links.managers.of(part.links.ports[local].queue(TrafficClass(class)))
     }
-    /// What it has marked.
+    /// Frames that the manager of the queue has marked.
     pub(crate) fn queue_marks(&self, port: u32, class: u8) -> Option<&BinnedBits> {
         let (part, local) = self.part_at(port);
         part.probes.marks.get(queue_at(part, local, class))
@@ -395,7 +395,8 @@ impl Simulation {
         Some(stages)
     }
 
-    /// Frames that stood at a root, a queue or port of the whole, in the time of its pauses, by flow and priority.
+    /// Returns the frames queued at a root, a queue or port of the whole fabric, in the time of its pauses, by flow and
+    /// priority.
     pub(crate) fn frames_at_root(&self, place: RootPlace<u32, u32>) -> BTreeMap<(u32, u8), u64> {
         let (part, place) = match place {
             RootPlace::Queue { queue, down } => {
@@ -409,7 +410,7 @@ impl Simulation {
         };
         part.probes.culprits.as_ref().map_or_else(BTreeMap::new, |culprits| culprits.frames(place))
     }
-    /// The flows that a pause which is in force holds back now, and since when they stand there.
+    /// Returns the flows that a pause in force holds back now, and since when they are queued.
     pub(crate) fn standing_at(&self, stopped: Stopped<u32>, now: Time) -> Vec<(u32, Time)> {
         let (part, port) = self.part_at(stopped.port);
         victims::standing(part, stopped.at(port), now)

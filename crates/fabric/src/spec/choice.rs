@@ -9,6 +9,7 @@
 //!   port would carry all of a light load.
 //! - `adaptive`: among ports that are not paused those with the shortest queue, in steps of `quantum`; among equals one drawn at
 //!   random. With `two_choices` two ports drawn at random are compared, in place of all.
+//! - `valiant` and `ugal`: over a third group of a dragonfly, always or where that has shorter queues (`detours.rs`).
 //! - `flowlet`: as `spray`, but a flow draws again only if it has paused for `gap`. If the gap exceeds the
 //!   spread of delays between paths, frames stay in order: the first frame of the new burst leaves at least a
 //!   gap behind the last of the old one.
@@ -39,6 +40,7 @@
 //! Not modelled: short packets that go by the hash with adaptive routing; utilisation as a further measure; the age bits of CONGA, by which a gap is known to a factor of two only (here it is exact);
 //! congestion of the path behind the next link; queue lengths that are known late; the bits of a turn pool.
 
+pub use crate::spec::detours::Ugal;
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::Candidates;
 use crate::spec::routing::{mix_in, scale};
@@ -71,6 +73,10 @@ pub enum PathChoice {
     Flowlet(Flowlet),
     /// A port that is not paused and whose queue is short, in coarse steps.
     Adaptive(Adaptive),
+    /// Over a random third group of a dragonfly (`detours.rs`).
+    Valiant,
+    /// Over a random third group of a dragonfly where the minimal path has longer queues (`detours.rs`).
+    Ugal(Ugal),
 }
 
 /// Keys of adaptive routing: how ports are compared.
@@ -112,6 +118,7 @@ impl Serialize for PathChoice {
             }
             PathChoice::Flowlet(own) => to.serialize_newtype_variant("PathChoice", 1, "flowlet", own),
             PathChoice::Adaptive(own) => to.serialize_newtype_variant("PathChoice", 2, "adaptive", own),
+            PathChoice::Ugal(own) => to.serialize_newtype_variant("PathChoice", 3, "ugal", own),
             plain => {
                 let known = PLAIN.into_iter().find(|(choice, _, _)| choice == plain);
                 to.serialize_str(known.map_or("hash", |(_, name, _)| name))
@@ -121,7 +128,7 @@ impl Serialize for PathChoice {
 }
 
 /// Those without keys, and what they are.
-const PLAIN: [(PathChoice, &str, &str); 4] = [
+const PLAIN: [(PathChoice, &str, &str); 5] = [
     (PathChoice::DModK, "d_mod_k", "One path to a destination, by the digits of its number (D-mod-k)."),
     (PathChoice::Spray, "spray", "A random port for each frame."),
     (PathChoice::RoundRobin, "round_robin", "The ports in turn."),
@@ -130,14 +137,24 @@ const PLAIN: [(PathChoice, &str, &str); 4] = [
         "least_queued",
         "The port with the fewest bytes waiting; a random one of several.",
     ),
+    (PathChoice::Valiant, "valiant", "Over a random third group of a dragonfly."),
 ];
 
 impl Choice for PathChoice {
     const EXPECTED: &'static str =
-        "the name of a path choice, or a table hash, flowlet or adaptive with its keys";
-    const NAMES: &'static [&'static str] =
-        &["hash", "d_mod_k", "spray", "round_robin", "least_queued", "flowlet", "adaptive"];
-    const WITH_KEYS: &'static [&'static str] = &["hash", "flowlet", "adaptive"];
+        "the name of a path choice, or a table hash, flowlet, adaptive or ugal with its keys";
+    const NAMES: &'static [&'static str] = &[
+        "hash",
+        "d_mod_k",
+        "spray",
+        "round_robin",
+        "least_queued",
+        "flowlet",
+        "adaptive",
+        "valiant",
+        "ugal",
+    ];
+    const WITH_KEYS: &'static [&'static str] = &["hash", "flowlet", "adaptive", "ugal"];
     const TABLE: &'static str = "switch.path_choice";
 
     fn plain(name: &str) -> Option<PathChoice> {
@@ -147,6 +164,7 @@ impl Choice for PathChoice {
         match name {
             "hash" => Hashing::deserialize(table).map(PathChoice::Hash),
             "adaptive" => Adaptive::deserialize(table).map(PathChoice::Adaptive),
+            "ugal" => Ugal::deserialize(table).map(PathChoice::Ugal),
             _ => Flowlet::deserialize(table).map(PathChoice::Flowlet),
         }
     }
@@ -167,6 +185,11 @@ impl JsonSchema for PathChoice {
             Keyed::new::<Adaptive>(
                 "adaptive",
                 "A port that is not paused and whose queue is short, in coarse steps.",
+                generator,
+            ),
+            Keyed::new::<Ugal>(
+                "ugal",
+                "Over a random third group of a dragonfly where the minimal path has longer queues (UGAL-L).",
                 generator,
             ),
         ];
@@ -198,6 +221,11 @@ impl PathChoice {
     /// Whether it may take flows apart that differ in ports alone.
     pub(crate) fn sees_tuples(self) -> bool {
         matches!(self, PathChoice::Hash(_) | PathChoice::Flowlet(_))
+    }
+
+    /// Returns true if frames may go over a third group.
+    pub fn takes_detours(self) -> bool {
+        matches!(self, PathChoice::Valiant | PathChoice::Ugal(_))
     }
 
     /// Whether the path of a flow to a destination is known before the run.
@@ -276,6 +304,8 @@ pub enum Chooser {
     Flowlet(Box<Flowlets>),
     /// See [`PathChoice::Adaptive`].
     Adaptive(Box<(Adaptive, Stream)>),
+    /// See [`PathChoice::Valiant`] and, with its keys, [`PathChoice::Ugal`].
+    Detour(Box<(Option<Ugal>, Stream)>),
 }
 
 impl Chooser {
@@ -295,6 +325,8 @@ impl Chooser {
             PathChoice::LeastQueued => Chooser::LeastQueued(random),
             PathChoice::Flowlet(spec) => Chooser::Flowlet(Box::new(Flowlets::new(spec, random))),
             PathChoice::Adaptive(own) => Chooser::Adaptive(Box::new((own, random))),
+            PathChoice::Valiant => Chooser::Detour(Box::new((None, random))),
+            PathChoice::Ugal(own) => Chooser::Detour(Box::new((Some(own), random))),
         }
     }
 
@@ -332,6 +364,8 @@ impl Chooser {
             Chooser::LeastQueued(random) => least(ports, random, |port| backlog(port).bytes),
             Chooser::Flowlet(flowlets) => flowlets.pick(ports, frame),
             Chooser::Adaptive(own) => own.0.pick(ports, &mut own.1, backlog),
+            Chooser::Detour(own) if own.0.is_none() => draw(ports, &mut own.1),
+            Chooser::Detour(own) => least(ports, &mut own.1, |port| backlog(port).bytes),
         })
     }
 
@@ -347,6 +381,7 @@ impl Chooser {
             Chooser::WeightedHash(own) => size_of::<Hashing>() + own.1.memory_bytes(),
             Chooser::WeightedSpray(own) => size_of::<Stream>() + own.1.memory_bytes(),
             Chooser::Adaptive(_) => size_of::<(Adaptive, Stream)>(),
+            Chooser::Detour(_) => size_of::<(Option<Ugal>, Stream)>(),
             Chooser::Hash(_) | Chooser::DModK(_) | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
         }
     }

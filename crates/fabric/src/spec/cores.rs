@@ -1,13 +1,13 @@
-//! What the cores of an end station spend on frames that it sends and takes in.
+//! Processing time of frames that the cores of an end station send and receive.
 
 use units::{BitRate, Time};
 
-/// What an end station spends on a frame before its NIC has it, on the cores of [`ReceiveSpec`].
+/// Processing of a frame before it enters the NIC of an end station, on the cores of [`ReceiveSpec`].
 #[derive(Clone, Debug, Default)]
 pub struct SendSpec {
     /// Processing time of each frame.
     pub time_per_frame: Time,
-    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
+    /// Rate at which the bytes of a frame (DA to FCS) are processed in addition; `None`: they take no time.
     pub rate: Option<BitRate>,
     /// Changes in order of time.
     pub script: Vec<(Time, CoreChange)>,
@@ -18,20 +18,20 @@ pub struct SendSpec {
 pub struct ReceiveSpec {
     /// Processing time of each frame.
     pub time_per_frame: Time,
-    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
+    /// Rate at which the bytes of a frame (DA to FCS) are processed in addition; `None`: they take no time.
     pub rate: Option<BitRate>,
     /// Room of each port for each priority, in bytes; `None`: unlimited.
     pub buffer: Option<u64>,
-    /// Who takes frames in at each port, each those of its flows; above 0.
+    /// Cores of each port, each of which takes in the frames of its flows; above 0.
     pub cores: u32,
-    /// What wakes them.
+    /// Interrupts that wake the cores.
     pub interrupt: InterruptSpec,
     /// Changes in order of time.
     pub script: Vec<(Time, CoreChange)>,
 }
 
 impl ReceiveSpec {
-    /// Whether frames cost anything, now or after a change.
+    /// Returns true if frames take processing time, now or after a change.
     pub fn takes_time(&self) -> bool {
         let costs = |change: &(Time, CoreChange)| matches!(change.1, CoreChange::Start { time_per_frame, rate } if rate.is_some() || time_per_frame.is_some_and(|time| time > Time::ZERO));
         let interrupt = self.interrupt.time > Time::ZERO || self.interrupt.delay > Time::ZERO;
@@ -53,14 +53,14 @@ impl Default for ReceiveSpec {
     }
 }
 
-/// What wakes a core that has nothing to do.
+/// Interrupt that wakes an idle core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterruptSpec {
-    /// What it takes.
+    /// Duration of the interrupt.
     pub time: Time,
     /// How long the first frame waits for it.
     pub delay: Time,
-    /// It comes at once when so many wait; `None`: it does not.
+    /// Number of waiting frames that triggers it at once; `None`: no number does.
     pub frames: Option<u32>,
 }
 

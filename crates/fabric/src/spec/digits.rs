@@ -18,17 +18,17 @@ use crate::spec::{NodeSpec, Spec};
 use frame::NodeId;
 use std::collections::VecDeque;
 
-/// What the switches that choose by digits know.
+/// Tables of the switches that choose by digits.
 #[derive(Clone, Debug)]
 pub struct Digits {
-    /// By node, what the number of a destination is divided by; 0: it does not choose so.
+    /// By node, the divisor of a destination's number; 0: it does not choose so.
     divisors: Vec<u64>,
     /// By node, its number among the hosts.
     numbers: Vec<u64>,
 }
 
 impl Digits {
-    /// Of a fabric in which these nodes are hosts and these switches choose by digits.
+    /// Creates the tables of a fabric in which these nodes are hosts and these switches choose by digits.
     pub fn new(
         wiring: &Wiring,
         is_host: impl Fn(NodeId) -> bool,
@@ -47,7 +47,7 @@ impl Digits {
         Digits { divisors, numbers }
     }
 
-    /// Those of a description; `None` if no switch chooses so.
+    /// Returns the tables of a description; `None` if no switch chooses so.
     pub(crate) fn of(spec: &Spec, wiring: &Wiring) -> Option<Digits> {
         let chooses = |node: &NodeSpec| node.switch().is_some_and(|own| own.path_choice == PathChoice::DModK);
         if !spec.nodes.iter().any(chooses) {
@@ -57,7 +57,7 @@ impl Digits {
         Some(Digits::new(wiring, |node| at(node).host().is_some(), |node| chooses(at(node))))
     }
 
-    /// Which of several equal ports a node takes; `None` if it does not choose so.
+    /// Returns the index of the port that a node takes among equal ones; `None` if it does not choose so.
     #[inline]
     pub fn place(&self, node: NodeId, destination: NodeId, ports: usize) -> Option<usize> {
         let digits = self.numbers[destination.at()].checked_div(self.divisors[node.at()])?;
@@ -151,8 +151,8 @@ mod tests {
         }
     }
 
-    /// By how many ports a frame turns in each switch, from the port that it came in through: all that a source has to say
-    /// (a turn pool). The answer takes the same turns from the last to the first, the other way round.
+    /// By how many ports a frame turns in each switch, from its ingress port: all that a source has to specify (a turn
+    /// pool). The answer takes the same turns from the last to the first, the other way round.
     #[test]
     fn turns_lead_to_the_destination_and_back() {
         let graph = NTree::new(4, 3, CABLE).graph().unwrap();
@@ -185,8 +185,8 @@ mod tests {
         }
     }
 
-    /// Under uniform traffic no link of a k-ary n-tree carries more than the traffic of one host, and what comes down to
-    /// different hosts does not meet.
+    /// Under uniform traffic no link of a k-ary n-tree carries more than the traffic of one host, and traffic down to
+    /// different hosts shares no link.
     #[test]
     fn uniform_traffic_loads_no_link_with_more_than_a_host_sends() {
         for (k, n) in [(2, 3), (4, 2), (4, 3)] {

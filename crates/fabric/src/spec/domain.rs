@@ -5,21 +5,21 @@ use crate::spec::routing::Wiring;
 use frame::{NodeId, PRIORITIES, PortId, Priority};
 use queueing::{Choice, PortDefence};
 
-/// What a station has of congestion notification, priority by priority.
+/// Congestion notification of a station, priority by priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// Priorities with congestion notification: bit n for priority n.
     pub priorities: u8,
-    /// What each becomes that comes from outside.
+    /// New priority of each priority at frames from outside.
     pub becomes: [Priority; PRIORITIES],
-    /// Who decides on the defence of its ports.
+    /// Choice of the defence of its ports.
     pub defence: Choice,
-    /// Who decides at ports to some neighbours.
+    /// Choice at ports to some neighbours.
     pub at: Vec<(NodeId, Choice)>,
 }
 
 impl Domain {
-    /// The defences of a port to a neighbour, which has said nothing yet.
+    /// The defences of a port to a neighbour before the other end has sent anything.
     fn defence_to(&self, neighbour: NodeId) -> PortDefence {
         let own = self.at.iter().find(|(node, _)| *node == neighbour);
         PortDefence::new(self.priorities, own.map_or(self.defence, |&(_, choice)| choice))
@@ -31,14 +31,14 @@ impl Spec {
     pub fn domain(&self, node: NodeId) -> Option<&Domain> {
         self.domains.get(node.at())?.as_ref()
     }
-    /// By node, the defences of its ports once the ends of each link have told each other.
+    /// By node, the defences of its ports once the ends of each link have exchanged their state.
     pub fn defences_by_node(&self) -> Vec<Vec<PortDefence>> {
         let wiring = self.wiring();
         let all = self.defences(&wiring);
         let of_node = |node| wiring.ports(node).filter_map(|port| all.get(port.at()).copied()).collect();
         (0..self.nodes.len() as u32).map(NodeId).map(of_node).collect()
     }
-    /// By port, its defences once the ends of each link have told each other; empty if no node has any.
+    /// By port, its defences once the ends of each link have exchanged their state; empty if no node has any.
     pub(crate) fn defences(&self, wiring: &Wiring) -> Vec<PortDefence> {
         if self.domains.iter().all(Option::is_none) {
             return Vec::new();

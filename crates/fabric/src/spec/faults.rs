@@ -1,4 +1,4 @@
-//! What goes wrong while a simulation runs, and what is changed.
+//! Faults and changes while a simulation runs.
 
 use frame::NodeId;
 use queueing::CnTlv;
@@ -75,9 +75,9 @@ pub enum FaultSpec {
         link: u32,
         /// The end where it comes in.
         towards: NodeId,
-        /// When its last bit is there.
+        /// Arrival time of its last bit.
         at: Time,
-        /// What it says.
+        /// Its contents.
         says: Says,
     },
     /// The port at one end of a link gets another scheduler of the same kind.
@@ -99,7 +99,7 @@ pub enum FaultSpec {
         at: Time,
         /// For how long.
         lasts: Time,
-        /// Whether and when routes avoid it.
+        /// Delay until routes avoid it; `None`: they do not.
         reroute: Option<Time>,
     },
     /// Links go down at random, one after the other.
@@ -115,7 +115,7 @@ pub enum FaultSpec {
     },
 }
 
-/// What a control frame says.
+/// Contents of a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {
     /// PAUSE, and its time in quanta.
@@ -129,7 +129,7 @@ pub enum Says {
     },
     /// A congestion message.
     Congestion {
-        /// Which flow of the host, from 0, in the order of the scenario.
+        /// Number of the flow at the host, from 0, in the order of the scenario.
         flow: u16,
         /// Quantised feedback, 0 to 63.
         feedback: u8,
@@ -159,7 +159,7 @@ impl Says {
 /// How stations react to a link that is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaction {
-    /// Whether frames wait for a failed link; otherwise they are lost at once.
+    /// True if frames wait for a failed link; otherwise they are lost at once.
     pub keep: bool,
     /// After this time flows use paths without the link, or with it when it is back; `None`: never.
     pub reroute: Option<Time>,

@@ -200,7 +200,7 @@ impl ForwardingTable {
         self.ports(self.list(node, destination))
     }
 
-    /// As [`ForwardingTable::candidates`], with the number of the list.
+    /// Returns [`ForwardingTable::candidates`] with the number of the list.
     #[inline]
     pub fn lookup(&self, node: NodeId, destination: NodeId) -> Candidates<'_> {
         let list = self.list(node, destination);
@@ -223,7 +223,7 @@ impl ForwardingTable {
         (self.first_list[node.at() + 1] - self.first_list[node.at()]) as usize
     }
 
-    /// Whether a node has a choice between several ports for some destination.
+    /// Returns true if a node has a choice between several ports for some destination.
     pub fn has_choice(&self, node: NodeId) -> bool {
         let lists = self.first_list[node.at()]..self.first_list[node.at() + 1];
         lists.into_iter().any(|list| self.ports(list).len() > 1)
@@ -274,8 +274,8 @@ impl ForwardingTable {
 /// Looking for equal paths ends after this many edge groups: in a fabric that has some, mostly the first shows it.
 const MOST_GROUPS: usize = 256;
 
-/// Whether a switch with one of these path choices has a choice between several ports on the way to a destination of the
-/// flows without a route of their own. `None` if the fabric is too large to tell.
+/// Returns true if a switch with one of these path choices has a choice between several ports on the way to a destination of
+/// the flows without a route of their own. `None` if the fabric is too large for the search.
 pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Option<bool> {
     let wiring = spec.wiring();
     let routes = Routes::new(&wiring, |node| spec.nodes[node.at()].host().is_some());
@@ -303,7 +303,8 @@ pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Opti
 }
 
 /// Switches next to each other that choose alike between several ports each, for frames that pass both on the way to a
-/// destination of the flows without a route of their own: same seed, same fields. Looks at so many edge groups at most.
+/// destination of the flows without a route of their own: same seed, same fields. Limited to a maximum number of edge
+/// groups.
 pub fn polarised(spec: &Spec) -> Vec<[NodeId; 2]> {
     let hashing = |node: NodeId| match spec.nodes[node.at()].switch()?.path_choice {
         PathChoice::Hash(own) => own.seed.map(|_| own),
@@ -454,7 +455,7 @@ mod tests {
         let wiring = wire(&graph);
         let table = table_of(&graph, &wiring);
         for (node, facts) in (0..).map(NodeId).zip(&graph.nodes) {
-            // Runs: the group of its own hosts, or 4 edge switches, or 8 pods; and what is before and after.
+            // Runs: the group of its own hosts, or 4 edge switches, or 8 pods; and those before and after.
             let (runs_at_most, lists) = match facts.level {
                 0 => (1, 1),
                 1 => (3, 1 + 4),

@@ -1,16 +1,16 @@
-//! What is watched for while a simulation runs.
+//! Conditions monitored while a simulation runs.
 
 use flow_control::watchdog::WatchdogSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// What is watched for while the simulation runs.
+/// Conditions monitored while the simulation runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardSpec {
-    /// What a deadlock does.
+    /// Reaction to a deadlock.
     pub on_deadlock: OnDeadlock,
-    /// Simulated time between two looks for deadlocks.
+    /// Simulated time between two checks for deadlocks.
     pub deadlock_interval: Time,
     /// Watches the egress queues of all switches for pause storms.
     pub watchdog: Option<WatchdogSpec>,

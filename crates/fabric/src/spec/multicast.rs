@@ -72,7 +72,7 @@ fn of_sender(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     Some((format!("{}: \"{}\" of \"{}\"", said.0, flow.name, from.name), said.1))
 }
 
-/// Switches know where paths part, and lose no frames on purpose.
+/// Requirements on switches: they have the forks of paths, and lose no frames on purpose.
 fn of_switches(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     spec.nodes.iter().find_map(|node| {
         let switch = node.switch()?;

@@ -1,4 +1,4 @@
-//! What the two ends of a link agreed on before the traffic, by whatever protocol.
+//! Settings negotiated by the two ends of a link before the traffic, by any protocol.
 
 use crate::spec::{LinkSpec, Spec};
 use frame::{NodeId, Priority};
@@ -9,9 +9,9 @@ use scheduling::SchedulerSpec;
 pub struct Negotiated {
     /// The priorities whose pauses the port obeys and sends, bit n for priority n; of those that its node has.
     pub pfc: u8,
-    /// Which queue sends; `None`: as its node has it.
+    /// The scheduler of its queues; `None`: that of its node.
     pub scheduler: Option<SchedulerSpec>,
-    /// How that came about, for readers.
+    /// Negotiation results by feature, for reports.
     pub features: Vec<NegotiatedFeature>,
 }
 
@@ -20,15 +20,15 @@ pub struct Negotiated {
 pub struct NegotiatedFeature {
     /// Its name.
     pub name: &'static str,
-    /// What was administered at this end.
+    /// Administered setting of this end.
     pub local: String,
-    /// What the other end said; empty if it said nothing.
+    /// Setting received from the other end; empty if none was.
     pub remote: String,
-    /// What is in force.
+    /// Setting in force.
     pub operational: String,
-    /// Why.
+    /// Reason for the setting in force.
     pub why: String,
-    /// Whether the other end has something else in force, where both should have the same.
+    /// True if the other end has another setting in force, where both should be equal.
     pub mismatch: bool,
 }
 
@@ -38,12 +38,12 @@ impl Spec {
         let of_node = self.nodes[node.at()].pauses().map_or(0, |control| control.kind.priorities());
         self.negotiated(link, node).map_or(of_node, |own| own.pfc & of_node)
     }
-    /// Whether flow control is in force for a priority at an end of a link.
+    /// Returns true if flow control is in force for a priority at an end of a link.
     pub fn is_lossless(&self, link: u32, node: NodeId, priority: Priority) -> bool {
         let has_credits = self.nodes[node.at()].credits().is_some();
         has_credits || u32::from(self.paused(link, node)) >> priority.0 & 1 != 0
     }
-    /// What an end of a link has agreed on.
+    /// Returns the negotiated settings of an end of a link.
     pub(crate) fn negotiated(&self, link: u32, node: NodeId) -> Option<&Negotiated> {
         let ends = self.negotiated.get(link as usize)?;
         let LinkSpec { a, .. } = self.links[link as usize];

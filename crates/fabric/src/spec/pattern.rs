@@ -2,8 +2,8 @@
 
 use crate::spec::topology::MAX_NODES;
 
-/// A name, in which `*` stands for anything; or two names that end in numbers, with `..` between: those from the one to
-/// the other.
+/// A name, in which `*` matches any characters; or a range of two names that end in numbers, with `..` between them, both
+/// included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -12,12 +12,12 @@ impl Pattern {
     pub fn new(text: &str) -> Pattern {
         Pattern(text.to_string())
     }
-    /// As it was written.
+    /// Returns the pattern as written in the scenario.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is the pattern of this name.
+    /// Returns true if the pattern matches this name.
     pub fn names(&self, name: &str) -> bool {
         match self.0.split_once("..") {
             Some((first, last)) => between(name, first, last),
@@ -25,12 +25,13 @@ impl Pattern {
         }
     }
 
-    /// Whether it names a port, by its own name or that of its node.
+    /// Returns true if it matches a port, by its own name or that of its node.
     pub fn names_port(&self, port: &str) -> bool {
         self.names(port) || port.split_once('.').is_some_and(|(node, _)| self.names(node))
     }
 
-    /// Whether it names a class of a port, as a queue ("sw.2->h1/3"), by its port, its node, or node and class ("sw/3").
+    /// Returns true if it matches a class of a port, as a queue ("sw.2->h1/3"), by its port, its node, or node and class
+    /// ("sw/3").
     pub fn names_queue(&self, port: &str, class: &str) -> bool {
         let node = port.split_once('.').map_or(port, |(node, _)| node);
         self.names_port(port)
@@ -38,13 +39,13 @@ impl Pattern {
             || self.names(&format!("{node}/{class}"))
     }
 
-    /// Whether it names a flow, by its own name or the one that it shares with those of other senders.
+    /// Returns true if it matches a flow, by its own name or the one that it shares with flows of other senders.
     pub fn names_flow(&self, flow: &str) -> bool {
         self.names(flow) || flow.split_once('[').is_some_and(|(group, _)| self.names(group))
     }
 }
 
-/// Whether a name is one of those from `first` to `last`, which differ in the number at their end.
+/// Returns true if a name is one of those from `first` to `last`, which differ in the number at their end.
 fn between(name: &str, first: &str, last: &str) -> bool {
     let parts = |name: &str| -> Option<(String, u64)> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -58,7 +59,7 @@ fn between(name: &str, first: &str, last: &str) -> bool {
     }
 }
 
-/// Whether `name` fits `pattern`, in which each `*` stands for any letters, also none.
+/// Returns true if `name` matches `pattern`, in which each `*` matches any characters, including none.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
@@ -71,7 +72,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     left.ends_with(last)
 }
 
-/// The names of a range; `None` if the text is none; what is wrong with it, if it looks like one.
+/// Returns the names of a range; `None` if the text is no range; an error if it resembles one and is invalid.
 pub fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (first, last) = text.split_once("..")?;
     let help = || {

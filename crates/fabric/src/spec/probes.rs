@@ -1,48 +1,48 @@
-//! What is recorded in addition to the totals.
+//! Recordings in addition to the totals.
 
 use super::Pattern;
 use units::Time;
 
-/// What is recorded in addition to the totals.
+/// Recordings in addition to the totals.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeSpec {
-    /// Width of the bins of time series that say none; `None`: no series but those that say one.
+    /// Default bin width of time series; `None`: only series with a width of their own are recorded.
     pub bin: Option<Time>,
-    /// Whether each pause is recorded as an interval.
+    /// True if each pause is recorded as an interval.
     pub pauses: bool,
-    /// What is recorded; `None`: all time series, of which the busiest are kept, and all pauses.
+    /// Recordings; `None`: all time series, of which the busiest are kept, and all pauses.
     pub chosen: Option<Vec<Probe>>,
 }
 
 /// Something to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Of what.
+    /// Kind of object and quantity to record.
     pub what: Watched,
-    /// Of which of them.
+    /// Selection among these objects.
     pub which: Which,
-    /// Width of the bins of a time series; `None`: that of all.
+    /// Bin width of a time series; `None`: the default width.
     pub every: Option<Time>,
-    /// Rows of a log, or pauses, at most: the first.
+    /// Maximum rows of a log, or pauses: the first are kept.
     pub max_rows: u64,
-    /// Of so many frames one is in the log.
+    /// Sampling ratio of a log: one in this many frames.
     pub one_in: u64,
     /// When a log begins.
     pub start: Time,
 }
 
-/// What can be recorded.
+/// Quantities that can be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// What of a flow arrives, and is read.
+    /// Bits of a flow that arrive, and that are read.
     Flow,
-    /// What a port sends and receives.
+    /// Bits that a port sends and receives.
     Port,
-    /// What a class of a port sends.
+    /// Bits that a class of a port sends.
     Class,
-    /// What waits in a queue, or is counted at an ingress port.
+    /// Occupancy of a queue, or of an ingress counter.
     Queue,
-    /// How long an occupancy was how high.
+    /// Distribution of an occupancy over time.
     Occupancy,
     /// The distribution of a flow's latency.
     Latency,
@@ -52,13 +52,13 @@ pub enum Watched {
     Frames,
 }
 
-/// Which entities are recorded.
+/// Selection of the recorded entities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All.
     All,
-    /// So many, in which most happens, or the longest pauses: known at the end.
+    /// This many of the busiest, or the longest pauses: known at the end.
     Busiest(u32),
-    /// Those that one of these patterns names.
+    /// Entities that match one of these patterns.
     Named(Vec<Pattern>),
 }

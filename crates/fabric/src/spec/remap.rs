@@ -1,7 +1,7 @@
-//! Another priority for frames that leave a switch: what a change of their DSCP there means.
+//! Another priority for frames that leave a switch: the effect of a change of their DSCP there.
 //!
-//! Up to the link a frame has the priority that it came with: it fills the group of that, and pauses for it are sent. It waits in
-//! the queue of its new priority, so that a pause of the next switch, which knows the new one alone, stops the right queue.
+//! Up to the link a frame has the priority that it came with: it is charged to that group, which triggers pauses. It waits
+//! in the queue of its new priority, so that a pause of the next switch, which is for the new one, stops the right queue.
 
 use crate::spec::{NodeSpec, Spec};
 use frame::{ClassMap, NodeId, PRIORITIES, Priority, members};
@@ -30,12 +30,12 @@ impl NodeSpec {
 }
 
 impl Spec {
-    /// Whether some switch changes priorities.
+    /// Returns true if some switch changes priorities.
     pub fn remaps(&self) -> bool {
         !self.domains.is_empty()
             || self.nodes.iter().any(|node| node.switch().is_some_and(|switch| !switch.remaps.is_empty()))
     }
-    /// A priority, and all that switches may make of it.
+    /// Returns a priority, and all priorities that switches may change it to.
     pub(crate) fn made_of(&self, priority: Priority) -> impl Iterator<Item = Priority> + use<> {
         members(self.with_alternates(with_new_priorities(&self.nodes, 1 << priority.0)))
             .map(|number| Priority(number as u8))

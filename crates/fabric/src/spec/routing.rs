@@ -183,15 +183,15 @@ impl Distances {
 pub struct Routes<'a> {
     wiring: &'a Wiring,
     is_host: Vec<bool>,
-    /// Ports that lead to switches, node by node: a frame in transit goes through no other, and a search
-    /// that never looks at hosts takes a fraction of the time.
+    /// Ports that lead to switches, node by node: a frame in transit goes through no other, and a search without hosts takes
+    /// a fraction of the time.
     first_uplink: Vec<u32>,
     uplinks: Vec<Uplink>,
-    /// By link, whether no frame may take it; empty if all may be taken.
+    /// By link, true if no frame may take it; empty if all may be taken.
     down: Vec<bool>,
     /// Switches that choose by digits of the destination in place of a hash.
     digits: Option<Arc<Digits>>,
-    /// By node, how it hashes; empty: all as usual.
+    /// Hashing by node; empty: the usual one everywhere.
     hashing: Vec<NodeHashing>,
 }
 
@@ -239,17 +239,17 @@ impl<'a> Routes<'a> {
         Routes { wiring, is_host, first_uplink, uplinks, down, digits: None, hashing: Vec::new() }
     }
 
-    /// As `avoiding`, where some switches choose by digits of the destination.
+    /// Returns these routes with switches that choose by digits of the destination.
     pub fn with_digits(self, digits: Option<Arc<Digits>>) -> Routes<'a> {
         Routes { digits, ..self }
     }
 
-    /// As `with_digits`, where each node hashes in its way.
+    /// Returns these routes with hashing by node.
     pub fn with_hashing(self, hashing: Vec<NodeHashing>) -> Routes<'a> {
         Routes { hashing, ..self }
     }
 
-    /// Which of several equal ports a node takes.
+    /// Returns the index of the port that a node takes among equal ones.
     pub(crate) fn choice(
         &self,
         ports: impl Iterator<Item = PortId> + Clone,
@@ -271,7 +271,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// As `choice`, by a hash.
+    /// Returns the index of the port that a hash selects.
     fn hashed(&self, ports: usize, tuple: &Tuple, node: NodeId) -> usize {
         let own = self.hashing.get(node.at()).map_or(Hashing::USUAL, |own| own.hashing);
         own.choose(ports, tuple, node)
@@ -284,7 +284,7 @@ impl<'a> Routes<'a> {
         distances
     }
 
-    /// As [`Routes::distances`], in the memory of a value that is no longer needed.
+    /// Computes [`Routes::distances`] in the memory of a value that is no longer needed.
     pub fn distances_into(&self, destination: NodeId, into: &mut Distances) {
         into.clear(self.wiring.nodes(), destination);
         into.hops[destination.at()] = 0;
@@ -292,8 +292,8 @@ impl<'a> Routes<'a> {
         self.search(into);
     }
 
-    /// The distances to a destination whose links lead to these neighbours. They hold for every destination
-    /// with the same neighbours: [`Distances::redirect`] says which one is meant.
+    /// The distances to a destination whose links lead to these neighbours. They hold for every destination with the same
+    /// neighbours: [`Distances::redirect`] sets which one is meant.
     pub fn distances_beyond(&self, neighbours: &[NodeId], into: &mut Distances) {
         into.clear(self.wiring.nodes(), NodeId(u32::MAX));
         for &neighbour in neighbours.iter().filter(|neighbour| !self.is_host[neighbour.at()]) {
@@ -364,7 +364,7 @@ impl<'a> Routes<'a> {
         self.path_onto(to, source, &tuple.into(), &mut path).then_some(path)
     }
 
-    /// As [`Routes::path`], but appends the ports to `path`; false, and nothing appended, without a path.
+    /// Appends the ports of [`Routes::path`] to `path`; returns false, and appends nothing, without a path.
     pub fn path_onto(&self, to: &Distances, source: NodeId, tuple: &Tuple, path: &mut Vec<PortId>) -> bool {
         let Some(mut left) = self.hops(to, source) else {
             return false;
@@ -438,7 +438,7 @@ impl<'a> Routes<'a> {
         self.wiring.nodes()
     }
 
-    /// Whether a node is a host.
+    /// Returns true if a node is a host.
     pub fn is_host(&self, node: NodeId) -> bool {
         self.is_host[node.at()]
     }
@@ -452,7 +452,7 @@ impl<'a> Routes<'a> {
         &self.uplinks[self.first_uplink[node.at()] as usize..self.first_uplink[node.at() + 1] as usize]
     }
 
-    /// The ports of `node` whose links end at `destination`. Looks at the ports of whichever has fewer.
+    /// Returns the ports of `node` whose links end at `destination`. Searches the ports of the node with fewer.
     pub(crate) fn last_hops(
         &self,
         destination: NodeId,

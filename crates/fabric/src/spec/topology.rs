@@ -1,6 +1,6 @@
 //! Topologies: which hosts and switches there are, what they are called, how they are cabled. One file each.
 //!
-//! What a node does is decided elsewhere. The ports of a node are numbered in the order of its links in
+//! The behaviour of nodes is defined elsewhere. The ports of a node are numbered in the order of its links in
 //! [`Graph::links`]: ports down to hosts come first, ports to other switches after them.
 //!
 //! Not modelled: several links between the same two switches of a named topology; such fabrics are described link by link.
@@ -85,17 +85,17 @@ topologies! {
 }
 
 impl Topology {
-    /// Its graph, or what is wrong with it; places begin at its name.
+    /// Returns its graph, or the errors of its keys; places begin at its name.
     pub fn graph(&self) -> Result<Graph, Vec<Remark>> {
         let (name, shape) = self.named();
         shape.graph().map_err(|errors| errors.into_iter().map(|one| one.within(name)).collect())
     }
-    /// What to beware of; places begin at its name.
+    /// Returns warnings; places begin at its name.
     pub fn warnings(&self) -> Vec<Remark> {
         let (name, shape) = self.named();
         shape.warnings().into_iter().map(|one| one.within(name)).collect()
     }
-    /// Whether shortest paths go up first and then down, so that they cannot deadlock.
+    /// Returns true if shortest paths go up first and then down, so that they cannot deadlock.
     pub fn is_layered(&self) -> bool {
         self.named().1.is_layered()
     }
@@ -107,10 +107,10 @@ pub const MAX_NODES: u64 = 1 << 21;
 pub const MAX_LINKS: u64 = 1 << 23;
 /// No node has more ports than this.
 pub const MAX_PORTS: usize = 1 << 16;
-/// More are not looked for.
+/// Maximum number of errors reported.
 const MOST_ERRORS: usize = 100;
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeRole {
     /// An end station: frames begin and end here and never pass through.
@@ -124,7 +124,7 @@ pub enum NodeRole {
 pub struct GraphNode {
     /// Unique name.
     pub name: String,
-    /// What it is.
+    /// Kind of the node.
     pub role: NodeRole,
     /// Height in a drawing: 0 for hosts, 1 for switches with hosts, 2 and more for what lies above.
     pub level: u8,
@@ -158,8 +158,8 @@ pub struct GraphLink {
 /// Nodes and the links between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Hosts and switches. Hosts stand next to the switch they hang on, so that a range of nodes is a
-    /// piece of the fabric.
+    /// Hosts and switches. Hosts are next to the switch that they are connected to, so that a range of nodes is a piece of
+    /// the fabric.
     pub nodes: Vec<GraphNode>,
     /// Links.
     pub links: Vec<GraphLink>,
@@ -220,21 +220,21 @@ impl Graph {
     }
 }
 
-/// What a topology does. Those of counts and one kind of cable are [`Regular`].
+/// A topology. Those of counts and one kind of cable are [`Regular`].
 pub trait Shape {
     /// Writes every default.
     fn fill(&mut self);
-    /// Nodes and links, or what is wrong with the keys.
+    /// Returns nodes and links, or the errors of the keys.
     fn graph(&self) -> Result<Graph, Vec<Remark>>;
-    /// What to beware of.
+    /// Returns warnings about the keys.
     fn warnings(&self) -> Vec<Remark>;
-    /// Whether shortest paths go up first and then down.
+    /// Returns true if shortest paths go up first and then down.
     fn is_layered(&self) -> bool;
 }
 
 /// A table with the keys of links.
 pub trait Cabled {
-    /// What it says of its links.
+    /// Returns the cable that the keys describe.
     fn cable(&self) -> Cable;
     /// Writes the default that two of these keys have together.
     fn fill_cable(&mut self);
@@ -242,14 +242,14 @@ pub trait Cabled {
 
 /// A topology of a few counts and one kind of cable.
 pub trait Regular: Cabled {
-    /// Whether shortest paths go up first and then down.
+    /// True if shortest paths go up first and then down.
     const LAYERED: bool = true;
 
     /// Writes the defaults that follow from other keys.
     fn complete(&mut self) {}
-    /// The keys that say how large it is.
+    /// The keys for the size of the topology.
     fn counts(&self) -> Vec<Count>;
-    /// What else is wrong with the counts.
+    /// Checks the counts beyond their ranges.
     fn check(&self) -> Result<(), Remark> {
         Ok(())
     }
@@ -257,7 +257,7 @@ pub trait Regular: Cabled {
     fn other_links(&self) -> Vec<OtherLinks> {
         Vec::new()
     }
-    /// How large it is; `None`: past all limits.
+    /// Number of nodes and links; `None`: above all limits.
     fn size(&self) -> Option<Size>;
     /// Adds nodes and links. All keys are right.
     fn draw(&self, cable: Cable, graph: &mut Graph);
@@ -284,7 +284,7 @@ pub struct Count {
     value: u64,
 }
 
-/// A count of at least so many.
+/// A count of at least `least`.
 fn at_least(least: u64, key: &'static str, value: u64) -> Count {
     Count { key, least, value }
 }
@@ -346,7 +346,7 @@ impl<T: Regular> Shape for T {
     }
 }
 
-/// Whether every node has a link, and none too many. `place` names a node's place in the keys.
+/// Checks that every node has a link and none has too many. `place` names a node's place in the keys.
 fn check_ports(graph: &Graph, place: impl Fn(NodeId) -> Remark) -> Result<(), Vec<Remark>> {
     let mut ports = vec![0usize; graph.nodes.len()];
     for link in &graph.links {
@@ -568,7 +568,7 @@ mod tests {
         }
     }
 
-    /// Where the errors stand, and the first.
+    /// Returns the places of the errors, and the first error.
     fn wrong(graph: Result<Graph, Vec<Remark>>) -> (String, String) {
         let errors = graph.unwrap_err();
         let at = |one: &Remark| one.path.iter().map(|step| format!("{step:?}")).collect::<Vec<_>>().join(" ");

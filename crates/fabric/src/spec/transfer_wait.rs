@@ -16,31 +16,31 @@ pub struct TransferRef {
     pub row: u32,
 }
 
-/// A transfer that begins when others have ended, as far as the host knows that begins it: its own are acknowledged, and those of
-/// others to it are delivered. A host knows nothing of transfers between others.
+/// A transfer that begins when others have ended, as observed by the host that begins it: its own are acknowledged, and
+/// those of others to it are delivered. Transfers between other hosts cannot be observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferWait {
-    /// It; in its list its start is [`units::Time::NEVER`].
+    /// The transfer; in its list its start is [`units::Time::NEVER`].
     pub transfer: TransferRef,
-    /// All of them.
+    /// The transfers that it waits for, all of them.
     pub after: Vec<TransferRef>,
 }
 
-/// At which end of its path a host hears of the end of a transfer.
+/// End of its path at which a host observes the end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeardAt {
-    /// Where its frames come from.
+    /// The end that sends its frames.
     Near,
-    /// Where they go.
+    /// The end that receives them.
     Far,
 }
 
-/// The ends of a transfer, its sender first, and what carries it; `None`: it is pushed.
+/// The ends of a transfer, its sender first, and its transport; `None`: it is pushed.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferEnds<'a> {
     /// Sender and receiver.
     pub hosts: [NodeId; 2],
-    /// What carries it.
+    /// Its transport.
     pub carrier: Option<&'a ConnectionSpec>,
 }
 
@@ -53,10 +53,10 @@ impl TransferEnds<'_> {
         let [from, to] = self.hosts;
         if self.is_read() { (to, HeardAt::Far) } else { (from, HeardAt::Near) }
     }
-    /// Where a host hears of its end.
+    /// Returns the end of the path at which a host observes the end of the transfer.
     ///
     /// # Errors
-    /// Why it does not, and what would be accepted.
+    /// If it does not: the reason, and the accepted values.
     pub fn heard_by(&self, host: NodeId) -> Result<HeardAt, (&'static str, &'static str)> {
         let [from, to] = self.hosts;
         if host == to {
@@ -84,7 +84,7 @@ impl TransferEnds<'_> {
     }
 }
 
-/// A transfer, looked up.
+/// The result of a transfer's look-up.
 pub(crate) struct Known<'a> {
     pub flow: &'a FlowSpec,
     pub list: &'a TransferList,
@@ -107,13 +107,13 @@ impl Spec {
         })
     }
 
-    /// Those whose ends others wait for.
+    /// Returns the transfers whose ends others wait for.
     pub(crate) fn awaited(&self) -> BTreeSet<TransferRef> {
         self.waits.iter().flat_map(|wait| wait.after.iter().copied()).collect()
     }
 }
 
-/// The first transfer that waits for something that its host never hears of: its flow, and why.
+/// Returns the first transfer that waits for another whose end its host never observes: its flow, and why.
 pub(crate) fn refusal(spec: &Spec) -> Option<(usize, Remark)> {
     spec.waits.iter().find_map(|wait| {
         let flow = wait.transfer.flow as usize;

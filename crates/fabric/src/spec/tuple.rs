@@ -1,12 +1,12 @@
-//! What switches hash: the five-tuple of a flow, or some of its fields.
+//! The hash input of switches: the five-tuple of a flow, or some of its fields.
 //!
-//! The addresses are the numbers of the two hosts, the protocol is TCP for what answers and UDP for what is pushed. The ports
-//! are given, or drawn for each transfer (`ways`). A flow whose ports nobody gives has a hash of its own in their place, drawn
-//! by its name: two such flows between the same hosts are two tuples.
+//! The addresses are the numbers of the two hosts, the protocol is TCP for flows with answers and UDP for pushed ones. The
+//! ports are given, or drawn for each transfer (`ways`). A flow without given ports has a hash of its own in their place,
+//! drawn by its name: two such flows between the same hosts are two tuples.
 //!
 //! Each switch mixes the hash with a seed. By default that is its own number, so that the choices of successive tiers are
-//! independent. Switches that are given the same seed choose alike: of the flows that come to the second tier, each switch
-//! there sees those only that hash alike, and uses a part of its ports (polarisation).
+//! independent. Switches with the same seed choose alike: of the flows that come to the second tier, each switch there gets
+//! only those that hash alike, and uses a part of its ports (polarisation).
 //!
 //! Source: RFC 2992, section 2 (hash of the fields that name a flow); RFC 6438 and RFC 7348, section 5 (the source port as
 //! entropy); Zhang et al., Hashing linearity enables relative path control in data centers (USENIX ATC 2021, section 2: seeds and
@@ -98,7 +98,7 @@ impl Hashing {
     /// The five-tuple, and a seed of its own for each switch.
     pub const USUAL: Hashing = Hashing { fields: Fields::ALL, seed: None };
 
-    /// What cannot be meant.
+    /// Checks the hashed fields.
     ///
     /// # Errors
     /// No fields.
@@ -110,7 +110,7 @@ impl Hashing {
         Ok(())
     }
 
-    /// What a node makes of a tuple.
+    /// Returns the hash of a tuple at a node.
     #[inline]
     pub(crate) fn of(&self, tuple: &Tuple, node: NodeId) -> u64 {
         let hash = if self.fields == Fields::ALL { tuple.all } else { tuple.of(self.fields) };
@@ -120,7 +120,7 @@ impl Hashing {
         }
     }
 
-    /// Hash of the tuple of a frame and its entropy value, which stands for the source port, as in RoCEv2 and
+    /// Hash of the tuple of a frame and its entropy value, which takes the place of the source port, as in RoCEv2 and
     /// Ultra Ethernet. A switch that does not hash source ports does not see it.
     #[inline]
     pub(crate) fn of_frame(&self, frame: &Chosen) -> u64 {
@@ -138,7 +138,7 @@ impl Hashing {
     }
 }
 
-/// How a node hashes, and shares what it hashes.
+/// The hashing of a node, and the weights by which its ports share the hash range.
 #[derive(Clone, Debug, Default)]
 pub struct NodeHashing {
     pub(crate) hashing: Hashing,
@@ -161,7 +161,7 @@ pub struct Tuple {
     salt: u64,
     source: NodeId,
     destination: NodeId,
-    /// `None`: nobody gives them.
+    /// `None`: no ports are given.
     ports: Option<Ports>,
     is_tcp: bool,
 }
@@ -184,7 +184,7 @@ impl Tuple {
                 Field::Protocol if self.is_tcp => 6,
                 Field::Protocol => 17,
                 Field::SourcePort => port(|ports| ports.source),
-                // A service has a port that is known; what is drawn is that of the sender.
+                // A service has a well-known port; the drawn port is that of the sender.
                 Field::DestinationPort => self.ports.unwrap_or_default().or_drawn(0).destination.into(),
             }
         };
@@ -192,13 +192,13 @@ impl Tuple {
         hashed.fold(self.salt, |hash, field| mix(hash ^ mix(value(field) | (field as u64 + 1) << 32)))
     }
 
-    /// As `of`, with these ports.
+    /// Returns this tuple with these ports.
     pub(crate) fn with_ports(self, ports: Ports) -> Tuple {
         let known = Tuple { ports: Some(ports), ..self };
         Tuple { all: known.of(Fields::ALL), ..known }
     }
 
-    /// As `with_ports`, towards this node, of a flow whose paths are not listed.
+    /// Returns this tuple with another destination, for a flow whose paths are not listed.
     #[inline]
     pub(crate) fn towards(self, node: NodeId) -> Tuple {
         let to = Tuple { destination: node, ..self };
@@ -210,13 +210,14 @@ impl Tuple {
 }
 
 impl Spec {
-    /// What switches hash of the frames to the n-th destination of a flow; `None`: to any, where paths are not listed.
+    /// Returns the tuple that switches hash for frames to the n-th destination of a flow; `None`: to any, where paths are
+    /// not listed.
     pub(crate) fn tuple(&self, flow: &FlowSpec, nth: Option<u32>) -> Tuple {
         if let Some(known) = nth.and_then(|nth| flow.tuples.get(nth as usize)) {
             return *known;
         }
         let destination = match nth {
-            // What is copied keeps to one way as long as it can.
+            // A copied frame keeps to one path as long as it can.
             Some(_) if flow.source.destinations.are_all_meant() => flow.source.destinations.nth(0),
             Some(nth) => flow.source.destinations.nth(nth),
             None => flow.from,

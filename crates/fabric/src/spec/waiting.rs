@@ -18,7 +18,7 @@ pub enum Queueing {
 }
 
 impl Queueing {
-    /// What cannot be meant; places begin at the name of the kind.
+    /// Checks the parameters; places begin at the name of the kind.
     pub fn check(&self) -> Result<(), Remark> {
         match self {
             Queueing::Output | Queueing::VirtualOutput => Ok(()),

@@ -1,8 +1,8 @@
 //! Weights of links in the choice of paths: weighted ECMP (WCMP), for links that lead to more or to less.
 //!
-//! Of several equal ports one is taken with a probability that is its weight over the sum of their weights. A switch replicates
-//! the members of a group by weight and takes the hash modulo their number; here the hash is scaled to the sum of the weights,
-//! which is the same without a table. Weights of one are ECMP, bit by bit.
+//! Among several equal ports, one is taken with a probability that is its weight over the sum of their weights. A switch
+//! replicates the members of a group by weight and takes the hash modulo their number; here the hash is scaled to the sum of
+//! the weights, which is equivalent without a table. Weights of one are ECMP, bit by bit.
 //!
 //! Source: Zhou, Tewari, Zhu, Kabbani, Poutievski, Singh and Vahdat, WCMP: weighted cost multipathing for improved fairness in data
 //! centers (EuroSys 2014, section 2).
@@ -24,18 +24,18 @@ impl Weights {
     /// The largest weight of a link.
     pub const MOST: u32 = 65_535;
 
-    /// Of these neighbours.
+    /// Creates weights for these neighbours.
     pub fn new(of: impl IntoIterator<Item = (NodeId, u32)>) -> Weights {
         let mut of: Vec<(NodeId, u32)> = of.into_iter().collect();
         of.sort_unstable();
         of.dedup_by_key(|(node, _)| *node);
         Weights { of }
     }
-    /// Whether all are 1.
+    /// Returns true if all are 1.
     pub fn are_equal(&self) -> bool {
         self.of.iter().all(|&(_, weight)| weight == 1)
     }
-    /// That of a neighbour.
+    /// Returns the weight of a neighbour.
     pub fn to(&self, neighbour: NodeId) -> u32 {
         self.of.binary_search_by_key(&neighbour, |&(node, _)| node).map_or(1, |at| self.of[at].1)
     }

@@ -1,8 +1,8 @@
-//! Culprits and victims: what flows have to do with congestion trees, in the time of the trees.
+//! Culprits and victims: the relation of flows to congestion trees, in the time of the trees.
 //!
 //! A culprit had frames at the root while pauses because of it were in force; its share is its part of all such frames. A
-//! flow is held back at a port for as long as pauses of the tree lasted there while a frame of it stood in the paused
-//! queue (or its endpoint in line). What a flow did before and after says nothing about it.
+//! flow is held back at a port for as long as pauses of the tree lasted there while a frame of it was in the paused queue
+//! (or its endpoint in the wait queue). The flow's frames before and after do not count.
 
 use crate::run::state::probes::Stopped;
 use crate::run::state::victims::BlockedFlow;
@@ -42,10 +42,10 @@ pub(super) static CONGESTION_FLOWS: TableSpec = TableSpec {
     ]],
 };
 
-/// Flows are looked for in this many trees, those with the most paused time.
+/// The relation of flows is computed for this many trees, those with the most paused time.
 const TREES: usize = 64;
 
-/// What a flow has to do with a tree.
+/// Relation of a flow to a tree.
 #[derive(Clone, Copy, Default)]
 struct Part {
     /// Its frames at the root in the time of the tree.
@@ -144,7 +144,7 @@ impl View<'_> {
         frames
     }
 
-    /// Who stood at which paused port from which of its pauses to which. Numbers of the whole.
+    /// Flows that were queued at each paused port, from one of its pauses to another. Numbers of the whole fabric.
     fn standing(&self, forensics: &Forensics) -> BTreeMap<Stopped<u32>, Vec<BlockedFlow>> {
         let mut standing: BTreeMap<Stopped<u32>, Vec<BlockedFlow>> = BTreeMap::new();
         for part in self.s.parts() {
@@ -200,7 +200,7 @@ impl View<'_> {
 
 /// How long pauses of each tree have held back each flow; `spans` are the pauses of the port and priority.
 fn held_times(spans: &[PausedSpan], standing: &[BlockedFlow]) -> Vec<(usize, u32, Time)> {
-    // By tree, its pauses and how long they lasted together up to each: a flow may stand there for thousands.
+    // By tree, its pauses and how long they lasted together up to each: a flow may be queued there for thousands.
     let mut sums: BTreeMap<usize, Vec<(u32, Time)>> = BTreeMap::new();
     for (number, span) in (0..).zip(spans) {
         let own = sums.entry(span.tree).or_default();
@@ -209,7 +209,7 @@ fn held_times(spans: &[PausedSpan], standing: &[BlockedFlow]) -> Vec<(usize, u32
     }
     let mut times = Vec::new();
     for one in standing {
-        // Of the first pause only what was left when the flow came.
+        // The first pause counts only from the arrival of the flow.
         let missed = spans
             .get(one.first as usize)
             .map_or((0, Time::ZERO), |span| (span.tree, one.since.min(span.end).saturating_sub(span.start)));

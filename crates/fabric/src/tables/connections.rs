@@ -1,4 +1,4 @@
-//! What connections have measured.
+//! Measurements of connections.
 
 use super::View;
 use crate::run::state::endpoint_state::EndpointState;
@@ -139,7 +139,7 @@ impl View<'_> {
     fn connection_rows(&self) -> Vec<Row> {
         let row = |(near, far): (&EndpointState, &EndpointState)| {
             let flow = self.s.path_flow[near.path as usize] as usize;
-            // What is read the far end has asked for.
+            // Reads are requested by the far end.
             let reads = near.endpoint.sending_pairs().is_some_and(|pairs| pairs.is_read());
             let asked = if reads { &far.measured } else { &near.measured };
             let facts = [near, far].map(|end| end.endpoint.facts(self.end));
@@ -199,7 +199,7 @@ fn with_messages(table: TableBuilder, rows: &[Row]) -> TableBuilder {
         .reals("message_delay_max_ns", rows.iter().map(|row| row.messages.max))
 }
 
-/// What senders over TCP know at the end.
+/// Columns of senders over TCP: their state at the end.
 fn with_congestion(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     let known = |of: fn(&Congestion) -> f64| {
         rows.iter().map(|row| row.congestion.as_ref().map_or(f64::NAN, of)).collect::<Vec<_>>()
@@ -232,7 +232,7 @@ fn with_held(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     })
 }
 
-/// What becomes of exchanges over FCoE.
+/// Columns of exchanges over FCoE.
 fn with_fcoe(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     table
         .integers("exchanges_aborted", rows.iter().map(|row| row.aborted))

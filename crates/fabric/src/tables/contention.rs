@@ -1,4 +1,4 @@
-//! What classes sent while several could.
+//! Bytes that classes sent while several could send.
 
 use super::View;
 use crate::run::state::contention::members;

@@ -20,6 +20,12 @@ pub(super) static CREDITS: TableSpec = TableSpec {
         ),
         integer("waits", "", "How often the next frame of the class lacked credits of its channel."),
         real("waited_s", "s", "Total time of these waits."),
+        integer(
+            "leaked",
+            "",
+            "Credits of frames of the class that were lost on the link, with `cc_message_timer`.",
+        ),
+        integer("restored", "", "Credits of these that have come back."),
     ]],
 };
 
@@ -34,6 +40,11 @@ impl View<'_> {
                 of_port(port).map(|(port, credits)| (port, class, credits))
             })
             .collect();
+        // The other end of the link counts them.
+        let leaked = |&(port, class, _): &(u32, u8, &CreditState)| {
+            let across = self.s.cold(self.s.peer(port)).control.credits();
+            across.map_or((0, 0), |credits| credits.leaked(class))
+        };
         CREDITS
             .builder()
             .texts("port", rows.iter().map(|row| self.s.port_name(row.0)))
@@ -42,5 +53,7 @@ impl View<'_> {
             .integers("granted", rows.iter().map(|row| row.2.sender.granted().into()))
             .integers("waits", rows.iter().map(|row| row.2.waits(row.1)))
             .reals("waited_s", rows.iter().map(|row| row.2.waited(row.1, self.end).as_secs_f64()))
+            .integers("leaked", rows.iter().map(|row| leaked(row).0))
+            .integers("restored", rows.iter().map(|row| leaked(row).1))
     }
 }

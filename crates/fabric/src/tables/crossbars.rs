@@ -1,4 +1,4 @@
-//! What waited at the inputs of switches with a crossbar.
+//! Queues at the inputs of switches with a crossbar.
 
 use super::View;
 use super::durations::{WAIT, with_durations};

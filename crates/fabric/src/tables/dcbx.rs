@@ -1,4 +1,4 @@
-//! What the ends of links agreed on before the traffic.
+//! Settings that the ends of links negotiated before the traffic.
 
 use super::View;
 use crate::spec::NegotiatedFeature;

@@ -26,11 +26,11 @@ pub(super) static DELAY_VARIATION: TableSpec = TableSpec {
     ]],
 };
 
-/// What is known of the frames of a flow that have arrived at one destination.
+/// Delays of the frames of a flow that have arrived at one destination.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delays {
     frames: u64,
-    /// Of their delays and of their deviations, in nanoseconds.
+    /// Sums of their delays and of their deviations, in nanoseconds.
     sum_ns: f64,
     off_ns: f64,
     most_ns: f64,

@@ -11,7 +11,7 @@ use units::Time;
 /// Columns of `delivery_contexts`.
 pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
     name: "delivery_contexts",
-    about: "One row per packet delivery context of UET, over the whole run: `warmup` does not count anew.",
+    about: "One row per packet delivery context of UET, or connection of MRC, over the whole run: `warmup` does not count anew.",
     columns: &[&[
         text("flow", "Name of the flow; where both ends send, each has a row."),
         text("source", "Sending host."),
@@ -77,11 +77,12 @@ pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
     ]],
 };
 
-struct Row<'a> {
+/// Both ends of a context.
+pub(super) struct Row<'a> {
     flow: usize,
     source: usize,
     destination: usize,
-    sender: &'a UetSender,
+    pub sender: &'a UetSender,
     receiver: &'a UetReceiver,
 }
 
@@ -145,8 +146,14 @@ impl View<'_> {
             .fold(table, |table, &(name, of)| table.integers(name, rows.iter().map(of).collect::<Vec<_>>()))
     }
 
+    /// Names of the flow and of both ends of a row.
+    pub(super) fn names_of(&self, row: &Row<'_>) -> [String; 3] {
+        let (flows, nodes) = (&self.s.spec.flows, &self.s.spec.nodes);
+        [&flows[row.flow].name, &nodes[row.source].name, &nodes[row.destination].name].map(String::clone)
+    }
+
     /// Row of one end that sends to another; `None`: it has no context.
-    fn context_row<'a>(
+    pub(super) fn context_row<'a>(
         &self,
         (sending, receiving, is_back): (&'a EndpointState, &'a EndpointState, bool),
     ) -> Option<Row<'a>> {

@@ -1,4 +1,4 @@
-//! What flows ask for and the routes they take: what an allocation of rates is computed from.
+//! Demands of flows and their routes: the input for an allocation of rates.
 
 use super::View;
 use crate::run::state::hosts::Receiver;
@@ -108,7 +108,7 @@ impl View<'_> {
         self.passage_secs(ports, train.last) + f64::from(train.frames - 1) * slowest
     }
 
-    /// The ports of a path, and those of what comes back.
+    /// The ports of a path, and those of the way back.
     pub(super) fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
         let there: Vec<u32> = self.s.path_of(path).to_vec();
         let back = there.iter().rev().map(|&port| self.s.peer(port)).collect();
@@ -123,7 +123,7 @@ impl View<'_> {
         if most.is_infinite() {
             return most;
         }
-        // No link carries more of its frames, nor of what comes back for them.
+        // No link carries more of its frames, nor of the frames that return for them.
         let carried = |ports: &[u32], train: Train| {
             let slowest = ports.iter().map(|&port| self.wire_secs(port, train.full)).fold(0.0, f64::max);
             f64::from(train.full) * 8.0 / slowest
@@ -140,7 +140,7 @@ impl View<'_> {
             .flat_map(|flow| {
                 let (line, overhead) = self.first_link(flow);
                 let asked = flows[flow].source.demand(line, overhead);
-                // What transfers ask for is in their list.
+                // Demands of transfers are in their list.
                 let asks = connection(flow).filter(|_| flows[flow].source.transfers().is_none());
                 let most = asks.map(|connection| self.most_bps(flow, connection));
                 asked.into_iter().map(move |(at, bps)| {

@@ -1,4 +1,4 @@
-//! What ports do at the edges of congestion notification domains.
+//! Actions of ports at the edges of congestion notification domains.
 
 use super::View;
 use frame::{PRIORITIES, PortId, Priority};

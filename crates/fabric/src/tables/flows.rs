@@ -120,7 +120,7 @@ pub(super) static CLASSES: TableSpec = TableSpec {
     ],
 };
 
-/// What is known of a flow over all its destinations.
+/// Totals of a flow over all its destinations.
 pub(super) struct FlowRow {
     pub(super) received: Receiver,
     pub(super) latency: LatencySummary,

@@ -5,9 +5,9 @@
 //! pause (the latest that had begun); if not, the queue is a root: more frames came than its link carries. A
 //! pause sent by a host has its root in that host: it reads too slowly.
 //!
-//! All pauses with the same root make a tree: from the root over the ports that were paused because of it to
-//! the hosts. Who had frames at the root while its pauses were in force is a culprit; who was held back by them and
-//! does not pass the root is a victim (`congestion_flows`).
+//! All pauses with the same root make a tree: from the root over the ports that were paused because of it to the hosts. A
+//! flow with frames at the root while its pauses were in force is a culprit; a flow that was held back by them and does not
+//! pass the root is a victim (`congestion_flows`).
 //!
 //! With ingress accounting the frame that crosses the watermark may be on its way to a queue that is nearly
 //! empty while the counted frames wait elsewhere. If its queue holds less than half of what is counted, the queue
@@ -78,7 +78,7 @@ pub(crate) enum Why {
     Crossbar,
     /// There are fewer credits than a round trip takes.
     RoundTrip,
-    /// The pause does not say for which queue it was.
+    /// The pause does not carry the queue that it was for.
     Unknown,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Pause {
     pub cause: PauseCause,
     /// A wait for credits.
     pub waits: bool,
-    /// What filled the room was in bypass queues.
+    /// True if the frames that filled the room were in bypass queues.
     of_bypass: bool,
     /// When it was decided on.
     sent: Time,
@@ -120,7 +120,7 @@ pub(crate) struct Pause {
 pub(crate) struct Tree {
     pub root: QueuePlace,
     pub why: Why,
-    /// What is known of its root by the nodes that sent its pauses.
+    /// Its root, as described by the nodes that sent its pauses.
     pub places: BTreeSet<RootPlace<u32, u32>>,
     edges: BTreeMap<EdgeKey, Edge>,
     paused: Time,
@@ -137,7 +137,7 @@ struct Edge {
     last: Time,
 }
 
-/// What all pauses of a run say together.
+/// All pauses of a run and their trees.
 pub(crate) struct Forensics {
     pub pauses: Vec<Pause>,
     pub trees: Vec<Tree>,
@@ -308,7 +308,7 @@ impl View<'_> {
                 Some(Fill { crossbar: true, .. }) => Why::Crossbar,
                 Some(_) => Why::Oversubscribed,
             };
-            // What it follows from began before it: the room may be full of what was sent before it began to wait.
+            // A cause begins before its consequence: the room may be full of frames sent before the port began to wait.
             let before = record.start.saturating_sub(Time::from_ps(1));
             let of_bypass = fill.is_some_and(|fill| is_bypass(fill.channel.into()));
             let sent = fill.map_or(before, |fill| fill.start.min(before));
@@ -332,7 +332,7 @@ impl View<'_> {
         pause(cause, false, record.start.saturating_sub(on_the_way), why)
     }
 
-    /// What filled the room that a port waited for: of several fills the one that the wait shares most time with.
+    /// Returns the fill of the room that a port waited for: of several fills the one that the wait shares most time with.
     fn fill_behind(&self, record: &PauseRecord<u32>) -> Option<Fill> {
         let credits = self.s.cold(self.s.peer(record.port)).control.credits()?;
         let channel = credits.channel(record.priority);
@@ -368,7 +368,7 @@ impl View<'_> {
         }
     }
 
-    /// The pause as its sender knows it.
+    /// Returns the root of a pause as seen by its sender.
     fn place_of_root(&self, record: &PauseRecord<u32>, cause: &PauseCause) -> RootPlace<u32, u32> {
         if let Some(queue) = cause.queue {
             return RootPlace::Queue { queue, down: cause.down };

@@ -93,7 +93,7 @@ pub(super) static CONGESTION_MESSAGES: TableSpec = TableSpec {
 const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
 
 impl View<'_> {
-    /// The log, and what it says of the variation of delays.
+    /// Returns the log, and its tables of delay variation.
     pub fn frames(&self) -> [TableBuilder; 3] {
         let rows = self.logged();
         let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();
@@ -155,7 +155,7 @@ impl View<'_> {
         [log, self.congestion_messages(&rows), self.delay_variation(&variations)]
     }
 
-    /// What the messages of congestion points say that are in the log.
+    /// Table of the logged messages of congestion points.
     fn congestion_messages(&self, log: &[Row]) -> TableBuilder {
         let rows: Vec<(u64, &Notice)> =
             (0..).zip(log).filter_map(|(nth, row)| Some((nth, row.notice.as_ref()?))).collect();
@@ -222,7 +222,7 @@ impl View<'_> {
         self.s.spec.flows[flow].transport.as_deref()
     }
 
-    /// What the message of a frame is that it belongs to, over queue pairs.
+    /// Returns the operation that a frame over queue pairs belongs to.
     pub(super) fn operation_of(&self, row: &Row) -> Option<Operation> {
         let pairs = self.connection_of(row)?.queue_pairs()?;
         Some(Operation::labelled(row.operation, pairs.verb))

@@ -1,4 +1,4 @@
-//! What a transfer takes on a path without other traffic, to the picosecond.
+//! Ideal duration of a transfer on a path without other traffic, to the picosecond.
 //!
 //! The frames of a transfer leave the sender back to back and pass the ports of the path in order: a frame begins at a
 //! port when it is there and the one before has gone. That is worked out with the clocks of the ports, remainders
@@ -32,7 +32,7 @@ pub(super) struct IdlePath {
     is_whole: bool,
 }
 
-/// What a frame passes: a port, or a host that takes it in.
+/// A hop of a frame: a port, or a host that takes it in.
 #[derive(Clone)]
 struct Hop {
     clock: Option<WireClock>,
@@ -108,7 +108,7 @@ impl Hop {
         let done = begins + took;
         if !overtakes {
             (self.apart, self.came) = (at.saturating_sub(self.came), at);
-            // Of several links a short frame may begin at one before a long one does at another.
+            // Over several links a short frame may begin at one before a long one does at another.
             self.distance = begins.saturating_sub(self.began);
             (self.began, self.busy_until) = (begins, done);
             self.waited = begins - at.min(begins);
@@ -126,7 +126,7 @@ impl Hop {
             }
     }
 
-    /// So many more frames have followed, all at the last distance.
+    /// Skips this many frames that have followed, all at the last distance.
     fn skip(&mut self, frames: u64) {
         let later = Time::from_ps(self.distance.ps() * frames);
         self.began += later;
@@ -151,14 +151,15 @@ impl IdlePath {
         self.hops.first().map_or(Time::ZERO, |first| first.began)
     }
 
-    /// A transfer of `bytes` is ready and follows what has been sent; returns when it is at the end.
+    /// Sends a transfer of `bytes` after those sent before; returns when it is at the end.
     pub fn follow(&mut self, framing: Framing, bytes: u64) -> Time {
         let full = self.follow_alike(Time::ZERO, framing.frame, framing.frames(bytes) - 1);
         // The last frame may have overtaken those before it, where there are several links.
         self.send(Time::ZERO, framing.last_frame(bytes)).max(full)
     }
 
-    /// So many frames of one length are ready at `at` and follow what has been sent; returns when all of them are at the end.
+    /// Sends `frames` frames of one length that are ready at `at`, after those sent before; returns when all of them are at
+    /// the end.
     pub fn follow_alike(&mut self, at: Time, bytes: u16, frames: u64) -> Time {
         let (mut sent, mut latest) = (0, Time::ZERO);
         while sent < frames {
@@ -196,7 +197,7 @@ impl View<'_> {
                 let known =
                     hops.into_iter().flat_map(|hops| starts.iter().map(move |&start| hops.path(start)));
                 for way in known.chain([self.s.path_of(path)]) {
-                    // Those of one length may be in use at the same time.
+                    // Paths of one length may be in use at the same time.
                     match all.iter_mut().find(|stages| stages.len() == way.len()) {
                         Some(stages) => {
                             stages.iter_mut().zip(way).for_each(|(stage, &port)| stage.push(port))

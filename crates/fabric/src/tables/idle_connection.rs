@@ -1,4 +1,4 @@
-//! What a transfer over TCP takes on a path without other traffic, to the picosecond.
+//! Ideal duration of a transfer over TCP on a path without other traffic, to the picosecond.
 //!
 //! The two ends of a fresh connection run over the idle way there and the idle way back, handshake and slow start
 //! included, without the random delay of `send_jitter`. A connection that has carried transfers before, and keeps what it has
@@ -21,7 +21,7 @@ pub(super) struct IdleConnection {
     spec: TcpSpec,
     there: IdlePath,
     back: IdlePath,
-    /// By bytes, and whether the connection is one that was in use before, what is known.
+    /// Known durations, by bytes and whether the connection was in use before.
     known: BTreeMap<(u64, bool), Time>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct IdleConnection {
 struct End<P> {
     endpoint: P,
     way_out: IdlePath,
-    /// What is on its way here, and when it comes.
+    /// Frames on their way here, with their arrival times.
     arriving: VecDeque<(Time, Received)>,
 }
 
@@ -41,7 +41,7 @@ impl<P: Protocol> End<P> {
         [arrives, self.endpoint.poll_timeout(), leaves].into_iter().flatten().min().unwrap_or(Time::NEVER)
     }
 
-    /// What happens here at this time, but for what leaves.
+    /// Handles arrivals and timeouts due at this time, without sending.
     fn handle(&mut self, now: Time) {
         while let Some(&(at, received)) = self.arriving.front()
             && at <= now
@@ -55,7 +55,8 @@ impl<P: Protocol> End<P> {
         while self.endpoint.poll_record().is_some() {}
     }
 
-    /// What leaves now, and when it arrives: a NIC takes a frame when the one before begins to leave.
+    /// Sends a frame now, if one can leave, and returns its arrival: a NIC takes a frame when the one before begins to
+    /// leave.
     fn leave(&mut self, now: Time) -> Option<(Time, Received)> {
         if self.way_out.began() > now {
             return None;
@@ -115,7 +116,7 @@ impl IdleConnection {
         let mut waited = 0;
         while far.endpoint.delivered() < bytes {
             now = near.next(now).min(far.next(now));
-            // As at a port: what leaves comes first, then what arrives, then what that lets go.
+            // In the order of a port: departures come first, then arrivals, then the departures that those release.
             exchange(&mut near, &mut far, now);
             near.handle(now);
             far.handle(now);
@@ -134,7 +135,7 @@ impl IdleConnection {
     }
 }
 
-/// What leaves now at both ends.
+/// Sends the frames that can leave now at both ends.
 fn exchange(near: &mut End<TcpSender>, far: &mut End<TcpReceiver>, now: Time) {
     far.arriving.extend(std::iter::from_fn(|| near.leave(now)));
     near.arriving.extend(std::iter::from_fn(|| far.leave(now)));

@@ -48,20 +48,28 @@ impl IdleMessage {
 /// A packet delivery context that has its path alone.
 pub(super) struct IdlePackets {
     spec: Arc<UetSpec>,
-    there: IdlePath,
+    /// The path over each link of the host over which its packets are spread; at least one.
+    planes: Vec<IdlePath>,
 }
 
 impl IdlePackets {
-    pub fn new(spec: &Arc<UetSpec>, there: IdlePath) -> IdlePackets {
-        IdlePackets { spec: spec.clone(), there }
+    pub fn new(spec: &Arc<UetSpec>, planes: Vec<IdlePath>) -> IdlePackets {
+        IdlePackets { spec: spec.clone(), planes }
     }
 
     /// Time in which a message of `bytes` is delivered.
     pub fn time(&self, bytes: u64) -> Time {
-        let mut way = self.there.clone();
         let runs = self.spec.packets_of(bytes);
+        let mut planes = self.planes.clone();
+        let (count, mut first) = (planes.len() as u64, 0);
         runs.fold(Time::ZERO, |latest, (bytes, packets)| {
-            latest.max(way.follow_alike(Time::ZERO, bytes, packets))
+            // Packets take the planes in turn.
+            let from = first;
+            let each = (0..count).map(move |nth| ((from + nth) % count, (packets + count - 1 - nth) / count));
+            first += packets;
+            each.filter(|&(_, packets)| packets > 0).fold(latest, |latest, (plane, packets)| {
+                latest.max(planes[plane as usize].follow_alike(Time::ZERO, bytes, packets))
+            })
         })
     }
 }

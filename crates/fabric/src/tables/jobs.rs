@@ -29,7 +29,7 @@ pub(super) static JOBS: TableSpec = TableSpec {
         real_or_null(
             "compute_ns",
             "ns",
-            "Computation of a rank in an iteration, mean over ranks and finished iterations.",
+            "Time in which a processor of a rank computed, in an iteration: before the collective, or by operations of a schedule. Mean over ranks and finished iterations.",
         ),
         real_or_null(
             "exposed_ns",
@@ -49,6 +49,16 @@ pub(super) static JOBS: TableSpec = TableSpec {
         real("bound_bps", "b/s", "Rate of the slowest link of a host of the job: no bus bandwidth is above."),
         integer("messages", "", "Messages posted."),
         integer("bytes_sent", "B", "Their bytes."),
+        real(
+            "stalled_ns",
+            "ns",
+            "Of a job that has not ended: time until the end of the run in which none of its ranks got a frame of data, in steps of a 16th of the duration; 0 if all have ended.",
+        ),
+        integer(
+            "recorded",
+            "",
+            "Iterations whose steps are in the table `rank_steps`, the first ones (see `timeline_rows`).",
+        ),
     ]],
 };
 
@@ -153,7 +163,7 @@ impl JobRow<'_> {
     fn parts(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let finished = self.finished();
         self.ranks.iter().flat_map(move |rank| rank.machine.times().iter().take(finished)).map(|own| {
-            let compute = (own.computed - own.began).as_ns_f64();
+            let compute = own.computing.as_ns_f64();
             ((own.ended - own.began).as_ns_f64() - compute, compute)
         })
     }
@@ -187,6 +197,7 @@ impl View<'_> {
     /// Jobs: one row each.
     pub fn jobs(&self) -> TableBuilder {
         let rows = self.job_rows();
+        let stalled = self.s.stalled();
         let start = |row: &JobRow<'_>| {
             let first = row.ranks.iter().filter_map(|rank| rank.machine.times().first()).map(|own| own.began);
             first.min()
@@ -222,6 +233,11 @@ impl View<'_> {
                 "bytes_sent",
                 rows.iter().map(|row| row.ranks.iter().map(|own| own.machine.counts().bytes_sent).sum()),
             )
+            .reals(
+                "stalled_ns",
+                rows.iter().zip(stalled).map(|(row, own)| if done(row) { 0.0 } else { own.as_ns_f64() }),
+            )
+            .integers("recorded", rows.iter().map(|row| row.spec.recorded.into()))
     }
 
     /// Iterations of jobs: one row each.

@@ -49,7 +49,7 @@ impl View<'_> {
             .reals("share_below", rows.iter().map(|row| row.4))
     }
 
-    /// The flows whose distributions are told.
+    /// Returns the flows whose distributions are in the result.
     fn flows_told(&self, flows: &[FlowRow]) -> Vec<usize> {
         let probes = self.s.spec.probes.chosen.iter().flatten();
         let own: Vec<&Probe> = probes.filter(|probe| probe.what == Watched::Latency).collect();

@@ -1,4 +1,4 @@
-//! What rate limiters have heard, and what waited in them.
+//! Feedback to rate limiters, and their queues.
 
 use super::View;
 use crate::run::fabric::Fabric;
@@ -80,7 +80,7 @@ pub(super) static SLOWDOWNS: TableSpec = TableSpec {
     ]],
 };
 
-/// Tags and messages of limiters, and what they know of their paths from them.
+/// Adds tags and messages of limiters, and the path facts from them.
 fn with_tags(table: TableBuilder, limiters: &[&Limiter]) -> TableBuilder {
     let integers = |of: fn(&Limiter) -> u64| limiters.iter().map(move |it| of(it));
     let known = |of: fn(PathFacts) -> f64| limiters.iter().map(move |it| it.path().map_or(0.0, of));
@@ -121,7 +121,7 @@ impl View<'_> {
             .integers("waiting_max_bytes", integers(|it| it.sojourns.max()[0]))
     }
 
-    /// Which congestion points have slowed down which limiters.
+    /// Table of the congestion points that have slowed down each limiter.
     pub(super) fn slowdowns(&self) -> TableBuilder {
         let all = self.s.limiters();
         let rows: Vec<(&Limiter, u32, Slowed)> = all
@@ -153,7 +153,7 @@ impl View<'_> {
         }
     }
 
-    /// What its series is called.
+    /// Returns the name of its series.
     pub(super) fn limiter_entity(&self, limiter: &Limiter) -> String {
         let of_flow = self.s.spec.flows.iter().any(|flow| flow.name == limiter.name);
         if of_flow { limiter.name.clone() } else { format!("{} {}", self.host_of(limiter), limiter.name) }

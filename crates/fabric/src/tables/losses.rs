@@ -22,7 +22,7 @@ pub(super) static DROPS: TableSpec = TableSpec {
         ),
         text(
             "cause",
-            "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), ingress_limit or egress_limit (of a pool, for a priority group or a queue), headroom_violation (a group used up its own headroom), shared_headroom_exhausted (others used up the headroom that a pool shares), queue_manager (RED), trimming (the queue of trimmed frames is longer than `header_limit`), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames).",
+            "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), ingress_limit or egress_limit (of a pool, for a priority group or a queue), headroom_violation (a group used up its own headroom), shared_headroom_exhausted (others used up the headroom that a pool shares), queue_manager (RED), trimming (the queue of trimmed frames is longer than `header_limit`), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames), llr_flush (link-level retry gave up its replay buffer).",
         ),
         text("pool", "The pool of the switch whose limit that was; empty for other causes."),
         integer("frames", "", "Frames lost."),

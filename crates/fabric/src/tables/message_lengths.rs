@@ -1,5 +1,5 @@
-//! Bytes of the messages whose first packets are in the log of frames: what the header of a WRITE says, which frames of a
-//! simulation do not carry.
+//! Bytes of the messages whose first packets are in the log of frames: the length in the header of a WRITE, which frames of
+//! a simulation do not carry.
 //!
 //! A message is known if the log has all of its packets, at whatever port. The bytes of the last one are known if its frame is
 //! longer than the shortest one.
@@ -16,7 +16,7 @@ const CN_TAG: u16 = 4;
 /// A queue pair: its path, its number there, and whether it sends from the far end.
 type Pair = (u32, u32, bool);
 
-/// What the packets of queue pairs were, by their numbers.
+/// Packets of queue pairs, by their numbers.
 #[derive(Default)]
 pub(super) struct MessageLengths {
     packets: BTreeMap<Pair, BTreeMap<u32, Packet>>,
@@ -25,12 +25,12 @@ pub(super) struct MessageLengths {
 #[derive(Clone, Copy)]
 struct Packet {
     first: bool,
-    /// Of the last packet of a message: its bytes of data, 0 if they are not known.
+    /// For the last packet of a message, its bytes of data, 0 if they are not known.
     last: Option<u16>,
 }
 
 impl MessageLengths {
-    /// Of the packets of WRITEs in the log.
+    /// Collects the packets of WRITEs in the log.
     pub fn of(view: &View<'_>, rows: &[Row]) -> MessageLengths {
         let mut found = MessageLengths::default();
         for row in rows {
@@ -42,7 +42,7 @@ impl MessageLengths {
         found
     }
 
-    /// The bytes of the message that a row says the length of; 0: it says none, or they are not known.
+    /// Returns the bytes of the message whose length a row carries; 0: it carries none, or they are not known.
     pub fn bytes(&self, view: &View<'_>, row: &Row) -> u64 {
         if view.operation_of(row).is_none() {
             return 0;
@@ -85,7 +85,7 @@ fn pair_of(row: &Row) -> Pair {
     (row.frame.path.0, if word.has_pair() { word.pair } else { row.connection }, row.back)
 }
 
-/// Bytes of data in a packet with so many bytes of headers; 0 where the frame was made longer.
+/// Returns the bytes of data in a packet with `headers` bytes of headers; 0 where the frame was padded.
 fn data_of(row: &Row, headers: u16) -> u16 {
     let bytes = row.frame.bytes - if row.cn_tag.is_some() { CN_TAG } else { 0 };
     if bytes <= MIN_FRAME_BYTES {

@@ -1,4 +1,4 @@
-//! What the time of queue pairs and of their messages was spent on.
+//! Breakdown of the time of queue pairs and of their messages.
 
 use measure::table::{integer, real};
 use measure::{ColumnSpec, TableBuilder, TableSpec};
@@ -37,7 +37,7 @@ pub(super) static MESSAGE_TIMES: TableSpec = TableSpec {
     ],
 };
 
-/// What the time of a queue pair is spent on, while it has messages.
+/// Breakdown of the time of a queue pair while it has messages.
 pub(super) static SPENT: [ColumnSpec; 8] = [
     real(
         "sending_ns",
@@ -93,7 +93,7 @@ pub(super) struct Message {
     /// The row of its transfer.
     pub transfer: u64,
     pub queue_pair: u32,
-    /// Of a READ, how long its request took.
+    /// Duration of the request of a READ.
     pub request: Time,
     pub times: MessageTimes,
 }

@@ -59,7 +59,8 @@ impl View<'_> {
             .reals("share_below", rows.iter().map(|row| row.2.3))
     }
 
-    /// Those of all parts; if entries of the scenario ask for the busiest alone, those that held most for longest.
+    /// Returns the tallies of all parts; if all entries of the scenario request the busiest, only those that held most for
+    /// longest.
     fn tallies(&self) -> Vec<&Tally> {
         let parts = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
         let mut all: Vec<&Tally> = parts.flat_map(|part| &part.tallies).collect();

@@ -127,7 +127,7 @@ impl View<'_> {
         (chosen, row_of)
     }
 
-    /// Which pauses an entry of the scenario chooses.
+    /// Returns the pauses that an entry of the scenario selects.
     fn pauses_of(&self, probe: &Probe, all: &[Pause]) -> Vec<usize> {
         let mut chosen: Vec<usize> = (0..all.len()).collect();
         match &probe.which {
@@ -148,7 +148,7 @@ impl View<'_> {
                 });
             }
         }
-        // Those of one time are in the order of ports.
+        // Simultaneous pauses are in the order of ports.
         chosen.sort_by_key(|&at| all[at].record.start);
         chosen.truncate(probe.max_rows.try_into().unwrap_or(usize::MAX));
         chosen

@@ -67,6 +67,17 @@ pub(super) fn of_connections(
     ports
 }
 
+/// First of the ports that may be drawn.
+const FIRST_DRAWN: u16 = 49_152;
+
+/// The source port of a frame with an entropy value, which stands in it as in RoCEv2: a drawn port stays one.
+fn with_entropy(source: u16, entropy: u16) -> u16 {
+    match source.checked_sub(FIRST_DRAWN) {
+        Some(drawn) => FIRST_DRAWN + (drawn.wrapping_add(entropy) & (u16::MAX - FIRST_DRAWN)),
+        None => source.wrapping_add(entropy),
+    }
+}
+
 impl View<'_> {
     /// The ports of a frame of the log, as it travels; 0 for a pause frame.
     pub(super) fn ports_of(&self, row: &Row, known: &mut KnownPorts) -> Ports {
@@ -77,6 +88,7 @@ impl View<'_> {
         let KnownPorts { paths, released } = known;
         let find = || self.of_path_ports(path, released.get_or_insert_with(|| self.released()));
         let Ports { source, destination } = paths.entry(path).or_insert_with(find).of(row);
+        let source = with_entropy(source, row.frame.route.entropy());
         if row.back {
             Ports { source: destination, destination: source }
         } else {

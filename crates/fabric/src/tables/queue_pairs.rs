@@ -1,4 +1,4 @@
-//! What queue pairs have sent and heard.
+//! Frames and notifications sent and received by queue pairs.
 
 use super::View;
 use super::message_times::{SPENT, with_spent};
@@ -100,7 +100,7 @@ struct Row<'a> {
     pair: &'a QueuePair,
     received: PairReceived,
     verb: &'static str,
-    /// Of READs: what the receiver has done.
+    /// Counts of the receiver, for READs.
     read: Option<ReadCounts>,
 }
 

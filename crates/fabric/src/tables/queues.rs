@@ -86,7 +86,7 @@ impl View<'_> {
         all
     }
 
-    /// What waited in these queues.
+    /// Adds the occupancy columns of these queues.
     fn with_levels(&self, table: TableBuilder, used: &[UsedQueue]) -> TableBuilder {
         let max = |row: &UsedQueue| self.s.queue(row.port, row.class).sojourns.max();
         table

@@ -34,7 +34,7 @@ pub const FLOW_SERIES: &str = "flow_throughput_bps";
 /// Metric of their sums by name.
 const GROUP_SERIES: &str = "group_throughput_bps";
 
-/// A series of queue pairs: its metric, what its values are counted in, and width and values of its bins, if there is anything in them.
+/// A series of queue pairs: its metric, the unit of its values, and width and values of its bins, empty without data.
 type PairMetric = (&'static str, f64, fn(&PairSeries, Time) -> Option<(Time, Vec<u64>)>);
 
 const PAIR_SERIES: [PairMetric; 6] = [
@@ -144,7 +144,7 @@ impl View<'_> {
         self.keep(series, Watched::Occupancy, occupancies);
     }
 
-    /// Bits of a flow, as its links can have carried them; of what a host reads (1) of what it has taken in, all.
+    /// Bits of a flow, as its links can have carried them (0), or all that a host reads (1).
     fn arriving_at(&self, flow: &FlowSpec, nth: usize, (bin, bits): (Time, Vec<u64>)) -> (Time, Vec<u64>) {
         let ends = if nth == 0 { flow.source.destinations.nodes() } else { Vec::new() };
         let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
@@ -184,14 +184,14 @@ impl View<'_> {
         bits
     }
 
-    /// What connections over TCP and queue pairs know of their path.
+    /// Adds the path state of connections over TCP and queue pairs.
     fn congestion_series(&self, series: &mut Vec<Series>) {
         let noted = self
             .s
             .parts()
             .flat_map(|part| part.hosts.endpoints.all(part.whole()).iter().zip(&part.probes.congestion));
         let mut noted: Vec<_> = noted.collect();
-        // In the order of flows, whichever thread has them.
+        // In the order of flows, regardless of the thread.
         noted.sort_by_key(|(state, _)| state.number);
         let name = |state: &EndpointState| {
             let flow = self.s.path_flow[state.path as usize] as usize;
@@ -225,7 +225,7 @@ impl View<'_> {
         }
     }
 
-    /// What a queue pair is called: flow, destination if that has several, and its number.
+    /// Returns the name of a queue pair: flow, destination if that has several, and its number.
     fn pair_entity(&self, state: &EndpointState, flow: String, nth: u32) -> String {
         let of = self.s.path_flow[state.path as usize] as usize;
         let destinations = &self.s.spec.flows[of].source.destinations;
@@ -239,7 +239,7 @@ impl View<'_> {
         format!("{flow}{arrow}{}/{nth}", self.s.spec.nodes[to].name)
     }
 
-    /// Rates of limiters that anything has passed.
+    /// Adds the rates of limiters that at least one frame has passed.
     fn limiter_series(&self, series: &mut Vec<Series>) {
         let noted = self
             .s
@@ -268,7 +268,7 @@ impl View<'_> {
         for one in found {
             longest = longest.max(one.values.len());
             kept.push((one.values.iter().sum(), one));
-            // Of a large fabric's series most are dropped while they are still in the cache.
+            // Most series of a large fabric are dropped while they are still in the cache.
             let room = most.min(MAX_BINS as usize / longest).max(1);
             if kept.len() >= 2 * room {
                 keep_largest(&mut kept, room);
@@ -289,7 +289,7 @@ impl View<'_> {
         Series { metric, entity, bin, values }
     }
 
-    /// By flow, width and bits of each bin: what has arrived (0), or has been read by hosts that take their time (1).
+    /// By flow, width and bits of each bin: arrived (0), or read by hosts that take time to read (1).
     fn bits_by_flow(&self, nth: usize) -> Vec<Option<(Time, Vec<u64>)>> {
         let mut of_flows: Vec<Option<(Time, Vec<u64>)>> = vec![None; self.s.spec.flows.len()];
         for path in 0..self.s.path_flow.len() {
@@ -330,7 +330,7 @@ impl View<'_> {
         groups.into_iter().filter_map(sum).collect()
     }
 
-    /// Frames are counted when they have arrived; of the last ones the series have what came before the end.
+    /// Adds frames that are arriving at the end: totals count a frame when it has arrived, series its bits before the end.
     fn add_arriving(&self, of_flows: &mut [Option<(Time, Vec<u64>)>]) {
         for &(path, passage) in &self.arriving {
             let flow = self.s.path_flow[path as usize] as usize;
@@ -358,7 +358,7 @@ fn level_series((bin, levels): (Time, Vec<u64>), nth: usize, entity: String) -> 
     Series { metric: ["queue_bytes", "queue_frames"][nth], entity, bin, values }
 }
 
-/// How many bits may seem to end in the bin before theirs, over so many links.
+/// Maximum number of bits that may seem to end in the bin before theirs, over this many links.
 fn most_early(links: usize) -> u64 {
     2 * links as u64
 }

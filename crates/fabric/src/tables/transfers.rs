@@ -125,31 +125,89 @@ fn entry_of(flow: &FlowSpec) -> &str {
     flow.name.split('[').next().unwrap_or_default()
 }
 
-enum Idle {
+/// A way without other traffic, with its transport.
+pub(super) enum Idle {
     Frames(IdlePath),
     Connection(Box<IdleConnection>),
     Message(Box<IdleMessage>),
     Packets(Box<IdlePackets>),
 }
 
+impl Idle {
+    /// Time in which a transfer of `bytes` is delivered, over a fresh connection or a `reused` one.
+    pub fn time(&mut self, framing: Framing, bytes: u64, reused: bool) -> Time {
+        match self {
+            Idle::Frames(path) => path.time(framing, bytes),
+            Idle::Message(message) => message.time(bytes, reused),
+            Idle::Packets(packets) => packets.time(bytes),
+            Idle::Connection(connection) => connection.time(framing, bytes, reused),
+        }
+    }
+}
+
 impl View<'_> {
     /// The ways of a path without other traffic, with these rates of links.
-    fn idle_ways(&self, path: usize, flow: &FlowSpec, starts: &[u32], rates: &LinkRates) -> Vec<Idle> {
-        let ways = self.stages(path, starts).into_iter().map(|[there, back]| {
-            let (there, back) = (self.idle_path(&there, rates), self.idle_path(&back, rates));
-            match flow.transport.as_ref().map(|connection| &connection.application) {
-                Some(Application::Transfers(scheduled)) => self.idle_over(scheduled, flow, there, back),
-                _ => Idle::Frames(there),
+    pub(super) fn idle_ways(
+        &self,
+        path: usize,
+        flow: &FlowSpec,
+        starts: &[u32],
+        rates: &LinkRates,
+    ) -> Vec<Idle> {
+        let stages = self.stages(path, starts).into_iter();
+        let ways = stages.flat_map(|[there, back]| {
+            if let Some(packets) = self.idle_packets(flow, &there, &back, rates) {
+                return vec![packets];
             }
+            let of = |there: &[Vec<u32>]| {
+                let (there, back) = (self.idle_path(there, rates), self.idle_path(&back, rates));
+                match flow.transport.as_ref().map(|connection| &connection.application) {
+                    Some(Application::Transfers(scheduled)) => self.idle_over(scheduled, flow, there, back),
+                    _ => Idle::Frames(there),
+                }
+            };
+            self.by_first_link(path, &there).iter().map(|there| of(there)).collect()
         });
         ways.collect()
+    }
+
+    /// A way for each link of its host that it may begin with: a host sends all frames of a flow through one of them, unless that fails.
+    fn by_first_link(&self, path: usize, there: &[Vec<u32>]) -> Vec<Vec<Vec<u32>>> {
+        match there {
+            [first, rest @ ..]
+                if first.len() > 1 && self.s.spec.faults.is_empty() && self.s.equal_ports(path).is_some() =>
+            {
+                first.iter().map(|&port| [&[vec![port]], rest].concat()).collect()
+            }
+            _ => vec![there.to_vec()],
+        }
+    }
+
+    /// Packets of a delivery context that has its path alone, over all links of its host that they may take; `None`: they take one.
+    fn idle_packets(
+        &self,
+        flow: &FlowSpec,
+        there: &[Vec<u32>],
+        back: &[Vec<u32>],
+        rates: &LinkRates,
+    ) -> Option<Idle> {
+        let connection = flow.transport.as_ref()?;
+        let Application::Transfers(Scheduled::Uet(spec)) = &connection.application else { return None };
+        let planes = if connection.stripes() { there.first()?.len().min(back.first()?.len()) } else { 1 };
+        if planes < 2 {
+            return None;
+        }
+        let [first, rest @ ..] = there else { return None };
+        let over = |&port| self.idle_path(&[&[vec![port]], rest].concat(), rates);
+        let planes = first.iter().take(planes).map(over).collect();
+        Some(Idle::Packets(Box::new(IdlePackets::new(spec, planes))))
     }
 
     /// A transfer over a transport that has its path alone.
     fn idle_over(&self, scheduled: &Scheduled, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
         match (scheduled, scheduled.queue_pairs()) {
             (Scheduled::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
-            (Scheduled::Uet(spec), _) => Idle::Packets(Box::new(IdlePackets::new(spec, there))),
+            (Scheduled::Uet(spec), _) => Idle::Packets(Box::new(IdlePackets::new(spec, vec![there]))),
             (_, Some(spec)) => {
                 let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.nic_limits.as_ref());
                 Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))
@@ -236,15 +294,21 @@ impl View<'_> {
             .integers("missing", rows.iter().map(|(_, waiting)| waiting.left.into()))
     }
 
-    /// All that have begun, in order of their starts.
-    fn transfer_rows(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
+    /// Of paths whose routes change, where in the table of hops they begin meanwhile.
+    pub(super) fn path_starts(&self) -> BTreeMap<u32, Vec<u32>> {
         let mut starts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for action in self.s.parts().next().map_or(&[][..], |part| &part.faults.actions[..]) {
             if let &Action::Path { path, start } = action {
                 starts.entry(path).or_insert_with(|| vec![self.s.first_starts[path as usize]]).push(start);
             }
         }
+        starts
+    }
+
+    /// All that have begun, in order of their starts.
+    fn transfer_rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let starts = self.path_starts();
         let released = self.released();
         let periods = self.rate_periods();
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
@@ -275,14 +339,8 @@ impl View<'_> {
                 let ways = of.idle.entry(span).or_insert_with(|| {
                     self.idle_ways(of.path, spec, &of.starts, &self.link_rates(&periods, span))
                 });
-                let ideals = ways.iter_mut().map(|idle| match idle {
-                    Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
-                    Idle::Message(message) => message.time(transfer.bytes, came.reused),
-                    Idle::Packets(packets) => packets.time(transfer.bytes),
-                    Idle::Connection(connection) => {
-                        connection.time(list.framing(), transfer.bytes, came.reused)
-                    }
-                });
+                let ideals =
+                    ways.iter_mut().map(|idle| idle.time(list.framing(), transfer.bytes, came.reused));
                 let ideal = ideals.min().unwrap_or_default();
                 rows.push(Row { flow, path, nth: place, transfer, came, ideal, ports });
             }

@@ -32,6 +32,6 @@ pub(super) struct UsedQueue {
     pub class: u8,
     /// Frames that left it.
     pub frames: u64,
-    /// Bytes and frames in it, over time. Worked out once: it asks each frame that waits.
+    /// Mean bytes and frames in it. Computed once, because it reads each waiting frame.
     pub mean: [f64; 2],
 }

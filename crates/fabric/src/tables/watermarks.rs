@@ -73,7 +73,7 @@ impl View<'_> {
     fn add_counters(&self, found: &mut Rows) {
         let plan = Plan::new(&self.s.spec, &self.s.wiring);
         for (first_port, sender) in self.s.pause_senders().filter(|(_, sender)| sender.by_ingress()) {
-            // Those of a shared memory move.
+            // Watermarks of a shared memory are dynamic.
             let ports = first_port..first_port + sender.renewals.len() as u32;
             for port in ports.filter(|&port| self.s.node_at(port).memory().sharing.is_none()) {
                 let levels = self.s.ingress_port(port).levels;

@@ -1,4 +1,4 @@
-//! What must hold of the tables of every result, whatever the fabric.
+//! Invariants of the tables of every result, for all fabrics.
 
 use super::{Outcome, exact};
 use fabric::spec::{FaultSpec, LinkSpec, NodeSpec, Role, Spec};
@@ -36,7 +36,7 @@ fn check_held(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What must hold of every result.
+/// Checks the invariants of every result.
 pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError> {
     check_held(spec, outcome)?;
     let measured = outcome.summary("measured");
@@ -49,7 +49,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
         );
         for column in &table.columns {
             if let measure::Values::Real(values) = &column.values {
-                // A greedy flow asks for all.
+                // A greedy flow has an infinite demand.
                 let infinite_allowed = table.spec.name == "demands";
                 let nan_allowed = column.spec.is_nullable;
                 // How far a queue is from its equilibrium, and by how much it has grown.
@@ -200,12 +200,12 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// As `check_tables`, to the last digit.
+/// Checks that two results are equal, to the last digit.
 pub fn same(a: &Outcome, b: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.fingerprint, b.fingerprint);
     prop_assert_eq!((a.now, &a.error), (b.now, &b.error));
     for (a, b) in a.tables.iter().zip(&b.tables) {
-        // As text, because not-a-number stands for "not recorded" and is not equal to itself.
+        // As text, because not-a-number represents "not recorded" and is not equal to itself.
         prop_assert!(format!("{a:?}") == format!("{b:?}"), "{}: {:?} and {:?}", a.spec.name, a, b);
     }
     Ok(())

@@ -8,7 +8,7 @@ use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
 use units::{Bytes, Time};
 
-/// So many credits of 64 B; each frame is told, without delay.
+/// `credits` credits of 64 B; each frame causes an update, without delay.
 pub fn credits(credits: u64) -> CreditSpec {
     let settings = CreditSettings {
         buffer: Some(Bytes::new(credits * 64)),
@@ -20,7 +20,7 @@ pub fn credits(credits: u64) -> CreditSpec {
     settings.spec()
 }
 
-/// So many credits of these channels.
+/// `count` credits of these channels.
 pub fn with_channels(count: u64, list: &ChannelList) -> CreditSpec {
     let names = Channels::new(list).expect("channels that there are");
     CreditSpec { channels: names.map(), bypassable: names.bypassable(), names, ..credits(count) }

@@ -184,6 +184,7 @@ impl Net {
             overhead: 20,
             response_time: None,
             cost: 1,
+            llr: None,
         });
         self.0.links.last_mut().unwrap()
     }

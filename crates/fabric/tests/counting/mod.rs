@@ -10,7 +10,7 @@ static ASKED: AtomicU64 = AtomicU64::new(0);
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// How often memory was asked for, and how many bytes.
+/// Number of allocations, and bytes allocated.
 pub fn asked() -> (u64, u64) {
     (CALLS.load(Ordering::Relaxed), ASKED.load(Ordering::Relaxed))
 }
@@ -20,7 +20,7 @@ pub fn in_use() -> usize {
     IN_USE.load(Ordering::Relaxed)
 }
 
-/// What `work` returns, and by how many bytes the memory in use grew at most meanwhile.
+/// Returns the result of `work`, and the maximum growth of the memory in use meanwhile, in bytes.
 pub fn most_in_use<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = in_use();
     MOST.store(before, Ordering::Relaxed);

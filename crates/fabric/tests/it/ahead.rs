@@ -1,5 +1,5 @@
-//! Frames that are sent ahead of their time: nobody can tell. A fault that never happens makes every port decide for
-//! each frame, and all that is measured stays the same.
+//! Frames that are sent ahead of their time change no result. A fault that never happens makes every port decide for each
+//! frame, and all measurements stay equal.
 
 use crate::common::*;
 use fabric::spec::{Forwarding, HostSpec, LimiterSpec, OnLosslessDrop, SwitchSpec};
@@ -18,7 +18,7 @@ use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, 
 use units::{Amount, BitRate, Bytes, Time};
 use workload::{Arrivals, ConstantParams, FrameSizes, PoissonParams, SourceSpec};
 
-/// What is drawn of a fabric: two rows of hosts at two switches.
+/// Random parameters of a fabric: two rows of hosts at two switches.
 #[derive(Clone, Debug)]
 struct Dice {
     hosts: usize,
@@ -26,7 +26,7 @@ struct Dice {
     cuts_through: bool,
     latency: Time,
     fifo: bool,
-    /// Of each queue of a switch.
+    /// Limit of each queue of a switch.
     limit: Option<Amount>,
     /// None, QCN, BCN, FECN and E-FECN; RED that drops or marks, step marking at either moment, sampling.
     control: usize,
@@ -104,7 +104,7 @@ fn net(dice: &Dice) -> Net {
         let priority = if dice.fifo { nth as u8 % 8 } else { 3 };
         let source = SourceSpec { arrivals, sizes, limit: None, ..one(to, bytes, Time::ZERO) };
         let flow = net.flow(&format!("f{nth}"), hosts[from], priority, source);
-        // Marks are for frames of those who understand them.
+        // Marks are for ECN-capable frames only.
         if kind == 0 && manager(dice).is_some() {
             flow.transport = Some(window(bytes));
         }
@@ -113,7 +113,7 @@ fn net(dice: &Dice) -> Net {
     net
 }
 
-/// A manager that nobody's rate follows.
+/// A manager whose feedback changes no rate.
 fn manager(dice: &Dice) -> Option<ManagerSpec> {
     let red = |action| RedParams {
         weight: 0.25,
@@ -130,7 +130,7 @@ fn manager(dice: &Dice) -> Option<ManagerSpec> {
         7 => ManagerSpec::Step(step(Moment::Enqueue)),
         8 => ManagerSpec::Step(step(Moment::Dequeue)),
         9 => ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(2), every: 5 }),
-        // These say for how many bytes they need not hear of frames.
+        // These need no updates for a number of bytes.
         10 => ManagerSpec::Red(RedParams {
             weight: 1.0,
             min: Amount::Bytes(3_000),
@@ -199,7 +199,7 @@ proptest! {
         for threads in [2, 3] {
             prop_assert_eq!(&ahead.run_on(threads, budget * 10_000).told(), &expected);
         }
-        // Where rates are recorded every frame enters its limiter, stands in line and is pulled.
+        // Where rates are recorded every frame enters its limiter, joins the wait queue and is pulled.
         let mut recorded = ahead.clone();
         recorded.0.probes.bin = Some(us(5));
         prop_assert_eq!(recorded.run().fingerprint, ahead.run().fingerprint);
@@ -300,7 +300,7 @@ fn returned_tags_are_a_class_of_their_own() {
     assert_eq!(outcome.told(), net.deciding().run().told());
 }
 
-/// A result that is looked at in the middle of a run is that of the moment, and the run goes on as if nobody had.
+/// Tables read in the middle of a run show the state of that moment, and do not change the rest of the run.
 #[test]
 fn looking_changes_nothing() {
     let dice = Dice {

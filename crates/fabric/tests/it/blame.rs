@@ -1,5 +1,5 @@
 //! Culprits and victims: on fabrics whose answers are known, and beside an independent model that keeps a log of every
-//! frame and works out from it who stood where while which pause was in force.
+//! frame and derives from it which flows were queued where during which pause.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use units::{BitRate, Time};
 use workload::SourceSpec;
 
-/// What the table says of a flow and a tree: part, frames, share, time held back, and where.
+/// A row of the table for a flow and a tree: part, frames, share, time held back, and where.
 #[derive(Clone, Debug, PartialEq)]
 struct Part {
     part: String,
@@ -159,7 +159,7 @@ struct Burst {
 /// A frame's stay in a queue: its flow, since when, until when.
 type Stay = (usize, Time, Time);
 
-/// What the model has seen.
+/// Records of the model.
 #[derive(Default)]
 struct Log {
     /// Stays in the NIC of each host and in the queue of each sink.
@@ -183,9 +183,9 @@ enum What {
     Arrives { host: usize, flow: usize },
 }
 
-/// What waits in a NIC, flow and since when; until when its link is busy; whether it is paused.
+/// Entries of a NIC, flow and since when; until when its link is busy; true while it is paused.
 type Nic = (Vec<(usize, Time)>, Time, bool);
-/// What waits for a sink, host, flow and since when; until when its link is busy.
+/// Entries of a sink's queue, host, flow and since when; until when its link is busy.
 type Sink = (Vec<(usize, usize, Time)>, Time);
 
 /// Hosts and sinks around one switch, all of them by hand: a FIFO in each NIC, one for each sink, counters by host.
@@ -276,7 +276,7 @@ impl Model<'_> {
         }
         self.counter[host] += 1;
         if self.counter[host] >= self.marks.0 && self.pause[host].is_none() {
-            // The frame itself does not stand in its queue yet.
+            // The frame itself is not in its queue yet.
             let held = |sink: usize| self.sink[sink].0.iter().filter(|one| one.0 == host).count();
             let own = self.sink[sink].0.len() as u64 * 2 >= self.counter[host];
             let most =
@@ -318,7 +318,7 @@ impl Model<'_> {
         acts
     }
 
-    /// What still waits has stayed to the end.
+    /// Entries that still wait have stayed to the end.
     fn finish(mut self, end: Time) -> Log {
         for (host, (queue, ..)) in self.nic.iter().enumerate() {
             self.log.nics[host].extend(queue.iter().map(|&(flow, since)| (flow, since, Time::NEVER)));
@@ -381,7 +381,7 @@ fn at_once(to: NodeId, frames: u64, start: Time) -> SourceSpec {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
-    /// The tables beside the log of every frame of the model.
+    /// Checks the tables against the log of every frame of the model.
     #[test]
     fn tables_are_what_the_log_of_every_frame_says(
         bursts in proptest::collection::vec((0usize..4, 0usize..2, 0u64..120_000_000, 1u64..30), 2..10),
@@ -395,7 +395,7 @@ proptest! {
             .iter()
             .map(|&(host, sink, start, frames)| Burst { host, sink, start: ps(start * 3 + 1), frames })
             .collect();
-        // One flow at a time makes its frames: which of two is first is nobody's business here.
+        // One flow at a time makes its frames: the order of two simultaneous ones is not defined here.
         let starts: std::collections::BTreeSet<_> = flows.iter().map(|flow| flow.start).collect();
         prop_assume!(starts.len() == flows.len());
         let end = us(900);
@@ -426,7 +426,7 @@ proptest! {
             outcome.pauses().into_iter().map(|pause| (pause.port, pause.start.ps(), pause.end.ps())).collect();
         seen.sort();
         prop_assert_eq!(&seen, &expected);
-        // And who stood where is the same.
+        // The flows queued at each place match, too.
         let found: BTreeMap<(String, String), (u64, u64)> =
             parts(&outcome).into_iter().map(|(key, part)| (key, (part.frames, part.held.ps()))).collect();
         let known: BTreeMap<(String, String), (u64, u64)> = brute_force(&flows, &log).into_iter()
@@ -439,7 +439,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
-    /// Three times of 400 us, each with flows of its own, that are over by its end: whoever is in a tree had a pause of it in
+    /// Three times of 400 us, each with flows of its own, that are over by its end: each flow in a tree had a pause of it in
     /// its own time, and the shares of those at its root add up to one.
     #[test]
     fn nobody_is_in_a_tree_of_another_time(
@@ -452,7 +452,7 @@ proptest! {
             0 => pfc_at(0xFF, xoff, xoff - 1),
             1 => PauseSpec { accounting: Accounting::Egress, ..pfc_at(0xFF, xoff, xoff / 2) },
             2 => PauseSpec { kind: flow_control::PauseKind::Link, ..pfc_at(0xFF, xoff, 0) },
-            // Short ones, said again and again.
+            // Short pauses, renewed again and again.
             _ => PauseSpec { quanta: 40.into(), ..pfc_at(0xFF, xoff, xoff - 1) },
         };
         let mut net = Net::new(us(1200));

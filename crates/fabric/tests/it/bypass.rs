@@ -12,7 +12,7 @@ use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
 use units::Time;
 
-/// So many credits of channels by name, one for each priority.
+/// `count` credits of channels by name, one for each priority.
 fn named(count: u64, names: [&str; 8]) -> CreditSpec {
     let list = ChannelList::Each(names.map(|name| ChannelKey::Name(name.to_string())).to_vec());
     with_channels(count, &list)
@@ -210,7 +210,7 @@ fn waits_exclude_each_other(outcome: &Outcome, bypassed: &[bool]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Whatever is bypassed: credits are conserved, all arrives, and no flow's frames pass each other.
+    /// For all bypassed channels: credits are conserved, all frames arrive, and no flow's frames pass each other.
     #[test]
     fn nothing_is_lost_and_flows_keep_their_order(
         room in 24u64..100, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 84]),

@@ -1,5 +1,4 @@
-//! Waits of bypass queues that ordered frames pass: how long, because of whom, and whom they hold back, against arithmetic and
-//! a log of frames.
+//! Waits of bypass queues that ordered frames pass: duration, causes, and victims, against arithmetic and a log of frames.
 
 use crate::common::credits::{with_channels, with_credits};
 use crate::common::*;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use units::Time;
 use workload::SourceSpec;
 
-/// So many credits of one channel, for all priorities.
+/// `count` credits of one channel, for all priorities.
 fn one(count: u64, name: &str) -> CreditSpec {
     with_channels(count, &ChannelList::Each(vec![ChannelKey::Name(name.to_string()); 8]))
 }
@@ -43,7 +42,7 @@ fn same_on_threads(net: &Net) -> Outcome {
     for (threads, budget) in [(1, 97), (2, 1_000), (3, 100_000)] {
         assert_eq!(told(net, threads, budget), once, "{threads} threads");
     }
-    // Nothing that a frame meets depends on what is recorded.
+    // Recording changes nothing for a frame.
     let mut unseen = Net(net.0.clone());
     unseen.0.probes.pauses = false;
     let outcome = net.run();
@@ -140,7 +139,7 @@ fn waits_of_a_bypass_queue_are_those_that_a_log_of_frames_shows() {
     assert!(expected.len() > 20, "{}", expected.len());
     let log: Vec<_> = expected.iter().map(|&(_, start, end)| ("bypass_credits", start, end)).collect();
     assert_eq!(waits(&outcome, "h.0->sw"), log, "writes go on all the time");
-    // Each flow is held back as long as frames of it stand there.
+    // Each flow is held back as long as frames of it are queued there.
     let held = |flow: &str| {
         let last = sends.iter().rposition(|one| one.1 == flow).expect("it sends");
         expected.iter().filter(|wait| wait.0 <= last).map(|wait| wait.2 - wait.1).sum::<u64>()
@@ -170,7 +169,7 @@ fn behind_queues_of_any_kind_who_is_passed_is_a_victim_and_who_passes_is_not() {
         bar(Inputs::Fifo, Room::Longest),
     ];
     for queueing in kinds {
-        // h0 and h1 - s0 - s1 - slow and quick: both switches send on writes beside what waits for the slow host.
+        // h0 and h1 - s0 - s1 - slow and quick: both switches send writes next to frames that wait for the slow host.
         let mut net = Net::new(us(400));
         let [s0, s1] = ["s0", "s1"].map(|name| net.switch(name, SwitchSpec { queueing, ..switch() }));
         let [h0, h1, slow, quick] = ["h0", "h1", "slow", "quick"].map(|name| net.host(name, host()));
@@ -180,7 +179,7 @@ fn behind_queues_of_any_kind_who_is_passed_is_a_victim_and_who_passes_is_not() {
         reads_slowly(&mut net, slow);
         net.flow("reads", h0, 3, greedy(slow, 1_024, Time::ZERO)).bypassable = true;
         net.flow("other reads", h1, 3, forever(paced(quick, 1_024, 1, us(5), us(10)))).bypassable = true;
-        // Four fifths of the link: what all send is no more than it carries.
+        // Four fifths of the link: all of them together send no more than it carries.
         net.flow("writes", h1, 3, forever(paced(quick, 1_024, 1, ns(100), ns(1_024))));
         let outcome = same_on_threads(&with_credits(net, &one(64, "B0")));
         let parts: Vec<_> = parts(&outcome).iter().map(|part| (part.0, part.1)).collect();

@@ -8,7 +8,7 @@ use frame::CHANNELS;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// What all twenty are called, in the order of their numbers.
+/// Names of all twenty, in the order of their numbers.
 fn names() -> Vec<String> {
     let of_kind = |kind: char, count: u32| (0..count).map(move |number| format!("{kind}{number}"));
     of_kind('B', 8).chain(of_kind('O', 8)).chain(of_kind('M', 4)).collect()
@@ -71,7 +71,8 @@ fn a_channel_that_nobody_reads_stops_no_other() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(24), ..ProptestConfig::default() })]
 
-    /// Whatever the channels carry: credits are conserved (every run ends with that), all arrives, in order.
+    /// For all traffic of the channels: credits are conserved (every run ends with that check), and all frames arrive, in
+    /// order.
     #[test]
     fn credits_of_twenty_channels_are_conserved(
         room in 24u64..100, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 84]),

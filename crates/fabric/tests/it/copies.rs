@@ -175,8 +175,8 @@ fn with_none(mut net: Net) -> Net {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(32), ..ProptestConfig::default() })]
 
-    /// Whatever is copied, to whomever, beside what is not: all of it arrives once at each receiver, in order; frames, credits and
-    /// slots are conserved, in one case of four at each event; threads change nothing.
+    /// For all copied flows and their receivers, next to other flows: each frame arrives once at each receiver, in order;
+    /// frames, credits and slots are conserved, in one case of four at each event; threads change nothing.
     #[test]
     fn all_copies_arrive_in_order(
         room in 24u64..100, sizes in prop::collection::vec(64u16..1_522, 5), from in prop::collection::vec(0usize..4, 5),

@@ -1,4 +1,4 @@
-//! Who waits for whose credits, and because of whom: fabrics whose answer is known, and a log counted by brute force.
+//! Waits for credits and their causes: fabrics whose answer is known, and a log counted by brute force.
 
 use crate::common::credits::{credits, with_channels, with_credits};
 use crate::common::*;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use units::{Bytes, Time};
 use workload::SourceSpec;
 
-/// Room for so many frames of 1024 B; each is told at once.
+/// Room for this many frames of 1024 B, with an update for each.
 fn frames(frames: u64) -> CreditSpec {
     credits(frames * 16)
 }
@@ -190,7 +190,7 @@ fn two_channels_of_one_link_have_each_their_own_culprit() {
 
 #[test]
 fn shared_channels_and_classes_blame_the_channel() {
-    // All priorities in one channel and one class: who goes elsewhere is a victim, whatever its priority.
+    // All priorities in one channel and one class: a flow to elsewhere is a victim, regardless of its priority.
     let spec = CreditSpec { channels: ClassMap::SHARED, ..frames(4) };
     for classes in [ClassMap::SHARED, ClassMap::SEPARATE] {
         let mut net = Net::new(us(400));
@@ -285,7 +285,7 @@ fn a_circle_that_is_run_all_the_same_closes_at_the_exact_time_and_is_named() {
 
 #[test]
 fn a_circle_of_inputs_behind_crossbars_is_named_too() {
-    // The two frames that are left at each switch fill its output: the third stands at the next input.
+    // The two frames that are left at each switch fill its output: the third waits at the next input.
     let keys = CrossbarKeys { output_buffer: Bytes::new(2 * 1024), ..CrossbarKeys::default() };
     let outcome = same_on_threads(&three_around(Queueing::Crossbar(keys)));
     assert_eq!(outcome.texts("deadlocks", "port"), ["s0.0->s1", "s1.1->s2", "s2.1->s0"]);
@@ -297,7 +297,7 @@ fn a_circle_of_inputs_behind_crossbars_is_named_too() {
     assert_eq!(outcome.total("flows", "frames_delivered"), 9);
 }
 
-/// What `congestion` says, counted from the log of frames: h sends to a host that reads a fourth of its link. The room for
+/// Values of `congestion`, counted from the log of frames: h sends to a host that reads a fourth of its link. The room for
 /// four frames at the switch is filled while four of them are between its two ports.
 #[test]
 fn waits_are_those_that_a_log_of_frames_shows() {

@@ -1,4 +1,4 @@
-//! Credit-based flow control to the picosecond: what a link carries, who waits, what never happens.
+//! Credit-based flow control to the picosecond: capacity of a link, waits, and invariants.
 
 use crate::common::credits::{credits, ring, with_credits};
 use crate::common::*;
@@ -69,7 +69,7 @@ fn a_link_carries_its_credits_in_a_round_trip_until_it_is_full() {
         let takes = ps(u64::from(bytes) * 800);
         let frames = outcome.integers("flows", "frames_delivered")[0];
         assert_eq!(frames, arrived(duration, most as usize, takes, delay, delay), "{most} of {bytes} B");
-        // The same as a rate: so many frames a round trip, or as many as the link takes.
+        // As a rate: this many frames a round trip, or as many as the link takes.
         let round_trip = (takes + delay + delay).ps() as f64;
         let a_second = (most as f64 / round_trip).min(1.0 / takes.ps() as f64) * 1e12;
         assert!((frames as f64 / (a_second * 1e-3) - 1.0).abs() < 0.01, "{frames}");
@@ -131,7 +131,7 @@ fn frames_that_go_back_may_carry_updates() {
         }
         on_threads(&with_credits(net, &spec)).integers("flows", "frames_delivered").to_vec()
     };
-    // Nothing but frames tells: updates of their own are due after a second.
+    // Frames alone carry updates: separate updates are due after a second.
     let silent = CreditSpec { update_after: 161, update_within: us(1_000_000), ..credits(160) };
     let carried = CreditSpec { piggyback: Some(250), ..silent.clone() };
     // Ten frames have credits. The first 3.6 us, a round trip, nothing is owed; then each frame takes a quarter more.
@@ -140,7 +140,7 @@ fn frames_that_go_back_may_carry_updates() {
     let [there, back] = run(true, carried)[..] else { panic!("two flows") };
     assert_eq!(there, back);
     assert!(there.abs_diff(1_000) <= 3, "{there}");
-    // Free of cost, and with messages beside that would overtake a frame.
+    // Without overhead, and with other messages that would overtake a frame.
     assert_eq!(run(true, CreditSpec { piggyback: Some(0), ..credits(160) }), run(true, credits(160)));
 }
 
@@ -160,14 +160,14 @@ fn channels_do_not_stop_each_other_unless_they_share() {
     };
     let [slow, fast] = run(ClassMap::SEPARATE);
     assert!((slow - 1.0).abs() < 0.05 && (fast - 9.0).abs() < 0.15, "{slow} {fast}");
-    // One buffer at the switch fills with what waits for h2.
+    // One buffer at the switch fills with frames that wait for h2.
     let [slow, fast] = run(ClassMap::SHARED);
     assert!((slow - 1.0).abs() < 0.05 && fast < 2.5, "{slow} {fast}");
 }
 
 #[test]
 fn a_channel_without_credits_gives_its_share_to_the_others() {
-    // Three classes by deficit table, equal entries; class 2 stands before a reader of 1 Gb/s.
+    // Three classes by deficit table, equal entries; class 2 sends to a reader of 1 Gb/s.
     let table: Vec<u32> = [0, 1, 2, 0].repeat(8);
     for scheduler in [
         SchedulerSpec::DTable(DTableParams::uniform(table, 34)),
@@ -249,7 +249,7 @@ fn a_circle_is_refused_before_the_run() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Whatever the sizes, rates of reading and updates: nothing is lost, credits are conserved, and all arrives.
+    /// For all sizes, rates of reading and updates: nothing is lost, credits are conserved, and all frames arrive.
     #[test]
     fn nothing_is_lost_and_all_arrives(
         room in 24u32..200, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 8, 84]),

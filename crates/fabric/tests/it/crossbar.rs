@@ -139,7 +139,7 @@ fn output_queues_wait_as_karol_says() {
         assert!((queued / expected - 1.0).abs() < 0.04, "{ports}, {load}: {queued} for {expected}");
     }
     let keys = CrossbarKeys { output_buffer: Bytes::new(1 << 20), ..speedup(16.0) };
-    // Of four heads for one output the last has crossed after four times of 50 ns: a sixteenth of a slot each.
+    // Among four heads for one output the last has crossed after four times of 50 ns: a sixteenth of a slot each.
     let expected = 0.75 * 0.8 / 0.4;
     let crossed = mean_wait(4, 0.8, crossbar(keys), 50.0);
     assert!((crossed / expected - 1.0).abs() < 0.04, "{crossed} for {expected}");

@@ -57,7 +57,7 @@ fn what_comes_from_outside_has_another_priority_and_no_tag() {
         ((80 * 1_230, vec![3]), 80 * 1_234)
     );
     assert_eq!(sent(&outcome, "sw.2->h2"), (80 * 1_230 + 80 * 1_234, vec![2, 3]));
-    // Neither has the switch: tags are put on by nobody.
+    // Without a domain at the switch, too, no host adds tags.
     let outcome = star([own(), own(), own(), None], &[]).run();
     assert_eq!(sent(&outcome, "sw.2->h2"), (160 * 1_230, vec![3]));
     let defences = outcome.texts("congestion_domains", "defence");
@@ -81,7 +81,7 @@ fn a_neighbour_that_says_so_changes_both_ends_of_its_link() {
     }
     let alone = |port: &str| outcome.count("ports", port, "frames_sent");
     assert_eq!(alone("h0.0->sw"), 80);
-    // Nobody acts who has no part.
+    // Stations without a domain do nothing.
     net.0.domains = Vec::new();
     assert_eq!(sent(&net.run(), "sw.2->h2").1, [3]);
 }

@@ -71,7 +71,7 @@ fn connect(
     flow.transport = Some(Arc::new(ConnectionSpec { start, stop: None, application: what }));
 }
 
-/// Two hosts with so many switches between them, 10 Gb/s and 100 ns a link.
+/// Two hosts with this many switches between them, 10 Gb/s and 100 ns a link.
 fn chain(switches: usize, duration: Time, spec: &SwitchSpec) -> (Net, NodeId, NodeId) {
     let mut net = Net::new(duration);
     let (a, b) = (net.host("a", host()), net.host("b", host()));
@@ -140,7 +140,7 @@ fn a_request_waits_behind_what_came_before_it() {
     let c = net.host("c", host());
     let sw = NodeId(2);
     net.link(c, sw, gbps(10), ns(100));
-    // 20 frames of 1,500 B stand at the switch's port to b from 10 us on; the request comes among them.
+    // 20 frames of 1,500 B are queued at the switch's port to b from 10 us on; the request arrives among them.
     net.flow("burst", sw, 0, burst(b, 1500, 20, us(10)));
     connect(&mut net, "rpc", a, b, 0, us(12), asks(64, 64, 1, us(1000), Time::ZERO));
     let outcome = net.run();
@@ -314,7 +314,7 @@ fn idle_endpoints_cost_no_events() {
     assert_eq!(events[0], events[1]);
 }
 
-/// Where two results differ; compared as text, as some values are not numbers where there is nothing to say.
+/// Returns the first difference of two results, compared as text, as some values are not-a-number where there is no data.
 fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     let columns = |outcome: &Outcome| -> Vec<String> {
         let all = outcome.tables.iter().flat_map(|table| {
@@ -328,8 +328,8 @@ fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     columns(a).into_iter().zip(columns(b)).find(|(a, b)| a != b).map(|(a, b)| format!("{a}\n{b}"))
 }
 
-/// What is repeated as a whole never passes a queue that takes a part of it; what goes on from the first segment that is
-/// missing does, and so does what has one segment.
+/// A message that is repeated as a whole never passes a queue that holds only a part of it; one that continues from the
+/// first missing segment does, and so does one of a single segment.
 #[test]
 fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
     let queue = BufferSpec { queue: Some(Amount::Frames(4)), ..BufferSpec::default() };
@@ -409,7 +409,7 @@ proptest! {
     }
 }
 
-/// A host with two links answers while one of them is down for good: its replies do not stand in line there.
+/// A host with two links answers while one of them is down for good: its replies are not queued there.
 #[test]
 fn replies_leave_through_the_link_that_is_left() {
     for choice in [PathChoice::HASH, PathChoice::Spray] {

@@ -1,4 +1,4 @@
-//! Rate limiters of those who answer: the far ends of connections pass that of their host, and hear what it is told.
+//! Rate limiters of responders: the far ends of connections pass that of their host, which receives its feedback.
 
 use crate::common::{Net, gbps, host, ns, switch, us};
 use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, SwitchSpec};
@@ -14,7 +14,7 @@ use units::{BitRate, Bytes, Or, Time};
 
 const FRAME: u16 = 1230;
 
-/// Small questions with answers of so many bytes, one after the other.
+/// Small questions with answers of `response` bytes, one after the other.
 fn asks(response: u64) -> Arc<ConnectionSpec> {
     let application = Application::RequestResponse(RequestResponseSpec {
         request: 64,
@@ -30,7 +30,7 @@ fn asks(response: u64) -> Arc<ConnectionSpec> {
     Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application })
 }
 
-/// Hosts at a switch, of which the first asks all others for long answers.
+/// Hosts at a switch, of which the first requests long answers from all others.
 fn star(names: &[&str], station: impl Fn(&str) -> HostSpec, switch: SwitchSpec, length: Time) -> Net {
     let mut net = Net::new(length);
     let hosts: Vec<NodeId> = names.iter().map(|name| net.host(name, station(name))).collect();

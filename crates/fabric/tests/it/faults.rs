@@ -1,4 +1,4 @@
-//! Faults to the picosecond: what is lost, what is kept, when things go on, and that all of it adds up.
+//! Faults to the picosecond: losses, kept frames, recovery, and sums.
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, HostSpec, OnLosslessDrop, Reaction, SwitchSpec};
@@ -33,7 +33,7 @@ fn lost(outcome: &Outcome, cause: &str) -> u64 {
     rows.filter(|(of, _)| *of == cause).map(|(_, frames)| frames).sum()
 }
 
-/// As `lost`, on one, two and three threads, conservation included.
+/// Runs on one, two and three threads, with equal results, conservation included.
 fn on_threads(net: &Net) -> Outcome {
     let outcome = net.try_run();
     for threads in [2, 3] {
@@ -112,7 +112,7 @@ fn a_new_rate_holds_from_the_next_frame_on() {
     assert_eq!(outcome.latency("f"), (us(4), us(13)));
     assert_eq!(outcome.real("ports", "a.0->sw", "rate_bps"), 2.5e9);
     assert!((outcome.real("ports", "a.0->sw", "utilisation") - 0.10).abs() < 1e-12);
-    // And faster: the look-ahead has to know.
+    // And faster: the look-ahead has to account for it.
     net.0.faults = vec![FaultSpec::LinkRate { link: 0, at: ps(11_500_001), rate: gbps(100) }];
     let outcome = on_threads(&net);
     assert_eq!(outcome.delivered("f"), 4);
@@ -258,15 +258,15 @@ fn rerouting_finds_the_parallel_link() {
     };
     let without: Vec<u64> = [2, 3].map(|link| lost_with(LOSE, link)).into();
     let with = [2, 3].map(|link| lost_with(Reaction { keep: false, reroute: Some(us(10)) }, link));
-    // The flow takes one of the two. Without rerouting it loses what it sends for 100 us; with it, the 10 us
-    // until routing has converged and what is on the way.
+    // The flow takes one of the two. Without rerouting it loses all frames for 100 us; with it, those of the 10 us until
+    // routing has converged, and those in flight.
     assert_eq!(without.iter().filter(|&&lost| lost == 0).count(), 1, "{without:?}");
     assert!(without.iter().any(|&lost| (98..106).contains(&lost)), "{without:?}");
     assert!(with.iter().any(|&lost| (10..18).contains(&lost)), "{with:?}");
     assert!(with.contains(&0), "{with:?}");
 }
 
-/// A leaf-spine with whatever goes wrong.
+/// A leaf-spine with random faults.
 fn random_net(rolls: &[u32], control: bool) -> Net {
     let mut at = 0;
     let mut roll = |below: u32| {
@@ -413,7 +413,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 50, ..ProptestConfig::with_cases(cases(64)) })]
 
     /// In no bin, however narrow, does a port send or receive more than its link carries, nor do flows bring more to a host
-    /// than its link does; and what has been sent is all there.
+    /// than its link does; and no sent bit is missing.
     #[test]
     fn no_series_of_a_link_is_above_its_rate(
         rolls in prop::collection::vec(any::<u32>(), 48),
@@ -485,7 +485,8 @@ fn a_port_with_fewer_queues_than_priorities_comes_back() {
     assert_eq!(net.run().delivered("f"), 3);
 }
 
-/// What a greedy source left at one port when its path changed is not counted at the other: losing both is no underflow.
+/// Frames that a greedy source left at one port when its path changed are not counted at the other: losing both is no
+/// underflow.
 #[test]
 fn a_greedy_source_that_changes_its_link_and_loses_what_waits_goes_on() {
     let mut net = Net::new(us(60));

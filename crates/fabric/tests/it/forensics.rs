@@ -31,8 +31,7 @@ fn ring(size: usize, control: &PauseSpec, duration: Time) -> (Net, Vec<NodeId>, 
     (net, switches, hosts)
 }
 
-/// All that is known of a run, on several threads and cut into steps, as text: what is not a number is then
-/// equal to itself.
+/// All results of a run, on several threads and cut into steps, as text: not-a-number is then equal to itself.
 fn everything(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
     while simulation.advance(budget).expect("no promise breaks") == State::Running {}
@@ -173,8 +172,8 @@ fn the_circle_is_the_same_whether_paths_are_listed_or_looked_up() {
 
 #[test]
 fn egress_accounting_stops_who_is_not_to_blame() {
-    // Two leaves and two spines; what goes up at a leaf and comes down at it has nothing in common, but plain
-    // egress accounting lets a full uplink stop the downlinks.
+    // Two leaves and two spines; traffic up from a leaf and traffic down at it have nothing in common, but plain egress
+    // accounting lets a full uplink stop the downlinks.
     let by_egress = PauseSpec { accounting: Accounting::Egress, ..pfc_at(0xFF, 10, 5) };
     let link = PauseSpec { kind: PauseKind::Link, ..pfc_at(0xFF, 10, 5) };
     for (control, may) in [(pfc_at(0xFF, 10, 5), false), (by_egress, true), (link, false)] {
@@ -198,8 +197,8 @@ fn egress_accounting_stops_who_is_not_to_blame() {
     }
 }
 
-/// h0 and h1 behind swA; h2, sink and other behind swB. The sink is oversubscribed by h0 and h2; the flow from
-/// h1 goes to "other" and is in nobody's way.
+/// h0 and h1 behind swA; h2, sink and other behind swB. The sink is oversubscribed by h0 and h2; the flow from h1 goes to
+/// "other" and delays no other flow.
 fn two_tiers() -> Net {
     let control = pfc_at(0xFF, 8, 4);
     let mut net = Net::new(us(500));

@@ -13,7 +13,7 @@ use workload::FrameSizes;
 const M: u64 = 1_233_600;
 const P: u64 = 67_200;
 
-/// What decides how much arrives after XOFF, all in the way of the worst case but the phase.
+/// Parameters of the arrivals after XOFF, all at the worst case except for the phase.
 #[derive(Clone, Copy)]
 struct Link {
     cable: u64,
@@ -22,9 +22,9 @@ struct Link {
     xoff: Amount,
 }
 
-/// One sender at 10 Gb/s with frames of 1522 B back to back; the way out of the switch is held by a frame
-/// on a link of 10 Mb/s, so nothing leaves. Frames of 1522 B go back to the sender without a gap, starting at
-/// `phase`: the pause frame has to wait for one of them. True: a frame is lost.
+/// One sender at 10 Gb/s with frames of 1522 B back to back; the egress link of the switch is held by a frame on a link of
+/// 10 Mb/s, so no frame leaves. Frames of 1522 B go back to the sender without a gap, starting at `phase`: the pause frame
+/// has to wait for one of them. Returns true if a frame is lost.
 fn loses(link: Link, headroom: Amount, phase: u64) -> bool {
     let marks = Watermarks { xoff: link.xoff, xon: Amount::Bytes(0), headroom: Some(headroom) };
     let marks = match link.xoff {
@@ -44,7 +44,7 @@ fn loses(link: Link, headroom: Amount, phase: u64) -> bool {
     net.try_run().error.is_some()
 }
 
-/// The least headroom with which nothing is lost, whatever the phase of the frames in the way.
+/// The minimum headroom without loss, for all phases of the frames in the way.
 fn minimum(link: Link, amount: fn(u64) -> Amount, high: u64) -> u64 {
     // 61 phases all over, and the worst: the frame in the way starts in the instant in which XOFF is due. The
     // frame that crosses ends at a multiple of M and the cable.
@@ -153,7 +153,7 @@ fn the_message_of_a_loss_names_everything() {
 
 #[test]
 fn the_first_loss_is_the_one_reported() {
-    // Two hosts overrun two ports in the same instant and go on doing so: the message speaks of the first.
+    // Two hosts overrun two ports in the same instant and go on doing so: the message is about the first.
     let marks =
         Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };

@@ -63,9 +63,9 @@ fn a_host_with_100_000_idle_endpoints() {
         (simulation.events(), simulation.memory_bytes())
     };
     let ((few, small), (many, large)) = (run(4), run(100_000));
-    // A window that opens after the end asks to be called then, and is not.
+    // A window that opens after the end requests a call then, and gets none.
     assert_eq!(few, many);
-    // It takes 2,054 B; 32 of them are what says how long pauses held each end.
+    // It takes 2,054 B, of which 32 B are for the time that pauses held each end.
     assert!((large - small) / 100_000 < 2_080, "{} B a connection", (large - small) / 100_000);
 }
 

@@ -1,4 +1,4 @@
-//! Rate limiters of hosts: what they hold back, and what they do not.
+//! Rate limiters of hosts: the frames that they delay, and those that they do not.
 
 use crate::common::{Net, gbps, greedy, host, ns, paced, pfc, pfc_at, switch, us};
 use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Reaction, SwitchSpec, WhenFull};
@@ -74,7 +74,8 @@ fn a_limiter_keeps_its_rate_and_holds_back_nobody_else() {
     assert!(sent[0] <= EACH + 1 && sent[1] >= 999 - EACH, "{sent:?}");
 }
 
-/// Of what left before, the control has not heard when measuring begins: half of what it may send is counted, held back or not.
+/// Frames that left before measuring began and were not yet reported to the control are excluded: half of what it may send
+/// is counted, held back or not.
 #[test]
 fn what_left_before_measuring_began_is_not_counted() {
     for (source, frames) in [(greedy as fn(_, _, _) -> _, EACH / 2), (slow, EACH / 4)] {
@@ -112,7 +113,8 @@ fn what_shares_a_limiter() {
 
 #[test]
 fn the_highest_priority_of_a_path_goes_first() {
-    // 2 Gb/s for both: a frame of the upper one in 20 us waits for the rest of one frame time, whatever the lower one asks for.
+    // 2 Gb/s for both: a frame of the upper one in 20 us waits for the rest of one frame time, regardless of the lower one's
+    // demand.
     let (mut net, [a, b, _]) = star(limited(LimiterScope::Path, 0xFF), switch());
     net.flow("lower", a, 2, greedy(b, FRAME, Time::ZERO));
     net.flow("upper", a, 5, paced(b, FRAME, 50, us(1), us(20)));
@@ -126,7 +128,7 @@ fn the_highest_priority_of_a_path_goes_first() {
     assert!(latest[0] > 10_000.0, "the lower one waits for two turns: {latest:?}");
 }
 
-/// As `the_highest_priority_of_a_path_goes_first`, with a burst: frames of the upper priority do not wait for what the lower one took, and the rate is kept.
+/// With a burst, frames of the upper priority do not wait for the time that the lower one took, and the rate is kept.
 #[test]
 fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
     let run = |burst: u64, upper: fn(NodeId) -> SourceSpec| {
@@ -134,7 +136,7 @@ fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
         let priority_burst = Bytes::new(burst);
         sender.limiters = sender.limiters.map(|own| LimiterSpec { priority_burst, ..own });
         let (mut net, [a, b, c]) = star(sender, switch());
-        // The link is busy, so that the limiter stands in line.
+        // The link is busy, so that the limiter joins the wait queue.
         net.flow("free", a, 0, greedy(c, FRAME, Time::ZERO));
         net.flow("lower", a, 2, greedy(b, FRAME, Time::ZERO));
         net.flow("upper", a, 5, upper(b));
@@ -150,7 +152,7 @@ fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
     assert_eq!(past(&outcome), [EACH]);
     let (least, most) = (outcome.reals("flows", "latency_min_ns"), outcome.reals("flows", "latency_max_ns"));
     assert!(least[2] <= at_once && (25_000.0..36_000.0).contains(&most[2]), "{least:?} {most:?}");
-    // Ten at once on a path of their own: they have a burst if the host sends something lower to anybody.
+    // Ten at once on a path of their own: they have a burst if the host sends a lower priority to any destination.
     let ten = |burst: u64, priority: u8| {
         let mut sender = limited(LimiterScope::Path, 0xFF);
         let priority_burst = Bytes::new(burst);
@@ -245,7 +247,7 @@ fn an_endpoint_stands_at_its_limiter() {
     net.0.flows[0].transport = Some(bulk(None));
     let outcome = net.run();
     assert_eq!(past(&outcome), [EACH]);
-    // Segments leave their endpoint when the limiter takes them: the round trip knows nothing of the limit.
+    // Segments leave their endpoint when the limiter takes them: the round trip excludes the wait in the limiter.
     assert!(outcome.reals("connections", "round_trip_max_ns")[0] < 4_000.0);
 }
 
@@ -268,7 +270,7 @@ fn a_limiter_follows_its_flow_to_another_link() {
             }
             net.flow("f", a, 0, greedy(b, FRAME, Time::ZERO));
             net.0.flows[0].transport = connection.then(|| bulk(Some(us(50))));
-            // What waits is kept: the limiter stands in line at a link that is down until the path changes.
+            // Waiting frames are kept: the limiter is in the wait queue of a link that is down until the path changes.
             let reaction = Reaction { keep: true, reroute: Some(us(10)) };
             net.0.faults = vec![FaultSpec::LinkDown { link: failing, at: us(300), reaction }];
             let outcome = net.run();
@@ -306,7 +308,8 @@ fn frames_of_a_limiter_leave_through_the_links_of_their_paths() {
     }
 }
 
-/// Two sources of different schemes' limiters into one sink: who has slowed them down, and how tags come back.
+/// Two sources of different schemes' limiters into one sink: which congestion points have slowed them down, and how tags are
+/// returned.
 #[test]
 fn congestion_points_are_named() {
     let schemes = [
@@ -409,7 +412,7 @@ fn congestion_spreads_no_further_than_its_sources() {
         net.flow("victim", hosts[0], 3, paced(hosts[4], 1500, 1 << 40, us(2), ns(1_500)));
         net.0.warmup = us(20_000);
         let outcome = net.run();
-        // Messages are shorter than any frame of a flow: the look-ahead knows them.
+        // Messages are shorter than any frame of a flow, and the look-ahead allows for them.
         for threads in [2, 3] {
             assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
         }
@@ -418,7 +421,7 @@ fn congestion_spreads_no_further_than_its_sources() {
         (bytes[2] as f64 * 8.0 / 20e-3, paused as f64)
     };
     let (alone, with) = (run(false), run(true));
-    // Of 8 Gb/s the victim keeps what a share of the paused link leaves it; with QCN all of it.
+    // The victim keeps of its 8 Gb/s the share that the paused link leaves it; with QCN all of it.
     assert!(alone.0 < 6e9, "{alone:?}");
     assert!(with.0 > 0.97 * 8e9 && with.1 < 0.2 * alone.1, "{with:?} {alone:?}");
 }

@@ -55,7 +55,7 @@ fn frames_take_the_time_of_their_bits_on_the_wire() {
             // Every frame comes to the second link as the one before has left it, or a picosecond after.
             let late = (last.ps() - us(2).ps()).abs_diff(span(10 * 1020).ps() + span(1020).ps());
             assert!(late <= 1, "{code:?} {signalling}: {late} ps");
-            // The table tells the rate of data.
+            // The table has the rate of data.
             assert!((outcome.real("ports", "sw.1->b", "rate_bps") / rate.bps_f64() - 1.0).abs() < 1e-15);
             let busy = outcome.real("ports", "a.0->sw", "utilisation");
             let expected = span(10 * 1020).as_secs_f64() / duration.as_secs_f64();
@@ -134,7 +134,7 @@ fn directions_are_independent_and_nobody_shifts_anothers_draws() {
     let sw = NodeId(2);
     let both = losses_of(&build(vec![loss(0, None, end, 0.1)]));
     assert_ne!(both.0, both.1);
-    // One direction alone loses the same frames as beside the other, and beside losses of pauses and other links.
+    // Losses of one direction do not depend on the other direction, on losses of pauses, or on other links.
     assert_eq!(losses_of(&build(vec![loss(0, Some(sw), end, 0.1)])), (both.0, 0));
     let others = vec![
         FaultSpec::PauseLoss { link: 0, from: Time::ZERO, until: end, probability: 0.5 },
@@ -208,7 +208,8 @@ fn a_window_with_a_timeout_comes_through_a_lossy_link() {
     assert!(outcome.count("connections", "bulk", "segments_sent_again") > 5);
     assert_eq!(outcome.count("connections", "bulk", "application_bytes"), 1_000_000);
     assert!(outcome.real("connections", "bulk", "completed_ns") < 50e6);
-    // The flow has lost what it has sent and what has not arrived; what came back is in the table of losses alone.
+    // The flow counts frames that it has sent and that have not arrived; lost acknowledgements are in the table of losses
+    // alone.
     let count = |column| outcome.count("flows", "bulk", column);
     let (data, acks) = (lost(&outcome, "sw.0->a") + lost(&outcome, "b.0->sw"), lost(&outcome, "a.0->sw"));
     assert_eq!(count("frames_dropped"), count("frames_sent") - count("frames_delivered"));

@@ -1,6 +1,6 @@
 //! Greedy sources that are alone at their NIC decide for several frames at a time, and arrivals at hosts that only count
-//! them are counted ahead: nobody can tell. A fault after the end of the run makes every port decide for each frame, and
-//! every frame arrive as an event; all that is measured stays the same.
+//! them are counted ahead: neither changes a result. A fault after the end of the run makes every port decide for each
+//! frame, and every frame arrive as an event; all measurements stay equal.
 
 use crate::common::*;
 use fabric::choice::{Flowlet, PathChoice};
@@ -16,7 +16,7 @@ use workload::{Change, Destinations, FrameSizes, SourceSpec};
 /// A frame of this length takes a microsecond at 10 Gb/s: what happens at whole microseconds is tied.
 const A_MICROSECOND: u16 = 1_230;
 
-/// What a source does.
+/// Behaviour of a source.
 #[derive(Clone, Debug)]
 struct Sender {
     rate: u64,
@@ -29,7 +29,7 @@ struct Sender {
     to_all: bool,
 }
 
-/// What is drawn of a fabric: senders and receivers at one switch, or at two with a link between.
+/// Random parameters of a fabric: senders and receivers at one switch, or at two with a link between.
 #[derive(Clone, Debug)]
 struct Dice {
     senders: Vec<Sender>,
@@ -184,7 +184,7 @@ fn net(dice: &Dice) -> Net {
     net
 }
 
-/// What a simulation has measured.
+/// Measurements of a simulation.
 fn outcome(simulation: &mut Simulation, error: Option<String>) -> Outcome {
     Outcome {
         fingerprint: simulation.fingerprint(),
@@ -222,7 +222,7 @@ proptest! {
             let mut shorter = net.clone();
             shorter.0.duration = cut.now;
             let mut expected = shorter.run();
-            // Who asks for what is a matter of the scenario, not of the run.
+            // The fingerprint depends on the duration in the scenario.
             expected.fingerprint = cut.fingerprint;
             prop_assert_eq!(cut.told(), expected.told());
         }
@@ -235,8 +235,8 @@ proptest! {
     }
 }
 
-/// A promise that breaks stops the run at the same time, with the same tables, on any number of threads, whatever was done
-/// ahead by then.
+/// A broken guarantee stops the run at the same time, with the same tables, on any number of threads, regardless of the
+/// steps done ahead by then.
 #[test]
 fn a_broken_promise_is_the_same_on_threads() {
     let mut net = Net::new(us(400));
@@ -261,7 +261,7 @@ fn a_broken_promise_is_the_same_on_threads() {
     for threads in [2, 3, 5] {
         assert_eq!(net.run_on(threads, 1_000).told(), alone.told(), "{threads} threads");
     }
-    // It may break while a run is cut short: then that says so.
+    // It may break while a run is cut short: then that call returns the error.
     let cut = |events| {
         let mut simulation = Simulation::new(&net.0).expect("builds");
         let before = simulation.advance(events).is_ok();
@@ -271,7 +271,7 @@ fn a_broken_promise_is_the_same_on_threads() {
     assert!(ends.contains(&alone.error), "{ends:?}");
 }
 
-/// As many senders as a rack has, at two leaves: nobody can tell there either.
+/// Decisions ahead change no result with as many senders as a rack has, at two leaves.
 #[test]
 fn sixty_four_hosts_send_to_one() {
     let mut net = Net::new(us(400));

@@ -873,6 +873,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             overhead: rolls.pick(&[0, 20, 20]),
             response_time: None,
             cost: 1,
+            llr: None,
         }
     };
     let links: Vec<LinkSpec> = graph.links.iter().map(|one| link(one, rolls)).collect();

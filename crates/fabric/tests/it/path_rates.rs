@@ -25,7 +25,7 @@ fn points(params: PathPointParams) -> SwitchSpec {
     SwitchSpec { managers: vec![Some(ManagerSpec::PathPoint(params)); 8], ..switch() }
 }
 
-/// So many senders and a sink at a switch, each link with this delay.
+/// A switch with `senders` hosts and a sink, each link with this delay.
 fn star(senders: usize, params: PathReactionParams, point: PathPointParams, delay: Time, ms: u64) -> Net {
     let mut net = Net::new(us(1_000 * ms));
     let sink = net.host("sink", station(params));
@@ -83,10 +83,10 @@ fn a_path_is_known_before_its_first_frame_is_back() {
     let outcome = same_on_three_threads(&net);
     assert_eq!(outcome.integers("rate_limiters", "hops"), [2]);
     assert_eq!(outcome.reals("rate_limiters", "slowest_bps"), [1e9]);
-    // 84 B at 10, 40 and 1 Gb/s and 3.5 us, twice; the answer waits for nobody.
+    // 84 B at 10, 40 and 1 Gb/s and 3.5 us, twice; the answer meets no queue.
     let round_trip = 2.0 * (67.2 + 16.8 + 672.0 + 3_500.0);
     assert!((outcome.reals("rate_limiters", "round_trip_min_ns")[0] - round_trip).abs() < 1.0);
-    // It asks every 320 us from 0 on, for eight messages each: at the answer, and every 40 us. One is on its way.
+    // It sends a probe every 320 us from 0 on, for eight messages each: at the answer, and every 40 us. One is on its way.
     assert_eq!(outcome.integers("rate_limiters", "tags_sent"), [3]);
     assert_eq!(outcome.integers("rate_limiters", "tags_returned"), [24]);
 }

@@ -1,4 +1,4 @@
-//! How long pauses are, and when a search for whom to pause is over.
+//! Length of pauses, and duration of a search for targets.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -72,7 +72,7 @@ fn a_pause_as_long_as_what_waits_takes_to_drain() {
         let control =
             PauseSpec { accounting, quanta: PauseLength::Computed, resume: false, ..pfc_at(0x08, 4, 1) };
         let (mut net, [_, h, _, sink]) = bench(&control, us(150));
-        // The first goes on, four wait: the fourth reaches XOFF. In the queue the frame after it sees that. Three of
+        // The first goes on, four wait: the fourth reaches XOFF. With egress accounting the frame after it does. Three of
         // them, or four, are 37.008 us or 49.344 us at 1 Gb/s: 722.8 or 963.8 quanta of 51.2 ns.
         let (frames, quanta) = if accounting == Accounting::Ingress { (5, 723) } else { (6, 964) };
         net.flow("f", h, 3, burst(sink, 1522, frames, Time::ZERO));
@@ -129,7 +129,7 @@ fn a_search_takes_its_time() {
         outcome.pauses_of("h.0->sw", 3).first().map(|pause| pause.0)
     };
     let at_once = first(TargetMethod::FairBandwidth, Time::ZERO).unwrap();
-    // Four frames wait. The search looks at each, a draw at one.
+    // Four frames wait. The search checks each of them, a draw one.
     assert_eq!(first(TargetMethod::FairBandwidth, ns(100)), Some(at_once + 400_000));
     let drawn = first(TargetMethod::RandomSampling, Time::ZERO);
     assert_eq!(first(TargetMethod::RandomSampling, ns(100)), drawn.map(|at| at + 100_000));

@@ -1,7 +1,7 @@
 //! PAUSE and PFC as a station has to obey and to send them, to the picosecond.
 //!
-//! Most tests share one arrangement: a long frame, put straight into the switch, holds the way out for
-//! 9236 B · 800 ps = 7 388 800 ps at 10 Gb/s; what comes in meanwhile has to wait, and its port is paused.
+//! Most tests share one arrangement: a long frame, put directly into the switch, holds the egress link for 9236 B · 800 ps =
+//! 7 388 800 ps at 10 Gb/s; frames that come in meanwhile have to wait, and their port is paused.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
@@ -193,8 +193,8 @@ fn a_pause_frame_waits_for_the_frame_on_the_wire_but_not_for_those_that_wait() {
 
 #[test]
 fn xoff_and_xon_that_wait_together_become_one_frame() {
-    // The way out is held for 1 µs only, while a long frame is on its way to h. When the pause frame can go,
-    // XON has overtaken XOFF: one frame with time zero, and nobody ever stops.
+    // The egress is held for 1 µs only, while a long frame is on its way to h. When the pause frame can go, XON has
+    // overtaken XOFF: one frame with time zero, and no queue ever stops.
     let Bench { mut net, h, sw, sink } = bench(&pfc_at(0x08, 1, 0));
     net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
     net.flow("f", h, 3, burst(sink, 200, 1, Time::ZERO));
@@ -271,9 +271,8 @@ fn a_pause_ends_by_itself() {
 
 #[test]
 fn a_new_time_replaces_the_running_one() {
-    // Golden vector 4 in the fabric: a second XOFF of the same length does not add to the first. 40 quanta
-    // are 2 048 ns. With refresh the pause is said again before it ends; without XON the end is that of the
-    // last one said.
+    // Golden vector 4 in the fabric: a second XOFF of the same length does not add to the first. 40 quanta are 2 048 ns.
+    // With refresh the pause is renewed before it ends; without XON the end is that of the last renewal.
     let control = PauseSpec { quanta: 40.into(), resume: false, ..pfc_at(0x08, 1, 0) };
     let Bench { mut net, h, sw, sink } = bench(&control);
     net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
@@ -283,8 +282,9 @@ fn a_new_time_replaces_the_running_one() {
     // 2 ps before the end: after 2 048 000 - 1 233 600 - 67 200 - 2 = 747 198. At the next the way is free.
     assert_eq!(outcome.pauses_of("h.0->sw", 3), [(443_200, 443_200 + 747_198 + 2_048_000)]);
     assert_eq!(outcome.count("ports", "sw.0->h", "pauses_sent"), 2);
-    // With frames of 9216 B no renewal of so short a pause is sure to come in time: it is said again at half of its
-    // time. Held for longer, XOFF is sent at 276 000, and every 1 024 000 until the way is free at LONG: 276 000 + 6 · 1 024 000 = 6 420 000 is the last.
+    // With frames of 9216 B no renewal of so short a pause is sure to arrive in time: it is renewed at half of its time.
+    // Held for longer, XOFF is sent at 276 000, and every 1 024 000 until the way is free at LONG: 276 000 + 6 · 1 024 000 =
+    // 6 420 000 is the last.
     let Bench { mut net, h, sw, sink } = bench(&control);
     net.flow("long", sw, 3, one(sink, 9216, Time::ZERO));
     net.flow("f", h, 3, one(sink, 200, Time::ZERO));
@@ -349,9 +349,8 @@ fn the_smallest_quanta_work() {
 
 #[test]
 fn renewals_leave_room_for_data() {
-    // Two hosts send to each other through a switch that holds both. A quantum lasts less than a pause frame:
-    // if renewals came as often as that would ask for, they would take both links for good, and the queues that
-    // they are for would never empty.
+    // Two hosts send to each other through a switch that holds both. A quantum lasts less than a pause frame: renewals at
+    // that rate would take both links for good, and the queues that they are for would never empty.
     let control = PauseSpec { quanta: 1.into(), ..pfc_at(0x08, 1, 0) };
     let mut net = Net::new(us(200));
     let sw = net.switch("sw", switch_with(&control));
@@ -434,8 +433,8 @@ fn a_port_held_by_two_queues_resumes_when_both_are_released() {
     // The queue to y is empty soon after 1 233 600.
     let pauses = outcome.pauses_of("h.0->sw", 3);
     assert_eq!(pauses.len(), 1, "{pauses:?}");
-    // The queue to y paused x too, so a pause frame goes to x ahead of what waits. Then the two frames leave,
-    // the last at LONG + P + 67 200; the queue with it held one frame, the low watermark.
+    // The queue to y paused x too, so a pause frame goes to x ahead of waiting frames. Then the two frames leave, the last
+    // at LONG + P + 67 200; the queue with it held one frame, the low watermark.
     assert_eq!(pauses[0].1, LONG + P + 67_200 + P + 100_000);
 }
 
@@ -504,7 +503,7 @@ fn the_end_of_one_pause_of_two_in_a_shared_queue_is_not_missed() {
     // "a" (priority 3) waits for x from 167 200 on; "b" (priority 4) for y. 84 B: 67 200 ps.
     net.flow("a", h, 3, one(x, 64, Time::ZERO));
     net.flow("b", h, 4, one(y, 1522, Time::ZERO));
-    // Comes when both pauses are on: the port looks forward to the end of the later one.
+    // Arrives when both pauses are on: the port schedules its next decision for the end of the later one.
     net.flow("late", h, 0, burst(z, 64, 2, ns(1_600)));
     let outcome = net.run();
     let (three, four) = (outcome.pauses_of("h.0->sw", 3), outcome.pauses_of("h.0->sw", 4));

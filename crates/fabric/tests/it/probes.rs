@@ -1,4 +1,4 @@
-//! Distributions of occupancies, the log of frames, and chosen pauses: each beside what the others say.
+//! Distributions of occupancies, the log of frames, and chosen pauses: each checked against the others.
 
 use crate::common::*;
 use fabric::spec::{HostSpec, OnLosslessDrop, Pattern, Probe, ReceiveSpec, Role, SwitchSpec, Watched, Which};
@@ -76,8 +76,8 @@ fn incast(duration: Time) -> Net {
     net
 }
 
-/// What the frames that wait at a place sum up to over time, from the log alone: a frame waits at a switch without
-/// latency from the arrival of its last bit to the departure of its first.
+/// Sums of the frames that wait at a place over time, from the log alone: a frame waits at a switch without latency from the
+/// arrival of its last bit to the departure of its first.
 fn waiting(log: &[Row], end: u64, here: impl Fn(&Row) -> bool, of: impl Fn(&Row) -> u64) -> Bins {
     let mut changes: Vec<(u64, i64)> = Vec::new();
     let at_sw = |event: &'static str| {
@@ -335,7 +335,7 @@ fn pauses_are_chosen() {
     first.sort_by_key(|pause| pause.start);
     let capped = chosen(Which::All, 3);
     assert!(capped.pauses().len() == 3 && capped.pauses().iter().all(|pause| first[..3].contains(pause)));
-    // What all pauses mean is told of all.
+    // Totals include all pauses.
     let tree = |outcome: &Outcome| outcome.reals("congestion", "paused_ns").iter().sum::<f64>();
     assert_eq!(tree(&capped), tree(&incast(us(200)).run()));
 }

@@ -207,6 +207,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                 overhead: rolls.pick(&[0, 20, 20]),
                 response_time: None,
                 cost: 1,
+                llr: None,
             }
         })
         .collect();

@@ -89,7 +89,7 @@ fn step_marking_frame_by_frame() {
             sends.push(send);
         }
         assert_eq!(total(&outcome, "marks"), marks, "threshold {threshold}");
-        // A raw frame, and a connection that does not understand marks, pass.
+        // A raw frame, and a connection without ECN, pass.
         let (mut net, a, b, _) = bottleneck(managed(step(threshold, Moment::Enqueue)), us(500));
         net.flow("bulk", a, 0, greedy(b, SEGMENT, Time::ZERO)).transport = Some(window(20, false));
         net.flow("raw", a, 1, greedy(b, SEGMENT, Time::ZERO));
@@ -206,7 +206,7 @@ fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
     net
 }
 
-/// A lossless class keeps what a switch sends itself, too, or breaks its promise.
+/// A lossless class keeps the frames that a switch sends itself, too, or its guarantee is broken.
 #[test]
 fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossless() {
     let every = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(1), every: 1 });
@@ -219,7 +219,7 @@ fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossles
     let counts = outcome.integers("drops", "frames").iter().zip(outcome.integers("drops", "bytes"));
     let lost: Vec<_> = flows.zip(counts).collect();
     let messages: Vec<_> = lost.iter().filter(|((flow, _), _)| flow.ends_with('c')).collect();
-    // Of the lossless flows only messages (64 B) are lost, and each is a violation.
+    // In lossless flows only messages (64 B) are lost, and each is a violation.
     assert!(!messages.is_empty(), "{lost:?}");
     for ((flow, part), (frames, bytes)) in &messages {
         assert!(**frames > 0 && **bytes == 64 * **frames, "{flow}: {bytes} B in {frames} frames");
@@ -272,7 +272,7 @@ fn minima_of_lossless_counters_are_part_of_the_memory() {
         }
         let outcome = net.run();
         let most = outcome.count("ports", "sw.1->b", "queue_bytes_max");
-        // All counters of the one port have all of their minima, and nearly what is shared.
+        // All counters of the one port have all of their minima, and nearly all shared memory.
         let own = counters * minimum;
         assert!((own..=own + headroom + 10_000).contains(&most), "{most} B of {total} B for {kind:?}");
     }
@@ -419,7 +419,7 @@ fn weighted_red_drops_by_the_color_of_the_flow() {
     }
     let outcome = net.run();
     let delivered = |flow: &str| outcome.count("flows", flow, "frames_delivered");
-    // 12.2 Gb/s come for 10, of which what is not red is 8.2: red gives way, and of the others nothing is lost.
+    // 12.2 Gb/s arrive for 10, of which 8.2 are not red: red frames are dropped, and no others.
     let sent = |flow: &str| outcome.count("flows", flow, "frames_sent");
     assert_eq!(outcome.count("flows", "green", "frames_dropped"), 0);
     assert!(outcome.count("flows", "yellow", "frames_dropped") < sent("yellow") / 50);
@@ -460,7 +460,7 @@ fn a_congestion_point_of_a_port_hears_of_all_its_queues() {
         for node in [a, b, c] {
             net.link(node, sw, gbps(10), ns(100));
         }
-        // 16 frames of each priority wait at once; what goes out goes first from the higher one.
+        // 16 frames of each priority wait at once; the higher one is sent first.
         net.flow("low", a, 2, crate::common::burst(c, 1_000, 16, Time::ZERO));
         net.flow("high", b, 3, crate::common::burst(c, 1_000, 16, Time::ZERO));
         net.flow("first", sw, 7, crate::common::one(c, 16_000, Time::ZERO));

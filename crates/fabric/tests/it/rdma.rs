@@ -51,7 +51,7 @@ fn step(frames: u64) -> ManagerSpec {
     let threshold = Amount::Frames(frames);
     ManagerSpec::Step(StepParams { threshold, counts: Counts::WithoutFrame, at: Moment::Dequeue })
 }
-/// So many hosts at a switch, over links of 10 Gb/s and 1 us; all send so much to the last one.
+/// `senders` hosts at a switch, over links of 10 Gb/s and 1 us, each with `bytes` for the last host.
 pub fn incast(senders: usize, bytes: u64, keys: &RdmaKeys, sw: SwitchSpec, duration: Time) -> Net {
     let mut net = Net::new(duration);
     let of_host = HostSpec { flow_control: sw.flow_control.clone(), ..host() };
@@ -177,14 +177,14 @@ fn cnps_answer_marks_and_bring_the_queue_down() {
     let longest =
         |outcome: &Outcome| outcome.integers("queues", "queue_bytes_max").iter().max().copied().unwrap();
     assert!(longest(&marked) < longest(&quiet) / 2);
-    // Nobody without marks hears of them.
+    // No marks and no CNPs without ECN.
     let deaf = run(none(), true);
     assert_eq!((column(&deaf, "packets_marked"), column(&deaf, "cnps_sent")), (0, 0));
 }
 
 #[test]
 fn cnps_pass_a_class_that_is_paused() {
-    // The receiver's own data is held back by a pause of priority 3 for ever; what it tells others goes in priority 6.
+    // The receiver's own data is held back by a pause of priority 3 for ever; its CNPs go in priority 6.
     let mut net = incast(
         2,
         2_000_000,

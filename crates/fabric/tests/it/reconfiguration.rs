@@ -40,7 +40,7 @@ fn delivered(net: &Net) -> [u64; 2] {
     [frames[0], frames[1]]
 }
 
-/// A scheduler of a kind that gives class 1 so many times what class 0 gets.
+/// A scheduler of a kind that gives class 1 this many times what class 0 gets.
 type Kind = fn(u32) -> SchedulerSpec;
 
 const KINDS: [Kind; 5] = [

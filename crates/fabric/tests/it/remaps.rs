@@ -44,7 +44,7 @@ fn tunnel(changes: &[(u8, u8)], of_switches: &SwitchSpec) -> Net {
     net
 }
 
-/// Of each port the priorities that were paused.
+/// Returns the priorities that were paused, with the port of each.
 fn paused(outcome: &Outcome) -> Vec<(&str, u64)> {
     let ports = outcome.texts("pauses", "port").iter().map(String::as_str);
     let mut all: Vec<(&str, u64)> =

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use transport::{Application, ConnectionSpec, MpiExchangeSpec, TcpPreset, Transport};
 use units::{Amount, Bytes, Time};
 
-/// Hosts at a switch, the link of the first of which has a tenth of the rate, and who talks to whom.
+/// Hosts at a switch, the link of the first of which has a tenth of the rate, and their exchange.
 fn net(hosts: usize, slow: bool, exchange: &MpiExchangeSpec) -> Net {
     let mut net = Net::new(Time::from_ms(20));
     let nodes: Vec<NodeId> = (0..hosts).map(|n| net.host(&format!("h{n}"), host())).collect();

@@ -1,4 +1,4 @@
-//! Hosts that spend time on what they send: what comes out, and what is done beside.
+//! Hosts that spend time on sent frames: output, and parallel work.
 
 use crate::common::*;
 use fabric::spec::{CoreChange, HostSpec, ReceiveSpec, SendSpec, SwitchSpec, WhenFull};
@@ -10,7 +10,7 @@ fn costly(time_per_frame: Time) -> Option<SendSpec> {
     Some(SendSpec { time_per_frame, ..SendSpec::default() })
 }
 
-/// a - sw - b, with a spending time on what it sends. 1230 B take 1 us on each link.
+/// a - sw - b; a spends time on sent frames. 1230 B take 1 us on each link.
 fn net(a: HostSpec, b: HostSpec) -> (Net, NodeId, NodeId) {
     let mut net = Net::new(us(100));
     let (a, b) = (net.host("a", a), net.host("b", b));

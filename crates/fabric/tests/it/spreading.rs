@@ -145,7 +145,8 @@ fn a_switch_passes_over_its_own_dead_links() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// The trajectory is one on any number of threads and in any number of steps, with mechanisms that remember and that draw.
+    /// The trajectory is one on any number of threads and in any number of steps, with mechanisms that have state and that
+    /// draw.
     #[test]
     fn chosen_paths_on_threads(
         which in 0usize..4,
@@ -194,11 +195,11 @@ fn all_to_all(choice: PathChoice, way: &Way) -> Net {
 
 #[test]
 fn frames_that_go_by_destination_fare_as_those_of_listed_paths() {
-    // Where switches ask no hash, the same draws lead to the same ports.
+    // Where switches use no hash, equal draws lead to equal ports.
     for choice in [PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued] {
         let (listed, by_destination) =
             (all_to_all(choice, &Way::Shortest).run(), all_to_all(choice, &Way::ByDestination).run());
-        // As texts, because nothing is no number and so unequal to itself.
+        // As texts, because not-a-number is not equal to itself.
         let told = |outcome: &Outcome| {
             ["flows", "ports", "queues", "classes"].map(|name| format!("{:?}", outcome.table(name)))
         };
@@ -295,8 +296,8 @@ fn by_destination_the_result_does_not_depend_on_threads() {
     }
 }
 
-/// Four racks of sixteen hosts, every fourth with a second link, behind queues with RED: what is counted ahead, and what is sent
-/// ahead, cannot be told from what ports decide and hosts see, on any number of threads.
+/// Four racks of sixteen hosts, every fourth with a second link, behind queues with RED: counting and sending ahead yield
+/// the results of decisions and arrivals as events, on any number of threads.
 #[test]
 fn sixty_four_hosts_behind_sprayed_paths_with_red() {
     let mut net = Net::new(us(300));

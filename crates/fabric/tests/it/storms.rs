@@ -86,7 +86,7 @@ fn drops_what_waits_and_what_comes_until_it_is_over() {
         let outcome = net.run();
         assert_eq!(outcome.reals("storms", "detected_ns"), [STUCK + 2000.0]);
         assert_eq!(outcome.reals("storms", "over_ns"), [10_556.0]);
-        // Created at 2, 4, 6, 8 us; the one at 4916 ns comes in the very instant, before the watchdog looks.
+        // Created at 2, 4, 6, 8 us; the one at 4916 ns arrives at the same instant, before the check of the watchdog.
         assert_eq!(outcome.integers("storms", "frames_dropped"), [4]);
         assert_eq!(outcome.integers("storms", "bytes_dropped"), [4000]);
         assert_eq!(outcome.texts("drops", "cause"), ["watchdog"]);

@@ -14,7 +14,7 @@ fn streams(to: Destinations, sizes: FrameSizes, counted: bool) -> SourceSpec {
     SourceSpec { arrivals, destinations: to, sizes, limit: None, ..one(NodeId(0), 1_000, us(3)) }
 }
 
-/// Two senders share a link, of which they ask for more than there is; PFC holds them back.
+/// Two senders share a link, whose rate their demand exceeds; PFC holds them back.
 fn shared(to: usize) -> (Net, Vec<NodeId>) {
     let mut net = Net::new(us(2_000));
     net.0.warmup = us(200);
@@ -66,7 +66,7 @@ fn each_stream_is_what_a_source_of_its_own_would_be() {
         assert_eq!(together.reals("streams", column), &alone.reals("flows", column)[1..], "{column}");
     }
     assert!(together.integers("streams", "frames_delivered").iter().all(|&frames| frames > 10));
-    // Several threads find the same, and who does not ask gets no rows.
+    // Several threads find equal results, and sources without counted streams get no rows.
     for threads in [2, 3] {
         let several = net.run_on(threads, 5_000);
         assert_eq!(several.fingerprint, together.fingerprint, "{threads} threads");

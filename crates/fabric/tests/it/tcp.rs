@@ -25,7 +25,7 @@ fn connect(net: &mut Net, name: &str, from: NodeId, to: NodeId, start: Time, spe
     let application = Application::Tcp(spec.clone().into());
     flow.transport = Some(Arc::new(ConnectionSpec { start, stop: None, application }));
 }
-/// So many senders and one receiver around one switch, 10 Gb/s and 5 us.
+/// `senders` senders and one receiver around one switch, 10 Gb/s and 5 us.
 fn incast(senders: usize, duration: Time, switch: &SwitchSpec, spec: &TcpSpec) -> Net {
     let mut net = Net::new(duration);
     net.0.probes.bin = None;
@@ -82,7 +82,7 @@ fn what_holds_a_sender_back_is_told_apart() {
     let control = TcpKeys { initial_window: Amount::Frames(1), ..rfc.clone() };
     let control = TcpKeys { initial_threshold: Or::Value(Amount::Frames(1)), ..control };
     assert_eq!(run(&control, None), [0.0, 0.0, 1.0, 0.0, 0.0]);
-    // A window that is larger than the path: the wire is what it waits for. Ten segments, and then their acknowledgements.
+    // A window that is larger than the path: the limit is the wire. Ten segments, and then their acknowledgements.
     let wide = TcpKeys { initial_window: Amount::Frames(1_000), ..rfc };
     assert_eq!(run(&wide, None), [0.0, 0.0, 0.0, 0.0, 1.0]);
     let [application, .., host] = run(&wide, Some(14_600));
@@ -110,7 +110,7 @@ fn a_sender_that_is_paused_says_so() {
     let outcome = net.run();
     let [application, window, control, pause, host] = held(&outcome, "f");
     assert_eq!((application, window, control), (0.0, 0.0, 0.0));
-    // 64,000 B take 51.9 us with what is around frames; some of it is headroom.
+    // 64,000 B take 51.9 us with line overhead; some of it is headroom.
     assert!((0.87..0.9).contains(&pause) && (pause + host - 1.0).abs() < 1e-12, "{pause} {host}");
 }
 

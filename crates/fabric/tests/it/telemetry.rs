@@ -1,4 +1,4 @@
-//! In-band telemetry in a fabric: controls that go by it come to rest where their closed forms say, whatever takes packets away.
+//! In-band telemetry in a fabric: controls that use it converge to their closed forms, whichever packets are lost.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use transport::{HpccKeys, HpccPintKeys, PowerTcpKeys, RdmaControlKeys, RdmaKeys, RdmaRecovery};
 use units::{Amount, BitRate, Bytes, Or, Time};
 
-/// Of a packet of 1000 B of data, DA to FCS, and on the wire.
+/// Lengths of a packet of 1000 B of data: DA to FCS, and on the wire.
 fn packet(telemetry: f64) -> [f64; 2] {
     let frame = 1_000.0 + 66.0 + telemetry;
     [frame, frame + 20.0]

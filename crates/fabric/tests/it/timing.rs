@@ -45,7 +45,7 @@ fn store_and_forward_adds_a_frame_time_a_hop() {
     }
     // Without line overhead: 1522 B · 800 ps = 1 217 600 ps a hop.
     assert_eq!(line(&[(10, 0), (10, 0)], &switch(), 1522, 0).ps(), 2 * 1_217_600);
-    // Unequal rates add up whatever their order: 84 B at 10, 25 and 100 Gb/s are 67 200, 26 880, 6 720 ps.
+    // Unequal rates add up regardless of their order: 84 B at 10, 25 and 100 Gb/s are 67 200, 26 880, 6 720 ps.
     for rates in [[10, 25, 100], [100, 25, 10], [25, 10, 100]] {
         let links = rates.map(|rate| (rate, 100));
         assert_eq!(line(&links, &switch(), 64, 20).ps(), 67_200 + 26_880 + 6_720 + 3 * 100_000);
@@ -83,8 +83,8 @@ fn cut_through_into_a_slower_link_goes_on_at_once() {
 
 #[test]
 fn cut_through_into_a_faster_link_waits_for_the_tail() {
-    // All of the frame at 10 Gb/s, then all of it at 25 Gb/s (1542 B · 320 ps = 493 440 ps): anything
-    // earlier would leave the faster link without bits in the middle of the frame.
+    // All of the frame at 10 Gb/s, then all of it at 25 Gb/s (1542 B · 320 ps = 493 440 ps): an earlier start would leave
+    // the faster link without bits in the middle of the frame.
     assert_eq!(line(&[(10, 5), (25, 5)], &cut_through(), 1522, 20).ps(), 1_233_600 + 5_000 + 493_440 + 5_000);
     // The latency of the switch counts once.
     let slow = fabric::spec::SwitchSpec { latency: ns(300), ..cut_through() };
@@ -255,7 +255,7 @@ fn strict_priority_waits_exactly_the_residual() {
     for priority in 0..8u8 {
         let h = net.host(&format!("h{priority}"), host());
         net.link(h, sw, gbps(100), Time::ZERO);
-        // 84 B · 80 ps = 6720 ps on the way in: there at 100 ns.
+        // 84 B · 80 ps = 6720 ps on the ingress link: the frame arrives at 100 ns.
         net.flow(&format!("p{priority}"), h, priority, one(b, 64, ps(100_000 - 6_720)));
     }
     let outcome = net.run();
@@ -267,8 +267,8 @@ fn strict_priority_waits_exactly_the_residual() {
 
 #[test]
 fn a_frame_that_arrives_as_the_link_falls_idle_does_not_overtake() {
-    // Port busy until 1 233 600. A low frame waits; a high one arrives in that very instant. The port has
-    // decided: what has waited goes first, whether the decision was an event of its own or not.
+    // Port busy until 1 233 600. A low frame waits; a high one arrives at that very instant. The port has decided: the
+    // waiting frame goes first, regardless of whether the decision was an event of its own.
     let mut net = Net::new(us(100));
     let (sw, b) = (net.switch("sw", switch()), net.host("b", host()));
     let (low, high) = (net.host("low", host()), net.host("high", host()));
@@ -285,8 +285,8 @@ fn a_frame_that_arrives_as_the_link_falls_idle_does_not_overtake() {
 
 #[test]
 fn virtual_output_queues_are_served_in_turn_and_one_queue_in_order() {
-    // While a long frame (7 388 800 ps) holds the way out, five frames come in through port 1 and then five
-    // through port 2. In one queue the latter wait for all of the former; in turn they alternate.
+    // While a long frame (7 388 800 ps) holds the egress link, five frames come in through port 1 and then five through port
+    // 2. In one queue the latter wait for all of the former; with queues served in turn they alternate.
     let run = |queueing| {
         let mut net = Net::new(us(100));
         let sw = net.switch("sw", fabric::spec::SwitchSpec { queueing, ..switch() });
@@ -341,7 +341,7 @@ fn a_fifo_blocks_behind_its_head() {
     assert_eq!(run(ClassMap::SHARED, SchedulerSpec::Fifo), expected);
 }
 
-/// Metrics and entities of the series of a run, and what was left out.
+/// Metrics and entities of the series of a run, and the recordings left out.
 fn recorded(net: &Net) -> (Vec<(String, String, usize)>, Vec<String>) {
     let mut simulation = Simulation::new(&net.0).expect("builds");
     simulation.run().expect("nothing is lost");
@@ -358,7 +358,7 @@ fn recorded(net: &Net) -> (Vec<(String, String, usize)>, Vec<String>) {
     (found, simulation.left_out().to_vec())
 }
 
-/// A star of so many hosts, each of which sends the next one more frames than the one before.
+/// A star of this many hosts, each of which sends the next one more frames than the one before.
 fn series_of_a_star(hosts: usize, bin: Time) -> Net {
     let mut net = Net::new(us(100));
     net.0.probes.bin = Some(bin);
@@ -394,7 +394,7 @@ fn of_many_series_the_busiest_are_kept_and_what_takes_too_much_memory_is_named()
     assert_eq!(found, []);
 }
 
-/// A frame and what is around it takes a microsecond; the end comes in the middle of one, and of its bins.
+/// A frame with its line overhead takes a microsecond; the end of the run is in the middle of one, and of its bins.
 #[test]
 fn the_last_bin_has_the_bits_of_a_frame_that_is_arriving() {
     for (end, delay) in [(us(20), ns(300)), (ns(19_700), ns(300)), (us(20), ns(0)), (us(20), ns(999))] {
@@ -441,7 +441,7 @@ fn probes_choose_what_is_recorded_and_how_often() {
     ];
     let classes: Vec<String> = (0..6).map(|i| format!("sw.{i}->h{i}/3")).collect();
     expected.extend(classes.iter().map(|class| ("class_tx_bps", class.as_str(), 4)));
-    // Of the NICs, those with most frames at once.
+    // Among the NICs, those with most frames at once.
     for metric in ["queue_bytes", "queue_frames"] {
         expected.extend([(metric, "h4.0->sw/3", 1), (metric, "h5.0->sw/3", 1)]);
     }
@@ -472,7 +472,7 @@ fn latencies_are_told_as_a_distribution() {
     }
 }
 
-/// What is chosen does not change what happens, and a class's series is its port's if it is alone.
+/// The choice of recordings does not change the run, and a class's series is its port's if no other class is used.
 #[test]
 fn classes_of_a_port_add_up_to_it() {
     let mut net = series_of_a_star(4, us(2));

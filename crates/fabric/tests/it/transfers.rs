@@ -67,7 +67,7 @@ fn by_hand() {
 
 #[test]
 fn in_turn_or_one_after_the_other() {
-    // One link, 800 ps a byte: a full frame and what is around it take 830.4 ns. Five frames to b; and two to c, 1 us
+    // One link, 800 ps a byte: a full frame with its line overhead takes 830.4 ns. Five frames to b; and two to c, 1 us
     // later, when the second frame of the first is on the link, the third is in the NIC, and b has the next turn.
     let run = |order| {
         let mut net = Net::new(us(100));
@@ -190,7 +190,7 @@ fn long_transfers_have_the_ideal_time_of_an_idle_run_too() {
     }
 }
 
-/// As `long_transfers_have_the_ideal_time_of_an_idle_run_too`, carried by TCP.
+/// Adds transfers over TCP.
 fn over_tcp(
     net: &mut Net,
     name: &str,
@@ -341,7 +341,7 @@ fn over_tcp_the_same_on_any_number_of_threads() {
             assert_eq!(one.fingerprint, several.fingerprint);
             assert_eq!(format!("{:?}", one.tables), format!("{:?}", several.tables), "{threads} threads");
         }
-        // Frames are lost, and sent again: all arrives, and a sender knows later than a receiver.
+        // Frames are lost, and retransmitted: all arrive, and a sender completes later than a receiver.
         assert!(one.summary("frames_dropped") > 0.0 && one.total("transfers", "segments_sent_again") > 0);
         assert_eq!((one.table("transfers").rows(), one.total("transfers", "frames_missing")), (588, 0));
         let known = exact_times(&one, "acknowledged_ns").into_iter().flatten();
@@ -372,13 +372,13 @@ fn the_same_on_any_number_of_threads() {
         assert_eq!(frames, one.total("flows", "frames_delivered"));
         let complete = times(&one).iter().filter(|one| one.0.is_some()).count();
         if pause {
-            // Nothing is lost, neither in the fabric nor in the small queues of the NICs: all of what was sent arrived.
+            // No frame is lost, neither in the fabric nor in the small queues of the NICs: all sent frames arrived.
             assert_eq!((one.summary("frames_dropped"), complete > rows / 2), (0.0, true));
             assert!(one.summary("pauses_sent") > 0.0);
         } else {
             assert!(one.summary("frames_dropped") > 0.0 && complete < rows);
         }
-        // None is faster than alone, whatever paths its switches took.
+        // No transfer is faster than its ideal, regardless of the paths that switches chose.
         for (took, ideal) in times(&one) {
             assert!(took.is_none_or(|took| took >= ideal), "{took:?} {ideal}");
         }

@@ -30,7 +30,7 @@ fn trims(trimming: TrimmingSpec) -> SwitchSpec {
 fn queues_of(frames: u64) -> BufferSpec {
     BufferSpec { queue: Some(Amount::Frames(frames)), ..BufferSpec::default() }
 }
-/// So many hosts that each send a burst of frames of 1000 B to one more host, at each of these times.
+/// `senders` hosts that each send a burst of frames of 1000 B to one more host, at each of these times.
 fn bursts(senders: usize, frames: u64, starts: &[Time], sw: SwitchSpec) -> Net {
     let mut net = Net::new(us(2_000));
     let hosts: Vec<NodeId> = (0..=senders).map(|n| net.host(&format!("h{n}"), host())).collect();
@@ -196,7 +196,7 @@ fn queue_pairs_repair_what_was_trimmed_without_a_timeout() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// Whatever is trimmed: tables add up, the run ends with all memory free, and threads and steps change nothing.
+    /// For all trimming: tables add up, the run ends with all memory free, and threads and steps change nothing.
     #[test]
     fn tables_add_up_whatever_is_trimmed(
         senders in 2usize..7,

@@ -1,4 +1,4 @@
-//! Transfers as flows of their own: which way each takes, and what is said of it.
+//! Transfers as flows of their own: their paths, and the columns about them.
 
 use crate::common::*;
 use fabric::choice::{Flowlet, PathChoice};
@@ -76,7 +76,7 @@ fn trunk(spec: &SwitchSpec) -> (Net, [NodeId; 2]) {
     (net, hosts)
 }
 
-/// So many transfers, one each 100 us.
+/// Makes `count` transfers, one each 100 us.
 fn many(count: u64) -> Vec<(u64, u32, u64)> {
     (0..count).map(|nth| (nth * 100, 0, 40_000)).collect()
 }
@@ -94,7 +94,7 @@ fn over_trunk(outcome: &Outcome) -> [Vec<u64>; 2] {
     [to("s.", "->t"), to("t.", "->s")]
 }
 
-/// What has become of the transfers, and of everything.
+/// Results of the transfers, and of the whole run.
 fn told(outcome: &Outcome) -> (u64, Vec<u64>, Vec<u64>, Vec<u64>) {
     let column = |name: &str| outcome.integers("transfers", name).to_vec();
     let completions = outcome.reals("transfers", "completion_ns").iter().map(|took| took.to_bits());
@@ -272,7 +272,7 @@ fn a_short_frame_that_overtakes_waits_for_nobody() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// Whatever switches choose, and whatever fails: nothing is faster than it can be, and threads change nothing.
+    /// For all path choices and failures: no transfer is faster than its ideal, and threads change nothing.
     #[test]
     fn nothing_is_faster_than_alone(
         left in 0usize..5,

@@ -51,7 +51,7 @@ fn step(frames: u64) -> ManagerSpec {
 fn marking(frames: u64) -> SwitchSpec {
     SwitchSpec { managers: vec![Some(step(frames)); 8], ..switch() }
 }
-/// So many hosts at a switch, over links of 10 Gb/s and 1 us; all send so much to the last one.
+/// `senders` hosts at a switch, over links of 10 Gb/s and 1 us, each with `bytes` for the last host.
 fn incast(senders: usize, bytes: u64, keys: &UetKeys, sw: SwitchSpec, duration: Time) -> Net {
     let mut net = Net::new(duration);
     let of_host = HostSpec { flow_control: sw.flow_control.clone(), ..host() };
@@ -197,7 +197,7 @@ fn credits_share_the_link_of_the_receiver() {
         let ends = times(&outcome, "completion_ns");
         let (first, last) = (ends.iter().min().unwrap().ps(), ends.iter().max().unwrap().ps());
         assert!(last >= floor && last < floor / 100 * 104, "{last} of {floor}");
-        // The first credits of all stand in the queue, as nothing trims them, and delay what asks for more.
+        // Packets of the initial credits of all wait in the queue, as nothing trims them, and delay requests for more.
         assert!(first > last / 100 * 70, "one pacer for all: {first} {last}");
         assert_eq!((column(&outcome, "packets_retransmitted"), column(&outcome, "messages")), (0, 8));
         assert_eq!(column(&outcome, "grants_sent"), column(&outcome, "grants_received"));

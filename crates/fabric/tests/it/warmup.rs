@@ -1,4 +1,4 @@
-//! What is counted when measuring begins late: what happens from then on, as the key `warmup` says.
+//! Counts when measuring begins late: events from then on, as the key `warmup` is documented.
 
 use crate::common::*;
 use fabric::spec::SwitchSpec;

@@ -10,7 +10,7 @@ use units::Time;
 use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
 
 const SPINES: u32 = 3;
-/// Of the first leaf to the spines.
+/// Weights of the first leaf's links to the spines.
 const WEIGHTS: [u32; SPINES as usize] = [5, 1, 2];
 
 /// `a` behind `near`, `b` behind `far`, and spines between, which are nodes 4 and on.
@@ -39,7 +39,7 @@ fn passed(outcome: &Outcome) -> Vec<u64> {
     (0..SPINES).map(|spine| outcome.count("ports", &format!("s{spine}.1->far"), "frames_sent")).collect()
 }
 
-/// Whether counts are within three standard deviations of what the weights say.
+/// Asserts that counts are within three standard deviations of their weights.
 fn assert_shared(counts: &[u64], weights: &[u32]) {
     let (sent, all) = (counts.iter().sum::<u64>() as f64, f64::from(weights.iter().sum::<u32>()));
     for (&count, &weight) in counts.iter().zip(weights) {
@@ -49,7 +49,7 @@ fn assert_shared(counts: &[u64], weights: &[u32]) {
     }
 }
 
-/// So many transfers of a frame.
+/// Makes `count` transfers of one frame each.
 fn transfers(to: NodeId, count: u32) -> SourceSpec {
     let mut list = TransferList::new(Framing { frame: 118, header: 18 }, ServiceOrder::RoundRobin);
     for nth in 0..count {
@@ -78,7 +78,7 @@ fn thousands_of_flows_are_shared_by_weight() {
     let counts = passed(&run(given()));
     assert_eq!(counts.iter().sum::<u64>(), 8_000);
     assert_shared(&counts, &WEIGHTS);
-    // Weights of one are ECMP, and a weight is that of its neighbour, whoever else has one.
+    // Weights of one are ECMP, and a weight is that of its neighbour, regardless of the weights of others.
     let plain = run(Weights::default());
     assert_shared(&passed(&plain), &[1, 1, 1]);
     assert_eq!(plain.fingerprint, run(Weights::new([(NodeId(5), 1)])).fingerprint);

@@ -1,6 +1,7 @@
 //! Binomial tree: a broadcast from rank `root`, or a reduction to it, in ceil(log2 n) steps.
 //!
-//! In a broadcast each rank that has the vector sends it on to half of those that lack it, the farthest first. A reduction runs the same
+//! In a broadcast each rank that has the vector sends it on to half of those that lack it, the farthest first, and to the next when that
+//! one has acknowledged it: sent at once, all of them would have it late, and pass it on late. A reduction runs the same
 //! tree upwards. With several chunks each goes its way as soon as it has come, so that the time tends towards that of
 //! one vector for each child of the root.
 //!
@@ -44,7 +45,10 @@ impl Schedule for Binomial {
             };
         }
         let receive = parent.map(|from| Action::Receive { from, bytes, tag: lane });
-        let sends = children.map(|to| Action::Send { to: back(to), bytes, tag: lane });
+        let sends = children.enumerate().flat_map(|(nth, to)| {
+            let send = Action::Send { to: back(to), bytes, tag: lane };
+            (nth > 0).then_some(Action::AwaitSends).into_iter().chain([send])
+        });
         receive.into_iter().chain(sends).nth(at as usize)
     }
 }

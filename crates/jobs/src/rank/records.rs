@@ -52,6 +52,8 @@ pub struct IterationTimes {
     pub computed: Time,
     /// When it ended; [`Time::NEVER`]: it has not.
     pub ended: Time,
+    /// Time in which at least one of its processors computed; known when it has ended.
+    pub computing: Time,
 }
 
 /// A lane that waits for a message.
@@ -67,6 +69,8 @@ pub struct Blocked {
     pub bytes: u64,
     /// Since when.
     pub since: Time,
+    /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
+    pub step: u32,
 }
 
 /// A message that is posted and not acknowledged.
@@ -80,4 +84,6 @@ pub struct Unsent {
     pub posted: Time,
     /// The lane, or the operation of a program.
     pub lane: u32,
+    /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
+    pub step: u32,
 }

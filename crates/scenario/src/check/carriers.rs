@@ -1,12 +1,12 @@
 //! Carriers of transfers and of the messages of jobs: frames, TCP, RDMA, UET.
 
 use super::{Context, files};
-use crate::model::{CarrierText, Job, Transfers};
+use crate::model::{CarrierText, HeaderText, Job, Transfers};
 use crate::place::Place;
 use keys::Remark;
 use std::sync::Arc;
 use transport::{
-    Application, ConnectionSpec, Delay, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys,
+    Application, ConnectionSpec, Delay, MrcKeys, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys,
 };
 use units::Bytes;
 use workload::{Framing, ServiceOrder, frame_length};
@@ -19,7 +19,7 @@ pub fn of_transfers(
 ) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
     let frame = files::take(frame_length(entry.frame), &at.key("frame"), context)?;
     if entry.over == CarrierText::Frames {
-        let header = entry.header.unwrap_or_default();
+        let header = entry.header.map_or(Bytes::default(), HeaderText::bytes);
         let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
         if fits.is_none() {
             let message = format!("a header of {header} in a frame of {frame} B");
@@ -53,7 +53,7 @@ pub fn of_job(
     let (_, table) = names(&job.over);
     match &job.over {
         CarrierText::Frames => {
-            let help = "nobody would know when a message has come; expected { rdma = {} }, { uet = {} } or { tcp = {} }";
+            let help = "nobody would know when a message has come; expected { rdma = {} }, { uet = {} }, { mrc = {} } or { tcp = {} }";
             context.error(&at, "a job over frames that are not acknowledged", help);
             return None;
         }
@@ -68,7 +68,7 @@ pub fn of_job(
             context.error(&at.key(table).key("queue_pairs"), "queue_pairs of a job", help);
             return None;
         }
-        CarrierText::Rdma(_) | CarrierText::Uet(_) => {}
+        CarrierText::Rdma(_) | CarrierText::Uet(_) | CarrierText::Mrc(_) => {}
     }
     let (framing, application) = application(&job.over, frame, &at.key(table), context)?;
     Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
@@ -79,6 +79,7 @@ fn names(over: &CarrierText) -> (&'static str, &'static str) {
     match over {
         CarrierText::Rdma(_) => ("RDMA", "rdma"),
         CarrierText::Uet(_) => ("UET", "uet"),
+        CarrierText::Mrc(_) => ("MRC", "mrc"),
         CarrierText::Tcp(_) | CarrierText::Frames => ("TCP", "tcp"),
     }
 }
@@ -94,6 +95,7 @@ fn application(
         CarrierText::Tcp(keys) => over_tcp(keys, frame, at, context),
         CarrierText::Rdma(keys) => over_rdma(keys, frame, at, context),
         CarrierText::Uet(keys) => over_uet(keys, frame, at, context),
+        CarrierText::Mrc(keys) => over_mrc(keys, frame, at, context),
     }
 }
 
@@ -139,6 +141,18 @@ fn over_uet(
 ) -> Option<(Framing, Application)> {
     refuse_length(keys.message.value().is_some(), at, context);
     let spec = reported(keys.carrier(Some(Bytes::new(0)), frame), at, context)?;
+    let framing = Framing { frame: spec.frame_bytes(spec.payload), header: spec.headers };
+    Some((framing, Application::Transfers(Scheduled::Uet(spec))))
+}
+
+/// Connections of MRC that carry transfers in frames of at most this length.
+fn over_mrc(
+    keys: &MrcKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    let spec = reported(keys.carrier(frame), at, context)?;
     let framing = Framing { frame: spec.frame_bytes(spec.payload), header: spec.headers };
     Some((framing, Application::Transfers(Scheduled::Uet(spec))))
 }

@@ -8,11 +8,11 @@ use wire::mac_control::{MacControl, Pfc};
 use wire::tlv::Tlv;
 use wire::{Contents, Frame, Mac};
 
-/// Octets of the longest frame that is read.
+/// Maximum octets of a frame that is read.
 const MOST: usize = 2_000;
 
-/// What a frame says to a station. An error, with help, if the text is no frame; a frame that is not legal, or a congestion
-/// message to another station, says nothing.
+/// Effect of a frame on a station. An error, with help, if the text is no frame; a frame that is not legal, or a congestion
+/// message to another station, has no effect.
 pub fn read(text: &str, station: Option<NodeId>) -> Result<Says, (String, String)> {
     let octets = octets(text)?;
     let Ok(frame) = Frame::decode(&octets) else { return Ok(Says::Nothing) };
@@ -30,12 +30,12 @@ pub fn read(text: &str, station: Option<NodeId>) -> Result<Says, (String, String
     })
 }
 
-/// Whether a frame is for a station, which has the address of captures.
+/// Returns true if a frame is addressed to a station, which has the address of captures.
 fn is_for(station: Option<NodeId>, destination: Mac) -> bool {
     station.is_none_or(|station| wire::synthesis::mac(station.0) == Ok(destination))
 }
 
-/// What a neighbour says of congestion notification; one without the TLV, or that takes back what it said, has none.
+/// Congestion notification TLV of a neighbour; empty without the TLV, or if the LLDPDU withdraws it.
 fn said_of_domains(pdu: &Lldpdu) -> Says {
     let own = pdu.tlvs().iter().filter(|_| pdu.ttl_s > 0).find_map(|tlv| match tlv {
         Tlv::CongestionNotification(own) => Some(own),

@@ -1,9 +1,9 @@
-//! DCBX: what the two ends of each link agree on, before the traffic.
+//! DCBX: the state that the two ends of each link agree on, before the traffic.
 //!
-//! LLDP takes seconds and a run milliseconds: agents of the crate `dcbx` exchange frames until they have settled, and
-//! ports begin with what is in force then. The address of station n is that of captures.
+//! LLDP takes seconds and a run milliseconds: agents of the crate `dcbx` exchange frames until they have converged, and
+//! ports begin with the state then in force. The address of station n is that of captures.
 //!
-//! Not modelled: a neighbour that is heard or lost while the traffic runs.
+//! Not modelled: a neighbour that appears or disappears while the traffic runs.
 
 mod uplinks;
 
@@ -23,8 +23,8 @@ use units::Time;
 use wire::PrioritySet;
 use wire::ieee::{Algorithm, Application, EtsTable};
 
-/// Negotiates at every link, writes into each node which priorities any of its ports has PFC for, and says what each end
-/// of each link agreed on: nothing if no station speaks DCBX.
+/// Negotiates at every link, records in each node the priorities that any of its ports has PFC for, and returns the
+/// agreement of each end of each link: empty if no station runs DCBX.
 pub fn lower(
     model: &Model,
     nodes: &mut [NodeSpec],
@@ -54,7 +54,7 @@ pub fn lower(
     negotiated
 }
 
-/// Negotiates at every link: at an uplink before those that have what it has.
+/// Negotiates at every link: first at an uplink, then at the links that inherit its state.
 fn at_all_links(
     settings: &[Option<(&Settings, Place)>],
     nodes: &[NodeSpec],
@@ -98,17 +98,17 @@ struct Station<'a> {
     node: &'a NodeSpec,
     settings: &'a Settings,
     at: &'a Place,
-    /// What is in force at its uplink, if this is another link.
+    /// State in force at its uplink, if this is another link.
     inherits: Option<Operational>,
 }
 
-/// What one end of a link has.
+/// State of one end of a link.
 struct Agreed {
     negotiated: Negotiated,
     now: Operational,
 }
 
-/// The settings of a station, and where they stand.
+/// The settings of a station, and their place in the scenario.
 fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m Settings, Place)> {
     let (all, each, of_all, own) = match node.role {
         Role::Host(_) => {
@@ -124,7 +124,7 @@ fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m Settings, Plac
     own.map(here).or_else(|| of_all.map(|settings| (settings, Place::of(all).key("dcbx"))))
 }
 
-/// What both ends of a link agree on; what is wrong with one of them is reported.
+/// Negotiates between both ends of a link; errors at one of them are reported.
 fn negotiate(
     stations: [Option<Station<'_>>; 2],
     names: [&str; 2],
@@ -197,7 +197,7 @@ fn queues(node: &NodeSpec) -> (ClassMap, &SchedulerSpec) {
     }
 }
 
-/// A scheduler as ETS tells it. What it has no words for is the vendor's own.
+/// A scheduler as an ETS table. Those that ETS cannot express are vendor-specific.
 fn served(queues: ClassMap, scheduler: &SchedulerSpec) -> EtsTable {
     let queue = |priority: usize| queues.class(frame::Priority(priority as u8)).0;
     let plain = |algorithm| {
@@ -224,7 +224,7 @@ fn served(queues: ClassMap, scheduler: &SchedulerSpec) -> EtsTable {
         .unwrap_or_else(|_| plain(Algorithm::Vendor))
 }
 
-/// Reports what two ends have not in common.
+/// Reports differences between the two ends.
 fn mismatches(
     agents: &[Option<Agent>; 2],
     stations: &[Option<Station<'_>>; 2],
@@ -260,7 +260,7 @@ fn mismatches(
     }
 }
 
-/// What an agent has in force, for the port.
+/// State of an agent for its port.
 fn outcome(agent: &Agent, station: &Station<'_>) -> Result<Negotiated, Remark> {
     let now = agent.operational();
     let own = station.node.pauses().map(|own| own.kind);
@@ -368,7 +368,7 @@ fn list(applications: &[Application]) -> String {
     all.join("; ")
 }
 
-/// Nodes pause the priorities that any of their ports has agreed on; `None`: as they are.
+/// Sets the priorities of nodes with PFC to those that any of their ports has agreed on; `None`: unchanged.
 fn with_pfc(nodes: &mut [NodeSpec], paused: &[Option<u8>]) {
     let mut hosts: BTreeMap<(*const HostSpec, u8), Arc<HostSpec>> = BTreeMap::new();
     let mut switches: BTreeMap<(*const SwitchSpec, u8), Arc<SwitchSpec>> = BTreeMap::new();
@@ -402,7 +402,7 @@ fn set_pfc(control: &mut Option<Control>, paused: u8) {
     {
         *set = paused;
     }
-    // Without a priority there is nothing to pause.
+    // Without a priority there are no pauses.
     if paused == 0
         && control.as_ref().and_then(Control::pauses).is_some_and(|own| own.kind != PauseKind::Link)
     {
@@ -410,14 +410,14 @@ fn set_pfc(control: &mut Option<Control>, paused: u8) {
     }
 }
 
-/// What was said already: many links have the same settings.
+/// Messages so far: many links have the same settings.
 #[derive(Default)]
 struct Said {
     said: BTreeMap<String, usize>,
 }
 
 impl Said {
-    /// How often something like this may be said of one table of settings.
+    /// Maximum number of similar messages about one table of settings.
     const MOST: usize = 5;
 
     fn refuse(&mut self, remark: Remark, at: &Place, context: &mut Context<'_>) {
@@ -430,7 +430,7 @@ impl Said {
             context.beware(remark, at);
         }
     }
-    /// What is said of one table of settings, whoever has it.
+    /// Reports a remark once per table of settings, for all stations with it.
     fn once(&mut self, remark: Remark, at: &Place, context: &mut Context<'_>) {
         if self.said.insert(format!("{at:?} {remark}"), 1).is_none() {
             context.beware(remark, at);

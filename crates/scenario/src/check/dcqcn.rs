@@ -1,5 +1,5 @@
-//! Whether switches mark as those need who go by DCQCN: a queue that marks at most a lower share of packets than they need to
-//! come to rest stands at the length from which on each packet is marked, and one whose marks rise steeply swings if the loop is long.
+//! Checks the marking of switches against DCQCN. If the maximum marking probability is below the share of marks at which the queue
+//! pairs settle, the queue stays at the length from which every packet is marked. If it rises steeply, a long loop oscillates.
 
 use super::Context;
 use crate::model::Model;
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 use transport::{CnpScope, DcqcnCrowd, QueuePairSpec};
 use units::Amount;
 
-/// Warns once for each queue manager of the text.
+/// Warns once per queue manager of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let by_dcqcn = |flow: &FlowSpec| pairs(flow).is_some_and(|pairs| pairs.control.hears_cnps());
     if !spec.flows.iter().any(by_dcqcn) {
         return;
     }
     let mut warned: Vec<Place> = Vec::new();
-    // Ports that are alike come to the same.
+    // Identical ports give identical results.
     let mut seen = BTreeSet::new();
     for found in bottlenecks(spec, by_dcqcn) {
         let flow = &spec.flows[found.flow];
@@ -57,9 +57,9 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Those whom a port holds back; what they have together is its rate as long as nobody else takes a part.
+/// Queue pairs limited by a port; their total rate is that of the port as long as no other traffic takes a part.
 fn crowd(found: &Bottleneck, pairs: &QueuePairSpec) -> DcqcnCrowd {
-    // A gap that is shared comes round to each as much more rarely.
+    // With a shared gap, CNPs of each queue pair are rarer by this factor.
     let sharing = if pairs.cnp_scope == CnpScope::Port { found.many.div_ceil(found.receivers) } else { 1 };
     DcqcnCrowd {
         many: found.many,
@@ -70,14 +70,14 @@ fn crowd(found: &Bottleneck, pairs: &QueuePairSpec) -> DcqcnCrowd {
     }
 }
 
-/// How much larger the share of marked packets is for a byte more in the queue, if marks go by its present length.
+/// Increase of the marking probability per byte in the queue, if it depends on the present length.
 fn slope(red: &RedParams) -> Option<f64> {
     let (Amount::Bytes(min), Amount::Bytes(max)) = (red.min, red.max) else { return None };
     (red.weight == 1.0 && min < max).then(|| red.max_probability / (max - min) as f64)
 }
 
-/// Seconds from a mark until the rates that it changes are at the queue: a round through the path, wherever on it the queue is, and the
-/// queue at rest if packets are marked as they enter it.
+/// Seconds from a mark until the changed rates arrive at the queue: one round trip of the path, wherever on it the queue is, and the
+/// queueing delay at rest if packets are marked as they enter it.
 fn delay(found: &Bottleneck, red: &RedParams, share: f64) -> Option<f64> {
     let (Amount::Bytes(min), Amount::Bytes(max)) = (red.min, red.max) else { return None };
     let queue = min as f64 + share / red.max_probability * (max - min) as f64;
@@ -85,12 +85,12 @@ fn delay(found: &Bottleneck, red: &RedParams, share: f64) -> Option<f64> {
     Some(found.round_trip.as_secs_f64() + waits)
 }
 
-/// A time of so many seconds.
+/// Formats a time in seconds.
 fn told(seconds: f64) -> String {
     if seconds < 1e-6 { format!("{:.0} ns", seconds * 1e9) } else { format!("{:.1} us", seconds * 1e6) }
 }
 
-/// The warning of a loop that is too long.
+/// The warning about a loop that is too long.
 fn swings(found: &Bottleneck, delay: f64, longest: f64) -> (String, &'static str) {
     let message = format!(
         "{} queue pairs of DCQCN at \"{}\" stay at rest if marks take {} at most to change rates, and they take {}",
@@ -106,7 +106,7 @@ fn pairs(flow: &FlowSpec) -> Option<&QueuePairSpec> {
     flow.transport.as_ref().and_then(|connection| connection.queue_pairs())
 }
 
-/// What marks the frames of a flow at a switch, if that is RED whose marks jump to 1, and where the text says how often.
+/// The RED manager of a flow's frames at a switch, if its marking jumps to 1, and the place of its `max_probability`.
 fn manager(model: &Model, spec: &Spec, switch: NodeId, flow: &FlowSpec) -> Option<(Place, RedParams)> {
     let node = &spec.nodes[switch.at()];
     let settings = node.switch()?;

@@ -1,4 +1,4 @@
-//! Congestion notification domains: the part of each station, and what of it changes nothing.
+//! Congestion notification domains: the settings of each station, and keys without effect.
 
 use super::topology::Fabric;
 use super::{Context, names};
@@ -10,7 +10,7 @@ use keys::{Remark, unused};
 use queueing::{Defence, DomainKeys, PortDefence};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The part of each node; empty if none has any.
+/// The settings of each node; empty if no node has any.
 pub fn lower(
     model: &Model,
     nodes: &[NodeSpec],
@@ -20,7 +20,7 @@ pub fn lower(
     let mut told = BTreeSet::new();
     let of_node = |(id, node): (u32, &NodeSpec)| {
         let (keys, at) = settings(model, node)?;
-        // Stations without settings of their own share theirs: what is wrong with those is said once.
+        // Stations without settings of their own share theirs: errors in those are reported once.
         let first = told.insert(format!("{at:?}"));
         let (priorities, becomes) = match keys.spec() {
             Ok(spec) => spec,
@@ -55,7 +55,7 @@ pub fn lower(
     if found.iter().all(Option::is_none) { Vec::new() } else { found }
 }
 
-/// The settings of a node, and where they stand.
+/// The settings of a node, and their place in the scenario.
 fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m DomainKeys, Place)> {
     let (all, each, of_all, own) = match node.role {
         Role::Host(_) => {
@@ -72,7 +72,7 @@ fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m DomainKeys, Pl
     own.map(here).or_else(|| of_all.map(|keys| (keys, Place::of(all).key(KEY))))
 }
 
-/// Whether a node has settings under its own name.
+/// Returns true if a node has settings under its own name.
 fn is_own(model: &Model, node: &NodeSpec) -> bool {
     match node.role {
         Role::Host(_) => model.hosts.get(&node.name).is_some_and(|own| own.congestion_domain.is_some()),
@@ -80,13 +80,13 @@ fn is_own(model: &Model, node: &NodeSpec) -> bool {
     }
 }
 
-/// Whether another node has the settings that this one shares.
+/// Returns true if another node uses the settings that this one shares.
 fn shares(model: &Model, node: &NodeSpec, other: &NodeSpec) -> bool {
     !is_own(model, other) && node.host().is_some() == other.host().is_some()
 }
 
-/// What the domains of a simulation mean beside its flows: an alternate priority that no frame gets, and one whose pauses stop
-/// nobody.
+/// Checks the domains of a simulation against its flows: an alternate priority that no frame gets, and one whose pauses do not stop
+/// its senders.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     if spec.domains.is_empty() {
         return;
@@ -95,7 +95,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         .faults
         .iter()
         .any(|fault| matches!(fault, FaultSpec::ControlFrame { says: Says::Domain(_), .. }));
-    // Stations that share their settings, by where those stand: whether any of them keeps frames out, and what is wrong.
+    // Stations that share their settings, by place: true if any of them keeps frames out, and the first error.
     let mut sharing: BTreeMap<String, (Place, bool, Option<Remark>)> = BTreeMap::new();
     for (node, ports) in spec.nodes.iter().zip(spec.defences_by_node()) {
         let Some((keys, at)) = settings(model, node) else { continue };

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// More random outages than this are a slip of the unit.
+/// More random outages than this are probably a mistake in the unit.
 const MAX_OUTAGES: u64 = 1_000_000;
 
-/// What an entry says goes wrong, by the key that says so, and the other keys that belong to it.
+/// Kinds of faults: the key that selects each, and the other keys that belong to it.
 const KINDS: [(&str, &[&str]); 10] = [
     ("down", &["link", "index", "at", "duration", "reroute", "after", "waiting"]),
     ("up", &["link", "index", "at"]),
@@ -29,13 +29,13 @@ const KINDS: [(&str, &[&str]); 10] = [
     ("mean_time_between", &["link", "index", "duration", "reroute", "after", "waiting"]),
 ];
 
-/// The keys that an entry has, in the order of their declaration: those that it is written with.
+/// The keys given in an entry, in the order of their declaration.
 fn keys(fault: &Fault) -> Vec<String> {
     let table = serde_json::to_value(fault).ok();
     table.and_then(|table| Some(table.as_object()?.keys().cloned().collect())).unwrap_or_default()
 }
 
-/// All faults, each with the number of its entry; none of an entry that is wrong.
+/// All faults, each with the number of its entry; none of an invalid entry.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<(usize, FaultSpec)> {
     let end = model.simulation.duration;
     let mut faults = Vec::new();
@@ -55,7 +55,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<(
     faults
 }
 
-/// An entry of `faults`, and where it stands.
+/// An entry of `faults`, and its place.
 #[derive(Clone, Copy)]
 struct Entry<'e> {
     fault: &'e Fault,
@@ -151,7 +151,7 @@ impl Entry<'_> {
         Some(links?.into_iter().map(make).collect())
     }
 
-    /// A link and the end that `towards` names; `help`: what it is needed for.
+    /// A link and the end that `towards` names; `help`: the reason why it is needed.
     fn directed(self, help: &str, context: &mut Context<'_>) -> (Option<u32>, Option<NodeId>) {
         let Entry { fault, at, fabric, .. } = self;
         let links = self.links(None, context);
@@ -162,7 +162,7 @@ impl Entry<'_> {
         (links.and_then(|links| links.first().copied()), towards)
     }
 
-    /// A port gets another scheduler; whether it can have it, is checked where all stations are known.
+    /// A port gets another scheduler; whether it fits is checked once all stations are known.
     fn scheduler(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
         let help = "`scheduler` needs the name of the end of the link that the frames of its port go to";
         let (link, towards) = self.directed(help, context);
@@ -171,7 +171,7 @@ impl Entry<'_> {
         Some(vec![FaultSpec::Scheduler { link, towards, at, scheduler }])
     }
 
-    /// A frame that comes in at one end of a link.
+    /// A frame that is received at one end of a link.
     fn control_frame(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
         let Entry { fault, at, .. } = self;
         let help = "`control_frame` needs the name of the end of the link where it comes in";
@@ -187,7 +187,7 @@ impl Entry<'_> {
         Some(vec![FaultSpec::ControlFrame { link, towards, at, says }])
     }
 
-    /// A link that goes down, comes back, or changes its rate.
+    /// A link that goes down, comes up, or changes its rate.
     fn change(
         self,
         when: Option<Time>,
@@ -220,7 +220,7 @@ impl Entry<'_> {
         Some(changes)
     }
 
-    /// A time that this kind of fault needs, with an example of it.
+    /// A time that this kind of fault requires, with an example of it.
     fn required(
         self,
         time: Option<Time>,
@@ -242,7 +242,7 @@ impl Entry<'_> {
         time
     }
 
-    /// The links of an entry. `word`: what may stand for all of them.
+    /// The links of an entry. `word`: the word that selects all of them.
     fn links(self, word: Option<LinkWord>, context: &mut Context<'_>) -> Option<Vec<u32>> {
         let Entry { fault, at, fabric, .. } = self;
         let place = at.key("link");
@@ -395,10 +395,10 @@ fn towards(
     end
 }
 
-/// Scripted changes of each link: what each entry changes, and when.
+/// Scripted changes of each link: entry and time of each.
 #[derive(Default)]
 struct Order {
-    /// When, whether down (false: up), and the number of the entry.
+    /// Time, true for down (false: up), and the number of the entry.
     switched: BTreeMap<u32, Vec<(Time, bool, usize)>>,
     /// By link and time, the number of the entry and the rate from then on.
     rates: BTreeMap<(u32, Time), (usize, BitRate)>,
@@ -421,7 +421,7 @@ impl Order {
         }
     }
 
-    /// A link goes down only if it is up, and up only if it is down; a new rate is another one.
+    /// A link goes down only if it is up, and up only if it is down; a new rate must differ from the present one.
     fn check(mut self, end: Time, fabric: &Fabric, context: &mut Context<'_>) {
         let place = |entry: usize| Place::of("faults").index(entry);
         for (at, first, second) in self.twice {

@@ -1,4 +1,4 @@
-//! Whether exchanges over FCoE meet a fabric that loses nothing: where one may lose a frame, an end does not send by the rule of T11,
+//! Checks exchanges over FCoE against losses of the fabric: where frames may be lost, an end does not send by the rule of T11,
 //! or each loss costs an exchange and its timeout.
 
 use super::Context;
@@ -11,7 +11,7 @@ use frame::NodeId;
 use std::collections::BTreeMap;
 use units::{BitRate, Time};
 
-/// Warns once for each entry of the text and each of its faults.
+/// Warns once per entry of the text and kind of problem.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut told: Vec<(&str, &str)> = Vec::new();
     let withheld = withheld(spec);
@@ -57,8 +57,8 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// When the last of the outstanding exchanges of a flow can end, if they begin at once: when all their data have passed the slower
-/// of the links of both ends.
+/// Earliest end of the last of the outstanding exchanges of a flow, if they begin at once: when all their data have passed the
+/// slower of the links of both ends.
 fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
     let connection = flow.transport.as_ref()?;
     let fastest = |node: NodeId| -> Option<BitRate> {
@@ -71,7 +71,7 @@ fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
     Some(rate.time_for_bits_ceil(bytes * 8))
 }
 
-/// By flow, an end that one of its routes leads through without flow control for its priority, and the other end of the link there.
+/// Per flow, an end of one of its routes without flow control for its priority, and the other end of the link there.
 fn withheld(spec: &Spec) -> BTreeMap<usize, (NodeId, NodeId)> {
     let asks = |flow: &FlowSpec| {
         let connection = flow.transport.as_ref();

@@ -1,4 +1,4 @@
-//! Files that a scenario names, and what is said of values that can be in one.
+//! Files that a scenario names, and the remarks about values in them.
 
 use super::Context;
 use crate::Files;
@@ -19,7 +19,7 @@ pub fn frame_sizes(frame: &FrameText, at: &Place, context: &mut Context<'_>) -> 
     table(path, "bytes,weight", read, &at.key(key), context).map(FrameSizes::Empirical)
 }
 
-/// The arrival process with what its file has, if it names one.
+/// The arrival process with the data of its file, if it names one.
 pub fn pictures(arrivals: Arrivals, at: &Place, context: &mut Context<'_>) -> Arrivals {
     let Some((key, path)) = arrivals.trace() else { return arrivals };
     let read = |text: &str, report: &mut Report<'_>| workload::read_pictures(text, report);
@@ -29,14 +29,14 @@ pub fn pictures(arrivals: Arrivals, at: &Place, context: &mut Context<'_>) -> Ar
     }
 }
 
-/// The value that was found; what is to be said of it is reported.
+/// Returns the value, and reports its remarks.
 pub fn take<T>(found: Found<T>, at: &Place, context: &mut Context<'_>) -> Option<T> {
     found.wrong.into_iter().for_each(|why| context.refuse(why, at));
     found.warnings.into_iter().for_each(|why| context.beware(why, at));
     found.value
 }
 
-/// Takes a place in a text, what is wrong there and what is accepted.
+/// Callback for an error: its position in a text, the problem and the accepted values.
 pub type Report<'a> = dyn FnMut(std::ops::Range<usize>, String, String) + 'a;
 
 /// Reads a small CSV file with these columns.
@@ -72,12 +72,12 @@ fn read(path: &Path) -> Result<String, String> {
     if read as u64 > MAX_FILE {
         return Err("it is larger than 16 MiB".to_string());
     }
-    // Spreadsheets begin a text with a byte-order mark.
+    // Spreadsheets write a byte-order mark at the start of a text.
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_string))
 }
 
-/// Path of a file that a scenario names. Outside the folder of the scenario, also by a symbolic link within it, a file is
-/// refused before anything of it is read.
+/// Path of a file that a scenario names. A file outside the folder of the scenario, also through a symbolic link within it, is
+/// refused before it is opened.
 pub fn within(files: Files<'_>, named: &str) -> Result<PathBuf, String> {
     let folder = files.base_dir.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let path = folder.join(named);
@@ -87,7 +87,7 @@ pub fn within(files: Files<'_>, named: &str) -> Result<PathBuf, String> {
     let outside = || "it lies outside the folder of the scenario".to_string();
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     let is_inside = Path::new(named).components().all(is_plain);
-    // A name that leaves the folder is not looked up: whether there is such a file is nobody's business.
+    // A name outside the folder is not looked up, so that the message does not disclose which files exist.
     let name = if is_inside { path.clone() } else { lexically(&path) };
     let begin = if is_inside { folder.to_path_buf() } else { lexically(folder) };
     if !is_inside && !name.starts_with(&begin) {
@@ -97,7 +97,7 @@ pub fn within(files: Files<'_>, named: &str) -> Result<PathBuf, String> {
     if real(&path)?.starts_with(real(folder)?) { Ok(path) } else { Err(outside()) }
 }
 
-/// An absolute path without "." and "..", as its text says: symbolic links are not followed.
+/// An absolute path without "." and "..", resolved lexically: symbolic links are not followed.
 fn lexically(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     absolute.components().fold(PathBuf::new(), |mut found, part| {
@@ -112,7 +112,7 @@ fn lexically(path: &Path) -> PathBuf {
     })
 }
 
-/// Opens a regular file: a pipe would wait for whoever writes into it.
+/// Opens a regular file: opening a pipe would block until it is written to.
 pub fn open(path: &Path) -> Result<File, String> {
     if !std::fs::metadata(path).map_err(|why| why.to_string())?.is_file() {
         return Err("it is not a regular file".to_string());

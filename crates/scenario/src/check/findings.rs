@@ -1,4 +1,4 @@
-//! Where the findings of [`fabric::audit`] stand in the text.
+//! Places of the findings of [`fabric::audit`] in the text.
 
 use super::Context;
 use crate::model::{Flow, Model};
@@ -7,7 +7,7 @@ use fabric::spec::{NodeSpec, Role, Spec};
 use fabric::{Finding, Subject};
 use keys::Step;
 
-/// Reports what was found. `entries`: of each fault, the entry of the text that it was made of.
+/// Reports findings. `entries`: for each fault, the entry of the text that it comes from.
 pub fn report(found: Vec<Finding>, model: &Model, spec: &Spec, entries: &[usize], context: &mut Context<'_>) {
     for Finding { severity, subject, remark } in found {
         let place = match subject {
@@ -26,7 +26,7 @@ pub fn report(found: Vec<Finding>, model: &Model, spec: &Spec, entries: &[usize]
     }
 }
 
-/// Whether a node has a setting of this name for itself; for another name, any setting.
+/// Returns true if a node has a setting of this name for itself; for another name, any setting.
 pub fn has_own(model: &Model, node: &NodeSpec, key: &str) -> bool {
     match &node.role {
         Role::Host(_) => {
@@ -43,7 +43,7 @@ pub fn has_own(model: &Model, node: &NodeSpec, key: &str) -> bool {
     }
 }
 
-/// Where a setting of a station stands: where the station says it itself, else where all of its kind do, or the whole
+/// Place of a setting of a station: the station's own table, else that of all of its kind, or the root of the
 /// scenario.
 fn of_station(node: &NodeSpec, path: &[Step], context: &Context<'_>) -> Place {
     let (own, all) = match node.role {
@@ -54,7 +54,7 @@ fn of_station(node: &NodeSpec, path: &[Step], context: &Context<'_>) -> Place {
     let first = |key: &str| path.first() == Some(&Step::Key(key.to_string()));
     let lengths = if first("flow_control") {
         bases.push(Place::default());
-        // Stations take from others what they do not say, key by key.
+        // Stations inherit missing settings, key by key.
         1..path.len() + 1
     } else if first("buffer") {
         2.min(path.len())..3.min(path.len() + 1)

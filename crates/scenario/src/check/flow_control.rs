@@ -1,4 +1,4 @@
-//! Flow control of stations: what they inherit, and what it says is wrong.
+//! Flow control of stations: inheritance and errors.
 
 use super::Context;
 use crate::model::Model;
@@ -6,7 +6,7 @@ use crate::place::Place;
 use fabric::spec::{FlowSpec, NodeSpec, with_new_priorities};
 use flow_control::{Control, FlowControl};
 
-/// The flow control of a station, checked where the station has settings of its own.
+/// The flow control of a station, checked if the station has settings of its own.
 pub fn lower(
     model: &Model,
     all: &Option<FlowControl>,
@@ -26,14 +26,14 @@ pub fn lower(
     resolved.control(&model.used_priorities())
 }
 
-/// Checks what flow control says about itself. `at` is the place of the key `flow_control`.
+/// Reports the remarks of flow control. `at` is the place of the key `flow_control`.
 pub fn check(flow_control: &FlowControl, model: &Model, at: &Place, context: &mut Context<'_>) {
     let found = flow_control.check(&model.used_priorities());
     found.wrong.into_iter().for_each(|why| context.refuse(why, at));
     context.check_later(flow_control, at);
 }
 
-/// Says what to beware of in all that was checked, now that the flows are known, those of files too.
+/// Reports warnings about flow control, once all flows are known, including those from files.
 pub fn warn(nodes: &[NodeSpec], flows: &[FlowSpec], context: &mut Context<'_>) {
     let used = flows.iter().fold(0, |set, flow| set | 1u32 << flow.priority.0);
     let used = frame::members(with_new_priorities(nodes, used));

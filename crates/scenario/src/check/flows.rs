@@ -1,4 +1,4 @@
-//! Flows: each entry of `[[flows]]` becomes one flow a sender.
+//! Flows: each entry of `[[flows]]` becomes one flow per sender.
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
@@ -17,7 +17,7 @@ use workload::{Arrivals, Change, Destinations, FrameSizes, SourceSpec};
 /// More flows than this are refused.
 const MAX_FLOWS: usize = 1_000_000;
 
-/// All flows, if nothing is wrong with them.
+/// All flows, or `None` after an error.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<FlowSpec>> {
     if model.flows.is_empty() && model.transfers.is_empty() && model.jobs.is_empty() {
         context.warn(
@@ -83,7 +83,7 @@ pub fn is_flow_name(name: &str) -> bool {
         && name.len() <= 200
 }
 
-/// The pairs of nodes that it goes between.
+/// The pairs of nodes of a flow.
 fn pairs_of(
     flow: &Flow,
     model: &Model,
@@ -159,7 +159,7 @@ fn one(
     }
 }
 
-/// When its frames are due.
+/// The arrival process of its frames.
 fn arrivals(flow: &Flow, at: &Place, context: &mut Context<'_>) -> Arrivals {
     match &flow.source {
         SourceText::Pushed(arrivals) => {
@@ -167,15 +167,15 @@ fn arrivals(flow: &Flow, at: &Place, context: &mut Context<'_>) -> Arrivals {
             wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
             files::pictures(arrivals.clone(), &at.key("source"), context)
         }
-        // Endpoints take what the fabric gives; when, they know themselves.
+        // Endpoints take the full rate of the fabric; they schedule their sends themselves.
         SourceText::Answered(_) => Arrivals::Greedy,
     }
 }
 
-/// Of more pairs of sender and destination paths are not listed, where that is possible.
+/// Maximum number of pairs of sender and destination whose paths are listed, where listing can be avoided.
 const MOST_LISTED: usize = 1_000_000;
 
-/// How frames of a flow find their way; `None`: they have more paths than memory holds, which is reported.
+/// The paths of a flow's frames; `None`: they have more paths than memory holds, which is reported.
 fn way(
     route: Option<Vec<NodeId>>,
     flow: &Flow,
@@ -214,7 +214,7 @@ fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> 
         let message = format!("channel \"{name}\" and priority {}", flow.priority);
         context.error(&at, message, "expected one of the two: a priority names its channel");
     }
-    // What is wrong with the list is said where it stands.
+    // Errors of the list are reported at its place.
     let Ok(channels) = Channels::new(&lists.into_iter().flatten().next().unwrap_or_default()) else {
         return of_flow;
     };
@@ -232,7 +232,7 @@ pub fn priority(priority: u64, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// The DSCP of a flow or of transfers, beside their priority.
+/// The DSCP of a flow or of transfers, in addition to their priority.
 pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context: &mut Context<'_>) {
     let Some(dscp) = dscp else { return };
     let classes = model.switch.maps.clone().unwrap_or_default().traffic_classes();
@@ -246,7 +246,7 @@ pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context
                 "expected one of the two: frames have the class that the maps of [switch] give their DSCP";
             context.error(&at.key("priority"), message, help);
         }
-        // A class selector (RFC 2474) says its class itself.
+        // A class selector (RFC 2474) determines its class itself.
         Some(class) if dscp % 8 != 0 && !model.maps_code_points() => {
             let message =
                 format!("DSCP {dscp}, and no switch has a map of DSCP: its class is {class}, the DSCP / 8");
@@ -345,7 +345,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
                     "a greedy source takes all that the link gives; expected no rate",
                 );
             } else {
-                // What cannot be meant at this rate, of the source of each sender.
+                // Errors at this rate, of the source of each sender.
                 let SourceText::Pushed(arrivals) = &flow.source else { continue };
                 let known = arrivals.check();
                 let wrong = arrivals.clone().at_rate(rate).check();
@@ -396,7 +396,7 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
 /// The most streams and destinations of a flow that are counted one by one: 33 MB of counts.
 const MOST_COUNTED: u64 = 1 << 19;
 
-/// A table of all streams at all destinations has to be one that can be read.
+/// A table of all streams at all destinations must be small enough to be read.
 fn check_counted(flow: &Flow, pairs: &[Pair], at: &Place, context: &mut Context<'_>) {
     let SourceText::Pushed(arrivals) = &flow.source else { return };
     let Some((key, streams)) = arrivals.counted() else { return };
@@ -474,7 +474,7 @@ fn route(
     pairs.iter().all(|pair| is_way(pair, &nodes, &at, fabric, context)).then_some(nodes)
 }
 
-/// Whether the nodes of a route are linked, from the sender on, and pass no host.
+/// Checks that the nodes of a route are linked, from the sender on, and pass no host.
 fn is_way(pair: &Pair, nodes: &[NodeId], at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> bool {
     let skip = usize::from(nodes.first() == Some(&pair.from));
     let mut from = pair.from;

@@ -1,4 +1,4 @@
-//! What is watched for while a simulation runs.
+//! Checks of a running simulation: deadlocks and watchdogs.
 
 use super::Context;
 use crate::model::Model;

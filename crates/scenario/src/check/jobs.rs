@@ -1,10 +1,10 @@
 //! Jobs: each rank that sends becomes a flow whose messages the rank posts.
 
 use super::topology::Fabric;
-use super::{Context, carriers, files, flows, receivers, schedules};
+use super::{Context, carriers, files, flows, placements, receivers, schedules};
 use crate::model::{Job, Model};
 use crate::place::Place;
-use ::jobs::{JobCosts, Placement, WorkloadSpec};
+use ::jobs::{Computation, JobCosts, WorkloadSpec};
 use fabric::spec::{FlowSpec, JobSpec, Way};
 use frame::{NodeId, Priority};
 use std::collections::BTreeSet;
@@ -18,6 +18,8 @@ use workload::{
 
 /// More iterations than this are refused.
 const MOST_ITERATIONS: u64 = 1_000_000;
+/// More rows of a timeline are refused.
+const MOST_ROWS: u64 = 100_000_000;
 /// Longer computations and costs are refused.
 const LARGEST_COST: Time = Time::from_ms(1_000_000);
 
@@ -69,7 +71,13 @@ fn one(
     let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
     let workload = workload(job, &mut hosts, at, context);
     let ((framing, connection), workload) = carrier.zip(workload)?;
-    let peers = workload.start(hosts.len() as u32).peers(hosts.len() as u32);
+    let ranks = hosts.len() as u32;
+    let started = workload.start(ranks);
+    let peers = started.peers(ranks);
+    let costs = JobCosts { overhead: job.overhead, overhead_per_byte: job.overhead_per_byte };
+    let computations = computations(job, model, &hosts, at, (fabric, context))?;
+    let computes = computations.iter().any(|own| !own.is_none());
+    let fit = job.timeline_rows / started.steps(ranks, &costs, computes).max(1);
     if !context.spend(peers.iter().map(Vec::len).sum(), &at.key("ranks")) {
         return None;
     }
@@ -88,13 +96,11 @@ fn one(
         name: job.name.clone(),
         hosts,
         workload,
-        costs: JobCosts {
-            compute: job.compute,
-            overhead: job.overhead,
-            overhead_per_byte: job.overhead_per_byte,
-        },
+        costs,
+        computations,
         start: job.start,
         iterations: job.iterations as u32,
+        recorded: fit.min(job.iterations) as u32,
         flows: of_ranks,
     };
     Some((spec, made))
@@ -102,7 +108,7 @@ fn one(
 
 /// The hosts of the ranks, in their order.
 fn hosts(job: &Job, seed: u64, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeId> {
-    let at = at.key("ranks");
+    let (at_place, at) = (at, at.key("ranks"));
     let before = context.errors;
     let mut hosts = receivers::select(&job.ranks, false, &at, fabric, context).nodes;
     if hosts.len() < 2 && context.errors == before {
@@ -115,14 +121,64 @@ fn hosts(job: &Job, seed: u64, at: &Place, fabric: &Fabric, context: &mut Contex
         let message = format!("\"{}\" cannot be reached from all ranks", fabric.name(to));
         context.error(&at, message, "expected a way through switches: hosts do not forward");
     }
-    if job.placement == Placement::Random {
-        let mut random = engine::stream(seed, &format!("jobs/{}/placement", job.name));
-        for last in (1..hosts.len()).rev() {
-            let other = workload::below(&mut random, last as u64 + 1) as usize;
-            hosts.swap(last, other);
-        }
-    }
+    let placed = at_place.key("placement");
+    placements::place(&mut hosts, job, seed, (fabric, &placed, context));
     hosts
+}
+
+/// Draws of a rank, after which it takes them again.
+const DRAWS: u64 = 4_096;
+
+/// By rank, how long it computes.
+fn computations(
+    job: &Job,
+    model: &Model,
+    hosts: &[NodeId],
+    at: &Place,
+    (fabric, context): (&Fabric, &mut Context<'_>),
+) -> Option<Vec<Computation>> {
+    let before: Arc<[Time]> = job.compute.times().into();
+    let jitter = job.compute_jitter.unwrap_or(0.0);
+    if !(0.0..=10.0).contains(&jitter) {
+        context.error(
+            &at.key("compute_jitter"),
+            format!("a jitter of {jitter}"),
+            "expected a number, 0 to 10",
+        );
+        return None;
+    }
+    let (mut slow, mut slowdown) = (BTreeSet::new(), 1.0);
+    if let Some(keys) = &job.stragglers {
+        let at = at.key("stragglers");
+        let found = receivers::select(&keys.hosts, false, &at.key("hosts"), fabric, context).nodes;
+        if !(1.0..=1_000.0).contains(&keys.slowdown) {
+            let message = format!("a slowdown of {}", keys.slowdown);
+            context.error(&at.key("slowdown"), message, "expected a number, 1 to 1000");
+            return None;
+        }
+        if let Some(other) = found.iter().find(|host| !hosts.contains(host)) {
+            let message = format!("\"{}\" is the host of no rank of \"{}\"", fabric.name(*other), job.name);
+            context.warn(&at.key("hosts"), message, "it computes nothing; name hosts of `ranks`");
+        }
+        (slow, slowdown) = (found.into_iter().collect(), keys.slowdown);
+    }
+    let idle = job.workload.collective.is_some() && before.iter().all(|&time| time == Time::ZERO);
+    let written =
+        [("compute_jitter", job.compute_jitter.is_some()), ("stragglers", job.stragglers.is_some())];
+    for (key, _) in written.into_iter().filter(|&(_, written)| written && idle) {
+        let message = format!("`{key}` has no effect: no rank of \"{}\" computes", job.name);
+        context.warn(&at.key(key), message, "add `compute`, or leave it out");
+    }
+    let of_rank = |(rank, host): (usize, &NodeId)| {
+        let own = if slow.contains(host) { slowdown } else { 1.0 };
+        if jitter == 0.0 {
+            return Computation::new(before.clone(), [own]);
+        }
+        let mut random = engine::stream(model.simulation.seed, &format!("jobs/{}/compute/{rank}", job.name));
+        let draws = (0..DRAWS).map(|_| own * (1.0 + jitter * workload::exponential(&mut random)));
+        Computation::new(before.clone(), draws)
+    };
+    Some(hosts.iter().enumerate().map(of_rank).collect())
 }
 
 fn workload(
@@ -168,10 +224,17 @@ fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
         let help = format!("expected a count, 1 to {MOST_ITERATIONS}");
         context.error(&at.key("iterations"), format!("{} iterations", job.iterations), help);
     }
-    let costs =
-        [("compute", job.compute), ("overhead", job.overhead), ("overhead_per_byte", job.overhead_per_byte)];
-    for (key, time) in costs.into_iter().filter(|&(_, time)| time > LARGEST_COST) {
+    if job.compute.times().is_empty() {
+        context.error(&at.key("compute"), "an empty list of times", "expected at least one time");
+    }
+    let compute = job.compute.times().iter().map(|&time| ("compute", time));
+    let costs = [("overhead", job.overhead), ("overhead_per_byte", job.overhead_per_byte)];
+    for (key, time) in compute.chain(costs).filter(|&(_, time)| time > LARGEST_COST) {
         context.error(&at.key(key), format!("{key} {time}"), format!("expected at most {LARGEST_COST}"));
+    }
+    if job.timeline_rows > MOST_ROWS {
+        let help = format!("expected a count, 0 to {MOST_ROWS}");
+        context.error(&at.key("timeline_rows"), format!("{} rows", job.timeline_rows), help);
     }
     let end = model.simulation.duration;
     if job.start >= end {

@@ -1,4 +1,4 @@
-//! Whether queue managers meet those who understand them: marks need endpoints, drops lossy classes.
+//! Checks that queue managers fit the traffic: marks need endpoints that support them, drops need lossy classes.
 
 use super::Context;
 use crate::model::Model;
@@ -103,8 +103,8 @@ fn check_entry(
     }
 }
 
-/// Managers that go by all classes of a port, so that traffic without congestion control starves what they control: what they do,
-/// the key that says so, and what to do.
+/// Managers that measure all classes of a port, so that traffic without congestion control starves the classes they control: the
+/// behaviour, its key, and the remedy.
 fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'static str>, &'static str)> {
     match manager {
         ManagerSpec::CongestionPoint(_) if manager.of_port() => Some((
@@ -121,7 +121,7 @@ fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'st
     }
 }
 
-/// Marks that cannot come, since flow control stops all who send to a queue before it is long enough.
+/// Marks that cannot occur, because flow control pauses all senders to a queue before it is long enough.
 fn check_marks(
     (entry, manages): (&ManagerEntry, &dyn Fn(usize) -> bool),
     (id, switch): (NodeId, &SwitchSpec),
@@ -148,19 +148,19 @@ fn check_marks(
     context.warn(&at.key(name).key(key), message, help);
 }
 
-/// The length that a control brings its queues to.
+/// The queue length that a control aims at.
 struct Aim {
     bytes: Bytes,
-    /// Of what waits at a port in all classes, instead of one queue.
+    /// True if it is the length of all classes at a port, instead of one queue.
     of_port: bool,
-    /// The key of the congestion point that says it.
+    /// The key of the congestion point that sets it.
     key: &'static str,
-    /// What helps if that is too long.
+    /// The remedy if it is too long.
     help: &'static str,
 }
 
 impl Aim {
-    /// What congestion points aim at, or else the limiters that hear of them: the highest counts.
+    /// The set point of a congestion point, or else the highest target among the limiters that its feedback reaches.
     fn of(manager: &ManagerSpec, spec: &Spec) -> Option<Aim> {
         if let Some(bytes) = manager.set_point() {
             let help = "expected a set_point below that, or more room";
@@ -173,7 +173,7 @@ impl Aim {
     }
 }
 
-/// A queue that cannot reach its set point tells nobody but when it grows fast. What a limit of the buffer forbids is an
+/// A queue that cannot reach its set point causes feedback only when it grows fast. A buffer limit below the set point is an
 /// error; where pauses keep queues short, it depends on the load.
 fn check_aim(
     aim: &Aim,
@@ -209,7 +209,7 @@ fn bytes_of(amount: Amount, spec: &Spec) -> u64 {
     }
 }
 
-/// The least of the limits of the buffer for what an aim is about, and which that is.
+/// The smallest of the buffer limits that apply to the aim, and its name.
 fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'static str)> {
     let classes: BTreeSet<u8> = spec.flows.iter().map(|flow| switch.classes.class(flow.priority).0).collect();
     let together = if aim.of_port { classes.len() as u64 } else { 1 };
@@ -226,7 +226,7 @@ fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'st
     known.min_by_key(|&(bytes, _)| bytes)
 }
 
-/// How many bytes come to a queue of a switch until all of its ports have sent XOFF, if that is the same for all flows.
+/// Bytes that can arrive at a queue of a switch until all of its ports have sent XOFF, if that is the same for all flows.
 fn longest_paused(
     id: NodeId,
     switch: &SwitchSpec,
@@ -236,7 +236,7 @@ fn longest_paused(
     let paused = spec.flows.iter().all(|flow| lossless(switch) >> flow.priority.0 & 1 != 0);
     let own = needs.iter().filter(|need| need.node == id);
     let levels: Vec<u64> = own.map(|need| bytes_of(need.levels.xoff, spec)).collect();
-    // What comes in through all ports but the one that it leaves by; where queues are counted, one XOFF is all.
+    // Arrivals through all ports except the egress port; where queues are counted, a single XOFF stops all.
     let by_egress = switch.pauses().is_some_and(|own| !own.counts_at_ingress());
     let others = if by_egress { 1 } else { levels.len().saturating_sub(1) };
     let highest = levels.iter().max().filter(|_| paused)?;
@@ -247,7 +247,7 @@ fn understands_marks(flow: &FlowSpec) -> bool {
     flow.transport.as_ref().is_some_and(|connection| connection.application.understands_marks())
 }
 
-/// Priorities that flow control of a switch keeps from loss.
+/// Priorities that flow control of a switch protects from loss.
 fn lossless(switch: &SwitchSpec) -> u8 {
     switch.pauses().map_or(0, |control| control.kind.priorities())
 }

@@ -1,10 +1,10 @@
-//! Maps of switches: which queue and which priority group frames of a DSCP have there.
+//! Maps of switches: the queue and the priority group of frames with a DSCP.
 //!
-//! Frames carry a priority of eight, which is what the maps of all switches make of their DSCP. A switch with other maps has
-//! another queue and group for that priority, so that nothing is looked up while frames travel. A change of DSCP is one of
-//! priority, on links to the neighbours that it is for.
+//! Frames carry one of eight priorities, which the maps of all switches assign to their DSCP. A switch with other maps has
+//! another queue and group for that priority, so that no lookup is needed while frames travel. A change of DSCP is one of
+//! priority, on links to the neighbours that it applies to.
 //!
-//! Not modelled: two DSCPs of one traffic class that another switch takes apart; pauses of a priority for a queue or group of
+//! Not modelled: two DSCPs of one traffic class that another switch distinguishes; pauses of a priority for a queue or group of
 //! frames of another one. Both are refused.
 
 use super::topology::Fabric;
@@ -19,24 +19,24 @@ use queueing::PoolsSpec;
 use std::array::from_fn;
 use std::sync::Arc;
 
-/// The switches whose settings these are, and where those stand.
+/// Switches with common settings, and the place of those.
 pub struct Settings<'a> {
     pub model: &'a Model,
     pub fabric: &'a Fabric,
     pub switches: &'a [NodeId],
     pub at: &'a Place,
-    /// The maps that stand there; others come from all switches.
+    /// The maps at that place; others come from all switches.
     pub own: Option<&'a MapKeys>,
 }
 
-/// What maps say of the queues and groups of a switch.
+/// The parts of a switch that maps change.
 pub struct Mapped<'a> {
     pub queues: &'a mut ClassMap,
     pub pools: &'a mut Option<Arc<PoolsSpec>>,
     pub control: Option<&'a Control>,
 }
 
-/// Lays maps between priorities and what is there of them: queues, groups, and priorities behind some links.
+/// Applies maps to the mapping from priorities to queues and groups, and returns the rewrites on some links.
 pub fn lower(settings: &Settings<'_>, to: &mut Mapped<'_>, context: &mut Context<'_>) -> Vec<Remap> {
     let all = settings.model.switch.maps.clone().unwrap_or_default();
     let keys = settings.own.map_or_else(|| all.clone(), |own| own.or(&all));
@@ -69,12 +69,12 @@ pub fn lower(settings: &Settings<'_>, to: &mut Mapped<'_>, context: &mut Context
     remaps
 }
 
-/// The priority of each DSCP at a switch: that of the maps of all, which priorities go by.
+/// The priority of each DSCP at a switch, from the maps of all switches, which define the priorities.
 pub fn classes_of_dscp(settings: &Settings<'_>) -> [u8; CODE_POINTS] {
     settings.model.switch.maps.clone().unwrap_or_default().traffic_classes()
 }
 
-/// Numbers that are none.
+/// Reports invalid numbers.
 fn ranges(own: &MapKeys, settings: &Settings<'_>, context: &mut Context<'_>) {
     let at = settings.at.key("maps");
     let is_dscp = |key: &str| key.parse().is_ok_and(|n: usize| n < CODE_POINTS && key == n.to_string());
@@ -114,7 +114,7 @@ fn ranges(own: &MapKeys, settings: &Settings<'_>, context: &mut Context<'_>) {
     }
 }
 
-/// Maps that change nothing.
+/// Reports maps without effect.
 fn matter(own: &MapKeys, settings: &Settings<'_>, to: &Mapped<'_>, context: &mut Context<'_>) {
     let at = settings.at.key("maps");
     let has_dscp = CodePoints::of(settings.model).dscps.iter().any(|list| !list.is_empty());
@@ -139,7 +139,7 @@ fn matter(own: &MapKeys, settings: &Settings<'_>, to: &Mapped<'_>, context: &mut
     }
 }
 
-/// Frames have one color, wherever they are.
+/// Frames have one color everywhere.
 fn colors(
     keys: &MapKeys,
     all: &MapKeys,
@@ -183,7 +183,7 @@ fn classes(
     all.map(|()| classes)
 }
 
-/// The priorities that frames get on their way to some neighbours.
+/// New priorities of frames on their way to some neighbours.
 fn remaps(
     keys: &MapKeys,
     used: &CodePoints,
@@ -214,7 +214,7 @@ fn remaps(
     told_of_idle(&all, settings, context)
 }
 
-/// Those that change something, or keep an entry behind them from its neighbours; the others are told.
+/// Keeps the entries that change frames, or that override a later entry for their neighbours; the others are reported.
 fn told_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_>) -> Vec<Remap> {
     let is_own = settings.own.is_some_and(|own| own.remap.is_some());
     let mut kept = Vec::new();
@@ -241,7 +241,7 @@ fn told_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_
     kept
 }
 
-/// The pauses of a switch, and what its maps were.
+/// The pauses of a switch, and its mapping without maps.
 struct Pauses<'a> {
     lossless: u8,
     /// By traffic class.
@@ -253,7 +253,7 @@ struct Pauses<'a> {
 }
 
 impl Pauses<'_> {
-    /// Pauses are about the queue and the group that the frames have which they are for.
+    /// Checks that pauses apply to the queue and the group of the frames of their priority.
     fn check(&self, keys: &MapKeys, settings: &Settings<'_>, to: &Mapped<'_>, context: &mut Context<'_>) {
         let meant = |list: &Option<Vec<u64>>, priority: usize| {
             list.as_ref().and_then(|list| list.get(priority)).and_then(|&number| u8::try_from(number).ok())
@@ -287,7 +287,7 @@ impl Pauses<'_> {
         }
     }
 
-    /// Lossless frames stay so.
+    /// Checks that lossless frames remain lossless.
     fn check_remaps(
         &self,
         remaps: &[Remap],

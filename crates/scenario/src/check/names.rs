@@ -126,6 +126,21 @@ fn fitting(text: &str, role: NodeRole, fabric: &Fabric) -> Result<Vec<NodeId>, S
     }
 }
 
+/// The hosts and switches that a name, a range or a pattern fits.
+pub fn of_any_role(text: &str, fabric: &Fabric) -> Result<Vec<NodeId>, String> {
+    if let Some(node) = fabric.find(text) {
+        return Ok(vec![node]);
+    }
+    if let Some(names) = range(text) {
+        let find = |name: String| {
+            fabric.find(&name).ok_or_else(|| format!("\"{text}\" contains \"{name}\", which is not there"))
+        };
+        return names?.into_iter().map(find).collect();
+    }
+    let nodes = (0..fabric.graph.nodes.len() as u32).map(NodeId);
+    Ok(nodes.filter(|&node| text == "all" || matches(text, fabric.name(node))).collect())
+}
+
 /// The model with settings of single stations in place of those by range or pattern: what a station has under its own
 /// name counts, else what one pattern says.
 pub fn expand_stations<'m>(model: &'m Model, fabric: &Fabric, context: &mut Context<'_>) -> Cow<'m, Model> {

@@ -85,7 +85,11 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         Some((name, _)) => Place::of("switches").key(name),
         None => return,
     };
-    if fabric::forwarding::has_equal_paths(spec, |choice| choice != PathChoice::HASH) == Some(false) {
+    let detours =
+        spec.nodes.iter().filter_map(|node| node.switch()).any(|own| own.path_choice.takes_detours());
+    if !detours
+        && fabric::forwarding::has_equal_paths(spec, |choice| choice != PathChoice::HASH) == Some(false)
+    {
         context.warn(
             &place.key("path_choice"),
             "path_choice, but no switch that has it has two equal paths to a destination of these flows",

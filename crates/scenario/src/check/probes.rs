@@ -1,4 +1,4 @@
-//! What is recorded: widths of bins, and whether each pattern names something.
+//! Checks of probes: widths of bins, and patterns that name nothing.
 
 use super::Context;
 use crate::model::{Model, ProbeText, Probes, ProbesText, WhatText, WhichText};
@@ -8,16 +8,16 @@ use fabric::spec::{NodeSpec, Pattern, Probe, ProbeSpec, Spec, Which};
 use frame::{NodeId, PRIORITIES, PortId};
 use units::Time;
 
-/// More bins than this do not fit a plot or, with many flows, the memory. The keys `bin` and `every` name it.
+/// More bins than this do not fit a plot or, with many flows, the memory. The docs of the keys `bin` and `every` give this limit.
 const MAX_BINS: u64 = 1_000_000;
-/// More than this are not few.
+/// Limit of a list of the busiest.
 const MOST_BUSIEST: u32 = 10_000;
-/// More rows than this are for a file of their own kind. The key `max_rows` names it.
+/// More rows than this need a file format of their own. The docs of the key `max_rows` give this limit.
 const MAX_ROWS: u64 = 1_000_000;
-/// The key `one_in` names it.
+/// The docs of the key `one_in` give this limit.
 const MOST_ONE_IN: u64 = 1_000_000_000;
 
-/// What is recorded; which names there are is known later: [`names`].
+/// Converts the probes. Patterns are checked later, when the names are known: [`names`].
 pub fn lower(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
     let at = Place::of("probes");
     match &model.probes {
@@ -75,7 +75,7 @@ fn one(probe: &ProbeText, at: &Place, model: &Model, context: &mut Context<'_>) 
     Some(Probe { what: probe.what.watched(), which, every: probe.every, max_rows, one_in, start })
 }
 
-/// Keys that say nothing of what is recorded.
+/// Rejects keys that do not apply to this kind of probe.
 fn keys_of_others(probe: &ProbeText, at: &Place, context: &mut Context<'_>) {
     let what = probe.what;
     if probe.every.is_some() && !what.has_bins() {
@@ -94,7 +94,7 @@ fn keys_of_others(probe: &ProbeText, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// What is recorded, in a sentence.
+/// The kind of records, for messages.
 fn name(what: WhatText) -> &'static str {
     match what {
         WhatText::Flow | WhatText::Port | WhatText::Class | WhatText::Queue => "time series",
@@ -105,7 +105,7 @@ fn name(what: WhatText) -> &'static str {
     }
 }
 
-/// Whether it is meant as "the 20 busiest".
+/// Returns true for a text such as "the 20 busiest".
 fn counts(text: &str) -> bool {
     text.ends_with("busiest") || text.ends_with("longest")
 }
@@ -144,7 +144,7 @@ fn width(at: &Place, key: &str, bin: Time, duration: Time, context: &mut Context
     }
 }
 
-/// Every pattern has to name something.
+/// Checks that every pattern names something.
 pub fn names(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let ProbesText::Chosen(list) = &model.probes else { return };
     let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.a, link.b)).collect();
@@ -188,7 +188,7 @@ pub fn names(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Whether a pattern names something that can be recorded.
+/// Returns true if a pattern names something that can be recorded.
 fn is_named(what: WhatText, pattern: &Pattern, spec: &Spec, ports: &[String]) -> bool {
     let classes = || (0..PRIORITIES).map(|class| class.to_string());
     match what {

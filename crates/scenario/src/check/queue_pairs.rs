@@ -192,7 +192,12 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// Warns of a choice among paths where no switch that hashes has several.
 fn check_paths(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let hashes = |choice| matches!(choice, PathChoice::Hash(_));
-    let mut choosing = spec.flows.iter().filter(|flow| flow.gives_entropy()).peekable();
+    // MRC has no other choice than its paths.
+    let is_mrc = |flow: &&FlowSpec| {
+        let connection = flow.transport.as_deref().and_then(|connection| connection.uet());
+        connection.is_some_and(|uet| uet.mrc.is_some())
+    };
+    let mut choosing = spec.flows.iter().filter(|flow| flow.gives_entropy() && !is_mrc(flow)).peekable();
     if choosing.peek().is_none() || fabric::forwarding::has_equal_paths(spec, hashes) != Some(false) {
         return;
     }
@@ -223,7 +228,14 @@ pub(super) fn sprays(node: &NodeSpec) -> bool {
     let choice = node.switch().map(|switch| &switch.path_choice);
     matches!(
         choice,
-        Some(PathChoice::Spray | PathChoice::RoundRobin | PathChoice::LeastQueued | PathChoice::Adaptive(_))
+        Some(
+            PathChoice::Spray
+                | PathChoice::RoundRobin
+                | PathChoice::LeastQueued
+                | PathChoice::Adaptive(_)
+                | PathChoice::Valiant
+                | PathChoice::Ugal(_)
+        )
     )
 }
 

@@ -1,4 +1,4 @@
-//! `[host.receive]` and `[host.send]`: hosts that take their time.
+//! `[host.receive]` and `[host.send]`: hosts with processing time.
 
 use super::Context;
 use crate::effective::{fill_receive, fill_send};
@@ -8,19 +8,19 @@ use fabric::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 use keys::Unused;
 use units::{BitRate, Bytes, Time, WireClock};
 
-/// The longest time that a frame may cost.
+/// Maximum processing time of a frame.
 const SLOWEST: Time = Time::from_ms(1000);
-/// Cores of a port at most.
+/// Maximum cores of a port.
 const MOST_CORES: u64 = 64;
 const TAKES_IN_NOTHING: &str = "a host that takes in nothing has a script with stop = true";
 const TAKES_TIME: &str =
     "a host that takes time for frames, or stops: `time_per_frame`, `rate`, interrupts or a script";
 const SENDS_NOTHING: &str = "a host that sends nothing has no flows";
-/// Frames that an interrupt may wait for.
+/// Maximum number of frames per interrupt.
 const MOST_WAIT: u64 = 1_000_000;
 
-/// How a host receives, if it says so; keys that it does not set come from `all`. `is_room`: its flow control grants the room
-/// for what comes in.
+/// The receive settings of a host, if given; missing keys come from `all`. `is_room`: its flow control grants the room
+/// for arriving frames.
 pub fn lower(
     model: &Model,
     all: Option<&Receive>,
@@ -78,7 +78,7 @@ pub fn lower(
     Some(spec)
 }
 
-/// What a host spends on what it sends, if it says so; keys that it does not set come from `all`.
+/// The send settings of a host, if given; missing keys come from `all`.
 pub fn lower_send(
     all: Option<&Send>,
     own: Option<&Send>,
@@ -121,7 +121,7 @@ fn send_script(send: &Send, end: Time, at: &Place, context: &mut Context<'_>) ->
     changes
 }
 
-/// Reports a step of a script that comes before the one above, or after the end.
+/// Reports a step of a script before the previous one, or after the end.
 fn follows(when: Time, before: &mut Time, end: Time, at: &Place, context: &mut Context<'_>) {
     if when < *before {
         context.error(
@@ -163,7 +163,7 @@ fn count(key: &str, count: Option<u64>, most: u64, at: &Place, context: &mut Con
     Some(count as u32)
 }
 
-/// `nothing`: how to say that none passes at all.
+/// `nothing`: the message if no frame would pass at all.
 fn time(time: Option<Time>, nothing: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
     if time.is_some_and(|time| time > SLOWEST) {
         context.error(

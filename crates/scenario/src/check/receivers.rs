@@ -1,4 +1,4 @@
-//! Who sends to whom: names, "all", patterns, permutations, hot spots.
+//! Senders and receivers: names, "all", patterns, permutations, hot spots.
 
 use super::topology::Fabric;
 use super::{Context, names};
@@ -9,18 +9,18 @@ use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use workload::{Destinations, Nodes, Others, Permutation, Receivers, ReceiversTable, no_probability};
 
-/// A sender and where its frames go.
+/// A sender and the destinations of its frames.
 pub struct Pair {
     pub from: NodeId,
     pub to: Destinations,
 }
 
-/// What an entry says of its senders and receivers.
+/// Senders and receivers as given by an entry.
 pub struct Ends<'a> {
     /// The name of the entry.
     pub name: &'a str,
     pub from: &'a Nodes,
-    /// Whether switches may send.
+    /// True if switches may send.
     pub from_switches: bool,
     pub to: &'a Receivers,
 }
@@ -28,7 +28,7 @@ pub struct Ends<'a> {
 /// A choice of nodes.
 pub struct Selection {
     pub nodes: Vec<NodeId>,
-    /// Whether each node was named, so that leaving one out would be a surprise.
+    /// True if each node was given by name, so that leaving one out would be unexpected.
     named: bool,
 }
 
@@ -115,7 +115,7 @@ pub fn select(
     selection
 }
 
-/// The host, or among senders also the switch, of this name.
+/// The host of this name, or a switch where senders may be switches.
 fn host(
     name: &str,
     switches: bool,
@@ -140,7 +140,7 @@ fn host(
     }
 }
 
-/// Destinations of few senders or to few receivers, of which a sender may be the only one.
+/// Destinations of few senders or to few receivers; a sender may be the only receiver.
 fn uniform(
     senders: &Selection,
     receivers: &Selection,
@@ -195,7 +195,7 @@ fn multicast(
     pairs
 }
 
-/// Destinations of several senders, who have one list together.
+/// Destinations of several senders, which share one list.
 fn shared(
     senders: &Selection,
     receivers: &Selection,
@@ -216,7 +216,7 @@ fn shared(
     senders.nodes.iter().map(|&from| Pair { from, to: to(from) }).collect()
 }
 
-/// By node, its index in a list.
+/// Index of each node in a list.
 fn places(hosts: &[NodeId], fabric: &Fabric) -> Vec<Option<u32>> {
     let mut place = vec![None; fabric.graph.nodes.len()];
     (0..).zip(hosts).for_each(|(n, host)| place[host.at()] = Some(n));
@@ -286,11 +286,11 @@ fn permutation(
 }
 
 /// A random permutation of `0..n` without fixed points: permutations are drawn until one has none, about
-/// e times. The stream depends on seed and name alone, so that other flows do not shift it.
+/// e times. The stream depends only on seed and name, so that other flows do not shift it.
 fn derangement(n: usize, seed: u64, name: &str) -> Vec<usize> {
     let mut random = engine::stream(seed, &format!("flow/{name}/permutation"));
     let mut below = |bound: u64| loop {
-        // The part of the range that is no whole multiple of the bound would favour small numbers.
+        // Rejects the part of the range beyond a multiple of the bound, which would favour small numbers.
         let drawn = random.next_u64();
         if drawn < u64::MAX - u64::MAX % bound {
             return (drawn % bound) as usize;

@@ -1,7 +1,7 @@
-//! Schedulers: what is wrong with them at the ports that they serve.
+//! Schedulers: errors at the ports that they serve.
 //!
 //! The schedulers check themselves, at each kind of port that a setting applies to, with its number of queues, the
-//! rate of its link and the frames of all flows. What they say is reported at the key that it is about.
+//! rate of its link and the frames of all flows. Their remarks are reported at the keys concerned.
 
 use super::Context;
 use crate::diagnostics::Severity;
@@ -13,9 +13,9 @@ use keys::Remark;
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeSet;
 
-/// Where the setting of a station stands: its own, or that of all.
+/// Place of a station's setting: its own, or that of all stations.
 fn place<'m>(model: &'m Model, node: &'m NodeSpec) -> (&'static str, Option<&'m str>) {
-    // A station with queues of its own is where a scheduler of all does not fit.
+    // A scheduler of all stations does not fit a station with queues of its own: the station is named.
     let (all, each, own) = match node.role {
         Role::Host(_) => {
             let own = model.hosts.get(&node.name).map(|it| it.scheduler.is_some() || it.queues.is_some());
@@ -29,7 +29,7 @@ fn place<'m>(model: &'m Model, node: &'m NodeSpec) -> (&'static str, Option<&'m 
     if own == Some(true) { (each, Some(&node.name)) } else { (all, None) }
 }
 
-/// Asks each scheduler about each kind of port that it serves.
+/// Checks each scheduler at each kind of port that it serves.
 /// `used`: the priorities of all frames, bit n for priority n.
 pub fn check(
     model: &Model,
@@ -65,7 +65,7 @@ pub fn check(
     }
 }
 
-/// Asks each scheduler that a port gets later, by the entry that says so.
+/// Checks each scheduler that a port gets later, by the entry that sets it.
 pub fn check_changes(
     faults: &[(usize, FaultSpec)],
     nodes: &[NodeSpec],
@@ -115,7 +115,7 @@ fn used_classes(classes: ClassMap, used: u32) -> u32 {
         .fold(0, |set, priority| set | 1 << classes.class(Priority(priority as u8)).0)
 }
 
-/// What a scheduler has to know of its port.
+/// Properties of a port for its scheduler.
 fn facts(link: &LinkSpec, classes: ClassMap, (smallest, largest): (u16, u16)) -> PortFacts {
     PortFacts {
         queues: classes.classes() as u32,
@@ -134,7 +134,7 @@ fn frame_bounds(flows: &[FlowSpec]) -> (u16, u16) {
         .unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES))
 }
 
-/// One remark a place, with how many more say the same of other queues.
+/// Merges remarks: one per place, with the number of similar remarks about other queues.
 fn merged(found: Vec<(Remark, Severity)>) -> Vec<(Remark, Severity, usize)> {
     let mut kept: Vec<(Remark, Severity, usize)> = Vec::new();
     for (remark, severity) in found {

@@ -60,7 +60,7 @@ fn bytes_of(path: &std::path::Path) -> Result<Vec<u8>, String> {
     if read as u64 > MAX_FILE { Err("it is larger than 4 GiB".to_string()) } else { Ok(bytes) }
 }
 
-/// Receives that no send matches: their rank will wait for ever.
+/// Warns of receives without a matching send: their rank will wait forever.
 fn warn_of_unmatched(named: &str, program: &Program, at: &Place, context: &mut Context<'_>) {
     let all = program.unmatched();
     let waits: Vec<&Unmatched> = all.iter().filter(|one| one.direction == Direction::Receives).collect();

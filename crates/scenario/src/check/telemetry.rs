@@ -1,5 +1,5 @@
-//! Whether controls that go by telemetry can do what they are for: as many queue pairs as there are leave a link the share that it is
-//! meant to keep free, and packets have room for the stamps of all switches on their way.
+//! Checks controls that use telemetry: the number of queue pairs must leave a link the share that the control
+//! keeps free, and packets must have room for the stamps of all switches on their path.
 
 use super::Context;
 use super::unused::place_of;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use transport::QueuePairControlSpec;
 use units::{BitRate, Time};
 
-/// Warns once for each entry of the text.
+/// Warns once per entry of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let (mut crowded, mut far) = (BTreeSet::new(), BTreeSet::new());
     if spec.flows.iter().all(|flow| control(flow).is_none()) {
@@ -67,13 +67,13 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// The control of a flow that goes by telemetry.
+/// The control of a flow, if it uses telemetry.
 fn control(flow: &FlowSpec) -> Option<&QueuePairControlSpec> {
     let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
     Some(&pairs.control).filter(|control| control.hears_telemetry())
 }
 
-/// By host, how many senders of these flows send to it at once: all that always do, and those transfers that begin together.
+/// Per host, the maximum number of simultaneous senders of these flows: those that always send, and transfers that begin together.
 fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u64> {
     let mut begins: BTreeMap<NodeId, BTreeMap<Option<Time>, u64>> = BTreeMap::new();
     for flow in spec.flows.iter().filter(|flow| is_one(flow)) {
@@ -87,7 +87,7 @@ fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u
             Some(list) => {
                 // One queue pair sends one message after the other.
                 let mut told = BTreeSet::new();
-                // When those begin that wait for others nobody knows.
+                // Starts of transfers that wait for others are not known in advance.
                 for one in list.iter().filter(|one| one.start < Time::NEVER) {
                     let to = destinations[one.destination as usize];
                     if told.insert((to, one.start)) {
@@ -105,18 +105,18 @@ fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u
     begins.into_iter().map(|(node, by_time)| (node, many(by_time))).collect()
 }
 
-/// The rate of the links of a host together.
+/// Total rate of the links of a host.
 pub fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
     let own = spec.links.iter().filter(|link| link.a == node || link.b == node);
     let bps = own.map(|link| link.rate.bps()).sum();
     (bps > 0).then(|| BitRate::from_bps(bps))
 }
 
-/// How many switches lie between two nodes at least.
+/// Minimum number of switches between two nodes.
 pub(super) struct Distances<'s> {
     spec: &'s Spec,
     neighbours: Vec<Vec<NodeId>>,
-    /// By the switch that it begins at, how far each node is.
+    /// Distances of all nodes, by the switch at which they begin.
     known: BTreeMap<NodeId, Vec<usize>>,
 }
 

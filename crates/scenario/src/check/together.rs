@@ -1,4 +1,4 @@
-//! What all sources of a host send together.
+//! Total load of all sources of a host.
 
 use super::Context;
 use super::topology::Fabric;
@@ -8,15 +8,15 @@ use frame::NodeId;
 use std::collections::BTreeMap;
 use units::{BitRate, Time};
 
-/// From a time on a source sends so much more, in bits a second, or less; and the entry of the scenario that it is of.
+/// A change of a source's rate at a time, in bits per second, negative for less; and its entry in the scenario.
 type Turn = (Time, f64, usize);
 
-/// Parts of a rate that sums of other rates may be wrong by.
+/// Relative rounding error of sums of rates.
 const TOLERANCE: f64 = 1e-9;
 
-/// Warns of the first host whose sources send more at one time than its link takes, though none of them does so alone.
-/// `entries` says which entry of the scenario each flow is of. Sources without a rate of their own, which take what they
-/// get, count as nothing; so do hosts with several links.
+/// Warns of the first host whose sources send more at one time than its link takes, although none of them does so alone.
+/// `entries` has the entry of the scenario for each flow. Sources without a rate of their own, which take the remaining
+/// capacity, are not counted; nor are hosts with several links.
 pub fn overloads(flows: &[FlowSpec], entries: &[usize], fabric: &Fabric, context: &mut Context<'_>) {
     let mut of_hosts: BTreeMap<NodeId, (BitRate, Vec<Turn>)> = BTreeMap::new();
     for (flow, &entry) in flows.iter().zip(entries) {
@@ -24,7 +24,7 @@ pub fn overloads(flows: &[FlowSpec], entries: &[usize], fabric: &Fabric, context
         let Some(link) = fabric.rate[flow.from.at()].filter(|_| one_link) else { continue };
         let mut before = 0.0;
         let asked = flow.source.demand(link, 0);
-        // One that sends more than its link alone is told of where its rate stands.
+        // A source that exceeds its link alone is reported elsewhere, at its rate.
         if asked.iter().any(|&(_, bps)| bps > link.bps_f64()) {
             continue;
         }
@@ -33,7 +33,7 @@ pub fn overloads(flows: &[FlowSpec], entries: &[usize], fabric: &Fabric, context
         of_hosts.entry(flow.from).or_insert_with(|| (link, Vec::new())).1.extend(turns);
     }
     for (host, (link, mut turns)) in of_hosts {
-        // Of one time those that send less come first, and then the others in the order of the scenario.
+        // At equal times decreases come first, then increases in the order of the scenario.
         turns.sort_by_key(|&(time, more, entry)| (time, more > 0.0, entry));
         let mut sum = 0.0;
         for (_, more, entry) in turns {

@@ -84,6 +84,7 @@ impl Fabric {
             overhead: link.overhead,
             response_time: link.phy.and_then(response_time_of),
             cost: link.cost,
+            llr: None,
         };
         self.graph.links.iter().map(link).collect()
     }

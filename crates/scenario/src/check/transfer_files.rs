@@ -14,7 +14,7 @@ use std::io::{BufReader, Read};
 use std::ops::Range;
 use workload::{Listed, Transfer, Unfit, Wrong, read_transfers};
 
-/// So much of a file is read at once.
+/// Bytes of a file read at once.
 const BUFFER: usize = 1 << 18;
 
 /// Reads the transfers of an entry from a file, as a stream.
@@ -61,7 +61,7 @@ pub fn read(
     }
 }
 
-/// A file that is opened; a Parquet file reads as CSV, with a line for each row below the header.
+/// Opens a file; a Parquet file reads as CSV, with a line for each row below the header.
 fn open(path: &str, context: &Context<'_>) -> Result<Box<dyn Read>, String> {
     let full = context.path(path)?;
     if full.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
@@ -78,7 +78,7 @@ fn finding(path: &str, Wrong { line, text, span, message, help }: Wrong) -> Diag
     Source { file: path, text: &text }.at(Severity::Error, span, message, help).at_line(line)
 }
 
-/// Takes lines as transfers of an entry.
+/// Converts lines to transfers of an entry.
 struct Taker<'a> {
     entry: &'a Transfers,
     fabric: &'a Fabric,
@@ -86,7 +86,7 @@ struct Taker<'a> {
     lists: &'a mut Lists,
     read: u64,
     taken: u64,
-    /// By its name, a transfer.
+    /// Transfers by name.
     named: BTreeMap<String, Named>,
     waits: Vec<Waits>,
 }
@@ -95,9 +95,9 @@ struct Taker<'a> {
 #[derive(Clone, Copy)]
 struct Named {
     ends: [NodeId; 2],
-    /// Where it is; `None`: it waits, or is not sent.
+    /// Its position; `None`: it waits, or is not sent.
     place: Option<TransferRef>,
-    /// Its place among those that wait, if it does.
+    /// Its index among those that wait, if it does.
     waits: Option<usize>,
 }
 
@@ -116,7 +116,7 @@ impl Waits {
     fn wrong(&self, span: Range<usize>, message: String, help: &str) -> Wrong {
         Wrong { line: self.number, text: self.line.clone(), span, message, help: help.to_string() }
     }
-    /// The names that it waits for, with their places in the line.
+    /// The names that it waits for, with their positions in the line.
     fn names(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
         let names = self.line[self.after.clone()].split_whitespace();
         names.map(|name| {
@@ -181,7 +181,7 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// Notes what a transfer is called.
+    /// Records the name of a transfer.
     fn name<'l>(&mut self, id: &'l str, named: Named) -> Result<(), Unfit<'l>> {
         let unfit = |message: String, help: &str| Unfit { value: id, message, help: help.to_string() };
         if id.contains(char::is_whitespace) {
@@ -196,7 +196,7 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// Says of those that wait what they wait for. One that waits for what begins too late to be sent is not sent either.
+    /// Resolves the names of dependencies. A transfer that waits for one that begins too late to be sent is not sent either.
     fn join(&mut self) -> Result<(), Wrong> {
         let waits = std::mem::take(&mut self.waits);
         for at in self.order(&waits)? {
@@ -213,7 +213,7 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// Those that wait in an order in which each comes behind those that it waits for; as in the file where that leaves a choice.
+    /// Topological order of the waiting transfers; in the order of the file where that is ambiguous.
     fn order(&self, waits: &[Waits]) -> Result<Vec<usize>, Wrong> {
         let mut before = vec![0_usize; waits.len()];
         let mut behind: Vec<Vec<usize>> = vec![Vec::new(); waits.len()];
@@ -248,7 +248,7 @@ impl Taker<'_> {
         match (0..waits.len()).find(|&at| before[at] > 0) {
             None => Ok(order),
             Some(mut at) => {
-                // Those behind a circle are left, too: back until one comes again.
+                // Those behind a cycle are left, too: follows dependencies until one repeats.
                 let stuck = |&other: &usize| before[other] > 0;
                 for _ in 0..waits.len() {
                     let names = waits[at].names().filter_map(|(_, name)| self.named.get(name)?.waits);
@@ -261,7 +261,7 @@ impl Taker<'_> {
         }
     }
 
-    /// Whether the host of a transfer that waits hears of the end of another one.
+    /// Checks that the host of a waiting transfer observes the end of another one.
     fn heard(&self, own: &Waits, other: &Named) -> Result<(), (String, &'static str)> {
         let carrier = self.lists.connection.as_deref();
         let (host, _) =

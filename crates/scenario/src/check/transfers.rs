@@ -21,8 +21,8 @@ use workload::{
 /// More transfers than this are refused.
 pub const MAX_TRANSFERS: f64 = 1e8;
 
-/// The flows of all entries, which come behind `first` others, and the transfers among them that wait for others, if nothing is
-/// wrong with them.
+/// The flows of all entries, which follow `first` others, and the transfers among them that wait for others; `None` after
+/// an error.
 pub fn lower(
     model: &Model,
     fabric: &Fabric,
@@ -59,7 +59,7 @@ pub fn lower(
     })
 }
 
-/// Priorities that only a file names are known too late for defaults of flow control: they have to be said.
+/// Priorities named only by a file are known too late for defaults of flow control: they have to be given.
 pub fn check_lossless(model: &Model, flows: &[FlowSpec], context: &mut Context<'_>) {
     let named = model.used_priorities();
     let used: BTreeSet<u32> = flows.iter().map(|flow| flow.priority.0.into()).collect();
@@ -89,17 +89,17 @@ pub struct Lists {
     framing: Framing,
     pub connection: Option<Arc<ConnectionSpec>>,
     entry_order: ServiceOrder,
-    /// Of all of them; 0: not given.
+    /// Ports of all of them; 0: not given.
     ports: Ports,
     start: Time,
     pub stop: Time,
     lists: Vec<Option<Box<TransferList>>>,
-    /// Which wait for which, by their lists in place of flows.
+    /// Dependencies between transfers, by their lists in place of flows.
     pub waits: Vec<TransferWait>,
 }
 
 impl Lists {
-    /// One more: its list, in place of its flow, and its row there.
+    /// Adds a transfer. Returns its list, in place of its flow, and its row there.
     pub fn push(&mut self, from: NodeId, priority: u8, transfer: Transfer) -> TransferRef {
         let Ports { source, destination } = transfer.ports;
         let ports = Ports {
@@ -114,7 +114,7 @@ impl Lists {
         TransferRef { flow: at as u32, row: list.len() as u32 - 1 }
     }
 
-    /// One more that a file calls `id`.
+    /// Adds a transfer with the id of a file.
     pub fn push_named(&mut self, from: NodeId, priority: u8, transfer: Transfer, id: &str) -> TransferRef {
         let place = self.push(from, priority, transfer);
         if let Some(list) = &mut self.lists[place.flow as usize] {
@@ -123,7 +123,7 @@ impl Lists {
         place
     }
 
-    /// Those that wait, by their flows, of which this entry's begin with `first`.
+    /// Takes the dependencies, by flows, of which this entry's begin with `first`.
     fn take_waits(&mut self, first: u32) -> Vec<TransferWait> {
         let mut waits = std::mem::take(&mut self.waits);
         if !waits.is_empty() {
@@ -146,7 +146,7 @@ impl Lists {
         waits
     }
 
-    /// A flow for each sender and priority that has transfers.
+    /// Makes a flow for each sender and priority that has transfers.
     fn flows(self, entry: &Transfers, model: &Model, fabric: &Fabric) -> Vec<FlowSpec> {
         let used =
             |priority: usize| self.lists.iter().skip(priority).step_by(PRIORITIES).any(Option::is_some);
@@ -262,14 +262,14 @@ fn one(
     Some(lists)
 }
 
-/// The port that its protocol has at the receiver, if no other is given.
+/// Fills in the well-known port of the protocol at the receiver, if no other is given.
 fn with_known_port(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports {
     let known = connection.and_then(|connection| connection.known_port()).filter(|_| ports.destination == 0);
     let destination = known.unwrap_or(ports.destination);
     Ports { destination, ..ports }
 }
 
-/// What transfers are drawn from.
+/// Inputs for drawing transfers.
 struct Draw<'a> {
     entry: &'a Transfers,
     seed: u64,
@@ -283,7 +283,7 @@ impl Draw<'_> {
         self.entry.priority.min(7) as u8
     }
 
-    /// What each sender begins by itself: one transfer, or a Poisson process of its own.
+    /// Draws transfers of each sender independently: one transfer, or a Poisson process.
     fn by_sender(&self, ends: &Ends<'_>, lists: &mut Lists, context: &mut Context<'_>) {
         if let Receivers::Table(ReceiversTable::Multicast(_)) = ends.to {
             let help = "expected one destination for each: copies are of frames of [[flows]]";
@@ -311,7 +311,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Of each sender the mean gap in picoseconds; 1 where gaps are not random.
+    /// Mean gap of each sender in picoseconds; 1 where gaps are not random.
     fn gaps(&self, pairs: &[Pair], stop: Time, context: &mut Context<'_>) -> Option<Vec<f64>> {
         let mean_bytes = self.sizes.mean();
         let gap = |pair: &Pair| self.entry.arrivals.gap_ps(mean_bytes, self.fabric.rate[pair.from.at()]);
@@ -387,7 +387,7 @@ impl Draw<'_> {
     }
 }
 
-/// When the last transfer may begin.
+/// Time before which the last transfer begins.
 fn times(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) -> Time {
     let stop = entry.stop.unwrap_or(end).min(end);
     if entry.start >= end {

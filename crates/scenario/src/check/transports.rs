@@ -1,4 +1,4 @@
-//! Flows whose endpoints answer each other.
+//! Flows between endpoints with a transport or an application.
 
 use super::Context;
 use super::receivers::Pair;
@@ -10,7 +10,7 @@ use transport::{Application, ConnectionSpec};
 use units::Time;
 use workload::{Destinations, FrameSizes, RateBasis};
 
-/// The connection of a flow, if its source is one. A connection with something wrong is reported and left out.
+/// The connection of a flow, if its source is one. An invalid connection is reported and left out.
 pub fn lower(
     flow: &Flow,
     sizes: Option<&FrameSizes>,
@@ -36,7 +36,7 @@ pub fn lower(
     Some(ConnectionSpec { start: flow.start, stop, application })
 }
 
-/// Whether each sender is a host with one destination, which only the pairs tell.
+/// Checks that each sender is a host with one destination, which is known only once the pairs are.
 pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
     let Some(source) = flow.source.application() else { return };
     let name = source.name();
@@ -62,7 +62,7 @@ pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, con
     }
 }
 
-/// Whether each host is once a sender and once a destination.
+/// Returns true if each host is once a sender and once a destination.
 fn is_ring(pairs: &[Pair]) -> bool {
     let mut from: Vec<_> = pairs.iter().map(|pair| pair.from).collect();
     let mut to: Vec<_> = pairs.iter().flat_map(|pair| pair.to.nodes()).collect();
@@ -71,7 +71,7 @@ fn is_ring(pairs: &[Pair]) -> bool {
     from == to && from.is_sorted_by(|a, b| a < b)
 }
 
-/// Warns of connections that wait for ever if a frame is lost, where a receiving host or a fault can lose one.
+/// Warns of connections that wait forever after a loss, where a receiving host or a fault can lose a frame.
 pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let loses = |fault: &FaultSpec| {
         !matches!(
@@ -83,7 +83,7 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         )
     };
     let fault = spec.faults.iter().any(loses);
-    // Those of the fabric follow each other like those of the text.
+    // The flows of the fabric are in the order of the text.
     let mut made = spec.flows.iter().peekable();
     for (index, flow) in model.flows.iter().enumerate() {
         let mut full = None;
@@ -92,7 +92,7 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             if source.is_none() {
                 continue;
             }
-            // Both ends receive: segments, and what answers them.
+            // Both ends receive: segments, and their replies.
             let ends = made.source.destinations.nodes().into_iter().chain([made.from]);
             let mut nodes = ends.map(|end| &spec.nodes[end.at()]);
             full = full.or_else(|| nodes.find(|node| loses_what_arrives(node, flow.priority)));
@@ -112,20 +112,20 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Whether a host has a limited receive buffer and no flow control that protects this priority.
+/// Returns true if a host has a limited receive buffer and no flow control that protects this priority.
 fn loses_what_arrives(node: &NodeSpec, priority: u64) -> bool {
     let Role::Host(host) = &node.role else { return false };
     let kept = node.pauses().map_or(0, |control| control.kind.priorities());
     host.receive.as_ref().is_some_and(|receive| receive.buffer.is_some()) && kept >> priority & 1 == 0
 }
 
-/// Whether a flow of the fabric was made from this one of the text: it has its name, or its name and that of the sender.
+/// Returns true if a flow of the fabric comes from this one of the text: it has its name, or its name and that of the sender.
 fn is_of(made: &FlowSpec, flow: &Flow) -> bool {
     let rest = made.name.strip_prefix(flow.name.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
-/// Keys of sources that push frames.
+/// Rejects keys of sources that push frames.
 fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>) {
     if !flow.script.is_empty() {
         context.error(

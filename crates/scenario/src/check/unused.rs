@@ -195,8 +195,10 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
             vec![
                 at.key("rdma").key("control"),
                 at.key("uet").key("control"),
+                at.key("mrc").key("control"),
                 at.key("rdma"),
                 at.key("uet"),
+                at.key("mrc"),
                 at.key("tcp"),
                 at,
             ],
@@ -205,7 +207,8 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
     if let Some(i) = model.jobs.iter().position(|job| job.name == entry_name(flow)) {
         let at = Place::of("jobs").index(i).key("over");
         let job = Place::of("jobs").index(i);
-        let tables = vec![at.key("rdma").key("control"), at.key("rdma"), at.key("tcp"), at, job];
+        let tables =
+            vec![at.key("rdma").key("control"), at.key("rdma"), at.key("mrc"), at.key("tcp"), at, job];
         return Some((&model.jobs[i].name, tables));
     }
     let is_its = |entry: &Flow| entry.name == flow.name || entry.name == entry_name(flow);

@@ -1,4 +1,4 @@
-//! `[[faults]]`: what goes wrong, and when; and `[host.receive]`: hosts that take their time.
+//! `[[faults]]`: faults and their times; and `[host.receive]`: hosts with processing time.
 
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `[[flows]]`: who sends what to whom, when and how.
+//! `[[flows]]`: the traffic between hosts.
 
 use super::PortKeys;
 use keys::{Choice, by_form};
@@ -116,8 +116,8 @@ impl Choice for SourceText {
     }
 }
 
-/// Why the transport that serde does not know as a key of a source is refused there, and what is accepted; `None`: the key is
-/// no transport.
+/// Explains why a transport that serde rejects as a key of a source is refused there, with the accepted values; `None`: the key
+/// is no transport.
 fn refused_transport(source: &str, why: &str) -> Option<String> {
     let (key, _) = why.strip_prefix("unknown field `")?.split_once('`')?;
     let application = if Arrivals::NAMES.contains(&source) { "pushed" } else { source };
@@ -144,7 +144,7 @@ impl SourceText {
             SourceText::Answered(application) => application.name(),
         }
     }
-    /// Whether it takes all that the link gives, without a rate.
+    /// Returns true if it uses the full rate of the link.
     pub fn is_greedy(&self) -> bool {
         *self == SourceText::Pushed(Arrivals::Greedy)
     }

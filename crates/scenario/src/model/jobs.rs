@@ -1,7 +1,7 @@
 //! `[[jobs]]`: ranks that run a workload together.
 
 use super::CarrierText;
-use jobs::{Placement, WorkloadKeys};
+use jobs::{ComputeTimes, Placement, StragglerKeys, WorkloadKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
@@ -12,6 +12,9 @@ fn at_start() -> Time {
 }
 fn one() -> u64 {
     1
+}
+fn timeline_rows() -> u64 {
+    500_000
 }
 fn full_frame() -> Bytes {
     Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
@@ -25,7 +28,7 @@ pub struct Job {
     pub name: String,
     /// The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these; at least 2, one rank each. Required.
     pub ranks: Nodes,
-    /// Which rank is where: "linear" (in the order in which `ranks` selects hosts; a list gives any placement) or "random" (drawn from the seed and the name). Default: "linear".
+    /// Which rank is where: "linear" (in the order in which `ranks` selects hosts; a list gives any placement), "packed" (hosts of one leaf switch follow each other), "spread" (one host of each leaf switch after the other), "by_pod" (hosts of one pod follow each other), "by_rail" (those of one rail) or "random" (drawn from the seed and the name). Default: "linear".
     #[serde(default)]
     pub placement: Placement,
     /// Workload of an iteration: a table with `collective` or `goal`. Required.
@@ -40,15 +43,26 @@ pub struct Job {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub iterations: u64,
-    /// Computation of each rank before each iteration. A time with unit. Default: "0 s".
-    #[serde(default = "at_start")]
-    pub compute: Time,
+    /// Computation of each rank before each iteration: a time with unit, or a list of these that iterations take in turn. Default: "0 s".
+    #[serde(default)]
+    pub compute: ComputeTimes,
+    /// Mean of what each computation takes longer, those of a schedule too, as a share of its time: exponential, drawn for each rank from the seed; after 4096 computations a rank takes its draws again. A number, 0 to 10. Default: 0 (none).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub compute_jitter: Option<f64>,
+    /// Ranks that compute more slowly: a table with `hosts` and `slowdown`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stragglers: Option<StragglerKeys>,
     /// Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS). A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub overhead: Time,
     /// Time that each byte of a message occupies these processors, in addition to `overhead` (O of LogGOPS). A time with unit, a multiple of 1 ps. Default: "0 s".
     #[serde(default = "at_start")]
     pub overhead_per_byte: Time,
+    /// Rows of the table `rank_steps` for this job, at most: the sends, receives and computations of as many of the first iterations as fit, all of an iteration or none. `penstock why` and the timeline need them. A count, 0 to 100000000. Default: 500000.
+    #[serde(default = "timeline_rows")]
+    #[schemars(range(max = 100_000_000))]
+    pub timeline_rows: u64,
     /// Priority of all frames (IEEE 802.1Q). A whole number, 0 to 7. Default: 0 (best effort).
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]

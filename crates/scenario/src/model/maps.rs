@@ -1,4 +1,4 @@
-//! `maps` of switches: from DSCP to traffic class, and from priorities of pauses to what they are about.
+//! `maps` of switches: from DSCP to traffic class, and from priorities of pauses to queues and priority groups.
 
 use super::Model;
 use frame::PRIORITIES;
@@ -43,7 +43,7 @@ pub struct RemapKeys {
 }
 
 impl MapKeys {
-    /// These, and where they say nothing the others.
+    /// These maps; those that are not given are taken from the others.
     pub fn or(&self, others: &MapKeys) -> MapKeys {
         MapKeys {
             dscp_to_tc: self.dscp_to_tc.clone().or_else(|| others.dscp_to_tc.clone()),
@@ -53,7 +53,7 @@ impl MapKeys {
             remap: self.remap.clone().or_else(|| others.remap.clone()),
         }
     }
-    /// The traffic class of each DSCP. What is no class is told elsewhere.
+    /// The traffic class of each DSCP. Invalid classes are reported elsewhere.
     pub fn traffic_classes(&self) -> [u8; CODE_POINTS] {
         let Some(keys) = &self.dscp_to_tc else { return from_fn(|dscp| (dscp / 8) as u8) };
         let class = |key: &str| keys.get(key).and_then(|&class| u8::try_from(class).ok()).filter(|&c| c < 8);
@@ -69,14 +69,14 @@ impl MapKeys {
 }
 
 impl RemapKeys {
-    /// The DSCP that another becomes. What is none is told elsewhere.
+    /// The DSCP that replaces another. Invalid values are reported elsewhere.
     pub fn new_dscp(&self, old: u8) -> u8 {
         let new = self.dscp.get(&old.to_string()).and_then(|&new| u8::try_from(new).ok());
         new.filter(|&new| usize::from(new) < CODE_POINTS).unwrap_or(old)
     }
 }
 
-/// The DSCPs that frames of each priority may have, and the priorities of frames without.
+/// The DSCPs of frames of each priority, and the priorities of frames without.
 pub struct CodePoints {
     /// By priority.
     pub dscps: [BTreeSet<u8>; PRIORITIES],
@@ -84,7 +84,7 @@ pub struct CodePoints {
 }
 
 impl CodePoints {
-    /// Those of all flows and transfers, and what switches make of them.
+    /// Collects those of all flows and transfers, and those that switches rewrite them to.
     pub fn of(model: &Model) -> CodePoints {
         let priority_of = model.switch.maps.clone().unwrap_or_default().traffic_classes();
         let mut used = CodePoints { dscps: Default::default(), plain: 0 };
@@ -118,7 +118,7 @@ impl CodePoints {
     fn add(&mut self, dscp: u8, priority_of: &[u8; CODE_POINTS]) {
         self.dscps[usize::from(priority_of[usize::from(dscp)])].insert(dscp);
     }
-    /// What becomes of all frames of a priority: one value, or an example of each of two.
+    /// Result of a mapping for all frames of a priority: one value, or an example of each of two.
     pub fn all_become(&self, priority: usize, of: impl Fn(u8) -> u8) -> Result<u8, [(String, u8); 2]> {
         let mut found: BTreeMap<u8, String> = BTreeMap::new();
         for &dscp in &self.dscps[priority] {
@@ -134,12 +134,12 @@ impl CodePoints {
             (Some(first), Some(second)) => Err([first, second]),
         }
     }
-    /// The priorities that frames have, bit by bit.
+    /// The priorities of frames, as a bit set.
     pub fn priorities(&self) -> u8 {
         let used = self.dscps.iter().enumerate().filter(|(_, dscps)| !dscps.is_empty());
         used.fold(self.plain, |set, (priority, _)| set | 1 << priority)
     }
-    /// What frames of a priority are called.
+    /// Description of the frames of a priority.
     pub fn name(&self, priority: usize) -> String {
         let dscps: Vec<String> = self.dscps[priority].iter().map(u8::to_string).collect();
         match dscps.as_slice() {

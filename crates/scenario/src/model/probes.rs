@@ -1,4 +1,4 @@
-//! What is recorded in addition to the totals.
+//! Records beyond the totals.
 
 use super::yes;
 use fabric::spec::Watched;
@@ -90,7 +90,7 @@ impl Default for ProbesText {
 }
 
 impl WhatText {
-    /// What the fabric watches.
+    /// The corresponding kind in the fabric.
     pub fn watched(self) -> Watched {
         match self {
             WhatText::Flow => Watched::Flow,
@@ -103,7 +103,7 @@ impl WhatText {
             WhatText::Frames => Watched::Frames,
         }
     }
-    /// Whether it is recorded in bins of time.
+    /// Returns true if it is recorded in time bins.
     pub fn has_bins(self) -> bool {
         matches!(
             self,

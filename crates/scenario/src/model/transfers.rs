@@ -4,7 +4,7 @@ use super::PortKeys;
 use queueing::Color;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use transport::{RdmaKeys, TcpKeys, UetKeys};
+use transport::{MrcKeys, RdmaKeys, TcpKeys, UetKeys};
 use units::{Bytes, Time};
 use workload::{ArrivalsText, Nodes, Receivers, ServiceOrder, SizesText};
 
@@ -52,9 +52,9 @@ pub struct Transfers {
     /// What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`. Default: "frames".
     #[serde(default)]
     pub over: CarrierText,
-    /// Bytes of each frame that do not belong to the transfer; over TCP, RDMA and UET see their key `headers`. A size with unit, below `frame`. Default: "18 B" (Ethernet header and FCS).
+    /// Bytes of each frame that do not belong to the transfer; over TCP, RDMA and UET see their key `headers`. A size with unit, below `frame`, or a preset: "ethernet" (18 B), "esun" (22 B), "sue" (50 B), "sue_afh1" or "sue_afh2" (22 B), "sue_lite" (20 B). Default: "18 B" (Ethernet header and FCS).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub header: Option<Bytes>,
+    pub header: Option<HeaderText>,
     /// Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP, RDMA and UET it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
     #[serde(default)]
     pub order: ServiceOrder,
@@ -79,11 +79,57 @@ pub enum CarrierText {
     Rdma(Box<RdmaKeys>),
     /// Ultra Ethernet Transport (UET): a transfer is a message of the packet delivery context between its two hosts. `message` has no meaning here.
     Uet(Box<UetKeys>),
+    /// Multipath Reliable Connection (MRC): a transfer is a message of the connection between its two hosts, which spreads its packets over the planes of their NICs.
+    Mrc(Box<MrcKeys>),
 }
 
 impl CarrierText {
     /// The default of jobs, which wait for messages: queue pairs.
     pub fn of_jobs() -> CarrierText {
         CarrierText::Rdma(Box::default())
+    }
+}
+
+/// Bytes of headers in each frame.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HeaderText {
+    /// A size.
+    Size(Bytes),
+    /// The size of a link header.
+    Preset(HeaderPreset),
+}
+
+/// Link headers by name. Addresses, types and check sequences are included; bytes around a frame are the overhead of its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HeaderPreset {
+    /// Ethernet: addresses (12 B), type (2 B), FCS (4 B).
+    Ethernet,
+    /// ESUN 1.0: addresses (12 B), type (2 B), header (4 B), FCS (4 B). The sizes are second-hand.
+    Esun,
+    /// Scale-Up Ethernet with Ethernet, IP and UDP headers (50 B), as one implementation has it.
+    Sue,
+    /// Scale-Up Ethernet with the AI fabric header of the first generation (22 B), as one implementation has it.
+    SueAfh1,
+    /// Scale-Up Ethernet with the AI fabric header of the second generation (22 B), as one implementation has it.
+    SueAfh2,
+    /// SUE-Lite: header (12 B), ICRC (4 B), FCS (4 B), without VLAN tag, as one implementation has it.
+    SueLite,
+}
+
+impl HeaderText {
+    /// Bytes of the headers of a frame.
+    pub fn bytes(self) -> Bytes {
+        let preset = match self {
+            HeaderText::Size(bytes) => return bytes,
+            HeaderText::Preset(preset) => preset,
+        };
+        Bytes::new(match preset {
+            HeaderPreset::Ethernet => 18,
+            HeaderPreset::Esun | HeaderPreset::SueAfh1 | HeaderPreset::SueAfh2 => 22,
+            HeaderPreset::Sue => 50,
+            HeaderPreset::SueLite => 20,
+        })
     }
 }

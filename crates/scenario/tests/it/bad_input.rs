@@ -1,6 +1,6 @@
-//! Scenarios that must be refused: where the error points, what it says, what it proposes.
+//! Scenarios that must be refused: the position, message and help of the error.
 //!
-//! A case is a small change to a scenario that loads. The sign ‸ stands where the error has to point; it is
+//! A case is a small change to a scenario that loads. The sign ‸ marks the expected position of the error; it is
 //! removed before the text is read.
 
 use scenario::{Diagnostic, Severity, load, load_bytes};
@@ -55,7 +55,7 @@ fn flow_and(changes: &str, more: &str) -> Text {
 fn source(source: &str) -> Text {
     flow(&format!("source = {source}"))
 }
-/// Another topology, with hosts to send from and to.
+/// Another topology, with hosts that send and receive.
 fn fabric(topology: &str, from: &str, to: &str) -> Text {
     let mut text = flow(&format!("from = \"{from}\"\nto = \"{to}\""));
     text.topology = topology.lines().map(str::to_string).collect();
@@ -117,7 +117,7 @@ fn check(case: &Text, severity: Severity, message: &str, help: &str) {
     assert_eq!(found.file, "bad.toml");
     let rendered = found.render(false);
     assert!(rendered.contains(&format!("bad.toml:{line}:{column}")), "{rendered}");
-    // Every way of putting it has to work.
+    // Every output format has to work.
     assert!(found.render(true).contains("\u{1b}["));
 }
 
@@ -127,7 +127,7 @@ fn the_base_loads() {
     assert_eq!(scenario.warnings, []);
 }
 
-/// DCBX of stations: settings that no frame can tell, and agreements that no port can keep.
+/// DCBX of stations: settings that no frame can express, and agreements that no port can keep.
 #[test]
 fn dcbx() {
     let both = |host: &str, switch: &str| more(&format!("[host.dcbx]\n{host}\n[switch.dcbx]\n{switch}\n"));
@@ -370,7 +370,7 @@ fn simulation_and_topology() {
         (more("[[probes]]\nwhat = \"pauses\"\nevery = ‸\"1 us\""), "pauses have no bins", "leave it out"),
         (more("[[probes]]\nwhat = \"latency\"\nevery = ‸\"1 us\""), "latencies have no bins", "leave it out"),
         (
-            // Its queues share nothing.
+            // Its queues share no memory.
             more("[[probes]]\nwhat = \"occupancy\"\nwhich = ‸\"sw shared\""),
             "\"sw shared\" names no occupancy",
             "a name like",
@@ -966,7 +966,7 @@ fn conversations() {
             "one peer",
         ),
     ]);
-    // Nobody answers.
+    // No endpoint answers.
     let asks = |to: &str| flow(&format!("{to}\nsource = {{ conversation = {{ messages = \"ipc\" }} }}"));
     errors(vec![
         (asks("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
@@ -993,7 +993,7 @@ fn the_longest_frame_of_a_station() {
             "or shorter frames of the flow",
         ),
     ]);
-    // Who is not on the path may take less.
+    // A host outside the path may accept shorter frames.
     let text = long("[host]\nmtu = \"9018 B\"\n[hosts.h2]\nmtu = \"1522 B\"").text();
     assert!(load(&text, "good.toml", None).is_ok());
 }
@@ -1152,7 +1152,7 @@ fn congestion_points_that_no_queue_can_reach() {
             "target_share of rate_limiters",
         ),
     ]);
-    // What is at least as long, what has no set point, and a port of which two classes are in use.
+    // Limits that are long enough, a manager without a set point, and a port with two classes in use.
     let second = "[[flows]]\nname = \"g\"\nfrom = \"h2\"\nto = \"h0\"\npriority = 1\nsource = \"greedy\"";
     for (scheme, keys, settings) in [
         ("qcn", "", buffer("queue = \"26 kB\"")),
@@ -1216,7 +1216,7 @@ fn rate_limiters_that_nobody_tells() {
     for good in [
         elsewhere("r1", "right"),
         elsewhere("l1", "left"),
-        // A round trip tells without the help of switches.
+        // The round-trip method measures without the help of switches.
         limited("{ prc = { method = \"round_trip\" } }", "[]"),
         // No frame passes a limiter.
         limited("{ priorities = [3], qcn = {} }", "[]"),
@@ -1497,7 +1497,7 @@ fn loops_that_swing() {
     }
 }
 
-/// DSCPs, and what switches make of them.
+/// DSCPs, and their maps at switches.
 #[test]
 fn maps_of_switches() {
     let maps = |maps: &str, keys: &str| flow_and(keys, &format!("[switch.maps]\n{maps}"));
@@ -1544,7 +1544,7 @@ fn maps_of_switches() {
     check(&text, Severity::Error, "maps beside channels", "other channels");
 }
 
-/// A new rate of a link is another than it has by then.
+/// A rate change to the rate that the link already has is refused.
 #[test]
 fn a_new_rate_is_another_one() {
     let rates = |of: [&str; 3]| {
@@ -1583,7 +1583,7 @@ fn path_weights() {
     ]);
 }
 
-/// The profiles of a memory in pools: who they are attached to.
+/// Attachments of the profiles of a memory in pools.
 #[test]
 fn profiles_of_a_memory() {
     let memory = |attach: &str| {
@@ -2130,7 +2130,7 @@ fn warnings() {
             "a min_rate below that of the link",
         ),
         (
-            // 5 % are kept free, and one adds 10 %.
+            // 5 % are reserved, and one queue pair adds 10 %.
             flow_and("source = { rdma = { control = { hpcc = { ai_rate = ‸\"1 Gb/s\" } } } }", ""),
             "1 queue pair with telemetry, \"f\" among them, comes to rest with a queue of 0.05 base round trips at \"h0\"",
             "an ai_rate of at most \"500 Mb/s\"",
@@ -2231,7 +2231,7 @@ fn warnings() {
             "no effect",
         ),
         (
-            // The only flow with two equal paths has a route of its own.
+            // The only flow with two equal paths has an explicit route.
             {
                 let mut text = fabric(
                     "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nrate = \"10 Gb/s\"\ndelay = \"1 us\"",

@@ -1,4 +1,4 @@
-//! Ports of a scenario that negotiate: what the ends agree on, what a run makes of it, and what is reported.
+//! Ports of a scenario that negotiate: the agreement of the ends, its effect on a run, and the reports.
 
 use fabric::Simulation;
 use scenario::{Scenario, load};
@@ -18,7 +18,7 @@ fn star(more: &str) -> String {
     )
 }
 
-/// What a host and the switch have in force at their link.
+/// PFC in force at both ends of a link; 0xFF: not negotiated.
 fn pfc(scenario: &Scenario, link: usize) -> [u8; 2] {
     let ends = scenario.spec.negotiated[link].each_ref();
     ends.map(|end| end.as_ref().map_or(0xFF, |end| end.pfc))
@@ -38,7 +38,7 @@ fn column(scenario: &Scenario, table: &str, column: &str) -> Vec<String> {
     }
 }
 
-/// The table that was measured of two lldpad, with the switch as "A": its address is the lower one.
+/// The table measured with two lldpad, with the switch as "A": its address is the lower one.
 #[test]
 fn the_willing_matrix() {
     for ([host, switch], lower_wins, expected) in [
@@ -72,7 +72,7 @@ fn the_willing_matrix() {
     }
 }
 
-/// What is not said is that of flow control, and a willing host takes over what its switch recommends.
+/// Omitted settings are those of flow control, and a willing host adopts the recommendation of its switch.
 #[test]
 fn a_recommendation_is_adopted() {
     let table = "{ classes = [0, 0, 0, 1, 0, 0, 0, 2], percent = [40, 60], algorithms = [\"ets\", \"ets\"] }";
@@ -94,7 +94,7 @@ fn a_recommendation_is_adopted() {
     assert!(column(&scenario, "dcbx", "port").contains(&"h0.0->sw".to_string()));
 }
 
-/// The scheduler of a port is what it adopted: three greedy classes of one host share as its switch recommends.
+/// The scheduler of a port is the adopted one: three greedy classes of one host share by the recommendation of its switch.
 #[test]
 fn shares_are_those_recommended() {
     let table = "{ classes = [0, 0, 0, 1, 0, 0, 0, 0], percent = [25, 75], algorithms = [\"ets\", \"ets\"] }";
@@ -115,7 +115,7 @@ fn shares_are_those_recommended() {
     assert!((share - 0.25).abs() < 0.005, "{share}");
 }
 
-/// A port without PFC is neither paused nor promised anything; others of its switch are.
+/// A port without PFC receives no pauses and guarantees no lossless class, unlike other ports of its switch.
 #[test]
 fn pfc_is_that_of_each_port() {
     let text = star(
@@ -123,7 +123,7 @@ fn pfc_is_that_of_each_port() {
          [switch.buffer]\nqueue = \"100 KiB\"\n",
     )
     .replace("\"300 us\"", "\"300 us\"\non_lossless_drop = \"count\"");
-    // All are willing but h0; the switch adopts what each has.
+    // All are willing except h0; the switch adopts the settings of each.
     let scenario = accepted(&text);
     assert_eq!([0, 1, 2].map(|link| pfc(&scenario, link)), [[0, 0], [8, 8], [8, 8]]);
     let ports = column(&scenario, "ports", "port");
@@ -134,7 +134,7 @@ fn pfc_is_that_of_each_port() {
     assert_eq!(of("h0.0->sw"), 0);
 }
 
-/// T11: a port through which PFC is not in force sends no FCoE, whatever flow control its host has; IEEE 802.1 sends on.
+/// T11: a port without PFC in force sends no FCoE, regardless of its host's flow control; IEEE 802.1 traffic continues.
 #[test]
 fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
     let fcoe = |rule: &str| {
@@ -143,17 +143,17 @@ fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
         )
     };
     for (dcbx, rule, withheld, warned) in [
-        // Nobody negotiates: what is configured is in force.
+        // No DCBX: the configuration is in force.
         ("", "", ["", ""], 0),
         ("[host.dcbx]\n[switch.dcbx]\n", "", ["", ""], 0),
-        // The switch has none: h0 and h1 are willing and adopt that, as does the port of h2.
+        // The switch has no PFC: h0 and h1 are willing and adopt that, as does the port of h2.
         (
             "[host.dcbx]\n[switch.dcbx.pfc]\nwilling = false\npriorities = []\n",
             "",
             ["h0.0->sw h2.0->sw", "h1.0->sw h2.0->sw"],
             2,
         ),
-        // The target alone has none.
+        // Only the target has none.
         (
             "[host.dcbx]\n[hosts.h2.dcbx.pfc]\nwilling = false\npriorities = []\n[switch.dcbx]\n",
             "",
@@ -184,8 +184,8 @@ fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
     }
 }
 
-/// A host with two ports, the second one to a switch without PFC. Its way there fails over, or does not: what counts is the port that
-/// the route leads through, and the check names those that one can lead through.
+/// A host with two ports, the second one to a switch without PFC. With and without failover the port that
+/// the route uses counts, and the check names the ports that it can use.
 #[test]
 fn fcoe_is_sent_through_the_port_in_use() {
     let text = |faults: &str| {
@@ -218,18 +218,18 @@ fn fcoe_is_sent_through_the_port_in_use() {
             "[[faults]]\nlink = [\"h\", \"a\"]\nat = \"1 ms\"\ndown = true\nreroute = true\nafter = \"10 us\"\n{lasts}"
         )
     };
-    // For good: what was sent in the first quarter.
+    // A permanent failure: only exchanges of the first quarter complete.
     let (told, withheld, first) = run(&down(""));
     assert!(told.len() == 1 && told[0].contains("\"h\" sends nothing to \"b\""), "{told:?}");
     assert_eq!(withheld, "h.1->b");
     assert!(first > all / 5 && first < all * 3 / 10, "{first} of {all}");
-    // For a millisecond: the last two of four follow.
+    // A failure of one millisecond: the last two quarters follow.
     let (_, withheld, most) = run(&down("duration = \"1 ms\"\n"));
     assert_eq!(withheld, "h.1->b");
     assert!(most > all * 3 / 5 && most < all * 4 / 5, "{most} of {all}");
 }
 
-/// The switch has PFC at the port of h2 alone: what the others lose breaks no promise, and the run goes on.
+/// The switch has PFC at the port of h2 only: losses of the others break no promise, and the run continues.
 #[test]
 fn a_promise_is_that_of_a_port() {
     let none = "{ willing = false, priorities = [] }";
@@ -242,7 +242,7 @@ fn a_promise_is_that_of_a_port() {
     assert!(column(&scenario, "ports", "headroom_violations").iter().all(|lost| lost == "0"));
 }
 
-/// One end pauses what the other does not obey: frames are lost, and the finding was there before.
+/// One end pauses priorities that the other does not obey: frames are lost, and the check reported it before.
 #[test]
 fn a_mismatch_costs_frames() {
     let text = star(
@@ -263,7 +263,7 @@ fn a_mismatch_costs_frames() {
     assert!(why.contains("does not obey pauses of priority 3"), "{why}");
 }
 
-/// Both before the standard, one in it: nothing is adopted, and that is said.
+/// Two ends with the pre-standard dialect adopt settings. With the standard at one end nothing is adopted, and the check reports it.
 #[test]
 fn dialects() {
     let both = |host: &str, switch: &str| {
@@ -281,7 +281,7 @@ fn dialects() {
     assert!(apart.warnings.iter().any(|one| one.message == said), "{:?}", apart.warnings);
 }
 
-/// A station that speaks to nobody has its own settings, and the effective scenario means the same.
+/// A station whose neighbours do not run DCBX keeps its own settings, and the effective scenario negotiates identically.
 #[test]
 fn effective_scenarios_negotiate_the_same() {
     for more in [
@@ -309,7 +309,7 @@ fn tree(more: &str) -> String {
     )
 }
 
-/// Nothing tells the hosts of an edge switch what the core wants, unless its ports want what is in force at the uplink.
+/// The hosts of an edge switch do not learn the settings of the core, unless its ports inherit the state in force at the uplink.
 #[test]
 fn hosts_are_told_what_is_in_force_at_the_uplink() {
     let spine = "[switches.spine0.dcbx]\npfc = { willing = false, priorities = [5] }\n[switches.spine0.dcbx.ets]\nwilling = false\n\
@@ -341,7 +341,7 @@ fn uplinks_that_lead_nowhere_are_refused() {
     assert!(lost.contains("nothing has a link to \"spine7\"") && lost.contains("dcbx.toml:"), "{lost}");
     let silent = accepted(&tree("[switches.leaf0.dcbx]\nuplink = \"spine0\"\n"));
     assert_eq!(silent.warnings[0].message, "the uplink \"spine0\" has no dcbx: nothing is heard from it");
-    // Two ends of one link may have it as their uplink; of four in a ring each would wait for the next.
+    // Two ends of one link may have it as their uplink; in a ring of four each would wait for the next.
     let own = |of: &str, uplink: &str| format!("[switches.{of}.dcbx]\nuplink = \"{uplink}\"\n");
     accepted(&tree(&(own("leaf0", "spine0") + &own("spine0", "leaf0"))));
     let round = [("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "spine1"), ("spine1", "leaf0")];
@@ -349,11 +349,11 @@ fn uplinks_that_lead_nowhere_are_refused() {
     let round = tree(&all).replace("spines = 1", "spines = 2");
     let circle = load(&round, "dcbx.toml", None).expect_err("it is refused").to_string();
     assert!(circle.contains("their uplinks are a circle"), "{circle}");
-    // The host that waits for the circle is not part of it.
+    // The host that waits for the circle is not reported as part of it.
     assert!(circle.contains("\"leaf0\"") && !circle.contains("\"h0\""), "{circle}");
 }
 
-/// All links to the uplink are such: nothing is passed on from one of them to the other.
+/// All links to the uplink are uplinks: no state is passed from one of them to another.
 #[test]
 fn two_links_to_an_uplink_agree_by_themselves() {
     let link = |a: &str, b: &str| {
@@ -373,7 +373,7 @@ fn two_links_to_an_uplink_agree_by_themselves() {
     for link in 0..4 {
         assert_eq!(pfc(&scenario, link), [0x20, 0x20], "link {link}");
     }
-    // Threads have the same ports.
+    // A run with several threads has identical ports.
     let run = |threads: usize| {
         let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("builds");
         simulation.run().unwrap_or_else(|why| panic!("{why}"));

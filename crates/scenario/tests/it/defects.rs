@@ -1,4 +1,4 @@
-//! Scenarios that once came out wrong: combinations that no other test had.
+//! Regressions: combinations of features that once gave wrong results.
 
 use fabric::Simulation;
 use measure::{Table, Values};
@@ -25,7 +25,7 @@ fn reals(values: &Values) -> Vec<f64> {
     }
 }
 
-/// What a column of the flows' table says of one flow.
+/// Value of a column of the flows' table for one flow.
 fn flow(tables: &[Table], name: &str, what: &str) -> f64 {
     let Values::Text(names) = column(tables, "flows", "flow") else { panic!("names") };
     let at = names.iter().position(|one| one == name).unwrap_or_else(|| panic!("no {name} in {names:?}"));
@@ -47,7 +47,7 @@ fn largest(tables: &[Table], metric: &str, node: &str) -> f64 {
     all.into_iter().fold(0.0, f64::max)
 }
 
-/// A pause that runs out while nothing waits is gone; and even while it lasts, a frame of another priority that
+/// A pause that expires while the queue is empty is gone; and even while it lasts, a frame of another priority that
 /// need not wait takes no memory, however full the memory is.
 #[test]
 fn a_pause_that_is_over_or_of_another_priority_does_not_cost_frames_at_an_idle_port() {
@@ -102,14 +102,14 @@ source = {{ constant = {{ rate = "10 Gb/s" }} }}
             let tables = run(&text);
             assert_eq!(flow(&tables, "innocent", "frames_dropped"), 0.0, "{quanta} {burst} {scheduler}");
             assert!(flow(&tables, "innocent", "frames_delivered") > 200.0);
-            // Which of the two loses hangs on a tie.
+            // The loser of the two is decided by a tie.
             let lost = flow(&tables, "bg[h0]", "frames_dropped") + flow(&tables, "bg[h1]", "frames_dropped");
             assert!(lost > 100.0, "the memory is full");
         }
     }
 }
 
-/// A NIC holds back the class that is full or paused, and no other.
+/// A NIC holds back only the class that is full or paused.
 #[test]
 fn a_paused_priority_leaves_the_others_of_its_nic_alone() {
     let scenario = |limit: &str, scheduler: &str| {
@@ -151,7 +151,7 @@ source = "greedy"
             let tables = run(&scenario(limit, scheduler));
             let (other, lossless) =
                 (flow(&tables, "other", "throughput_bps"), flow(&tables, "lossless", "throughput_bps"));
-            // The link of h0 is full: what one leaves, the other takes. The wire has 20 B a frame beside.
+            // The link of h0 is full: one flow takes the share that the other leaves. The wire has 20 B more per frame.
             assert!(other + lossless > 9.8e9, "{limit} {scheduler}: {other} + {lossless}");
             assert!((2.5e9..3.5e9).contains(&lossless), "{limit} {scheduler}: {lossless}");
         }
@@ -211,7 +211,7 @@ until = "400 us"
     }
 }
 
-/// What is documented as legal runs: 65,536 ports at one switch, in every accounting.
+/// The documented maximum runs: 65,536 ports at one switch, in every accounting.
 #[test]
 fn a_switch_may_have_65536_ports() {
     for accounting in ["egress", "ingress"] {
@@ -245,7 +245,7 @@ source = "greedy"
     }
 }
 
-/// A host with two links obeys its limit on both, also with several destinations in one flow, and loses nothing.
+/// A host with two links obeys its limit on both, also with several destinations in one flow, without losses.
 #[test]
 fn a_host_with_two_links_obeys_its_limit_on_both() {
     for to in ["[\"x\", \"y\"]", "\"y\"", "\"x\""] {
@@ -276,7 +276,7 @@ source = {{ constant = {{ rate = "40 Gb/s" }} }}
     }
 }
 
-/// Why a run stopped.
+/// Reason why a run stopped.
 fn stopped(text: &str) -> String {
     let scenario = load(text, "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));
     let mut simulation = Simulation::new(&scenario.spec).expect("it builds");
@@ -290,7 +290,7 @@ fn amount_after<'a>(text: &'a str, words: &str) -> &'a str {
     rest[..end].trim_end_matches([';', '.', ','])
 }
 
-/// Greedy flows of priority 3 at a star with pauses by priority, and what is special.
+/// Greedy flows of priority 3 at a star with pauses by priority, and special settings.
 fn greedy_star(from: &[&str], to: &str, special: &str) -> String {
     format!(
         r#"
@@ -312,7 +312,7 @@ source = "greedy"
     )
 }
 
-/// Two ports of ingress accounting fill a queue with a limit; advice names levels with which nothing is lost.
+/// Two ports of ingress accounting fill a queue with a limit; the advice gives levels without loss.
 #[test]
 fn advice_on_watermarks_makes_the_run_pass() {
     let scenario = |xoff: &str, limit: &str| {
@@ -331,7 +331,7 @@ fn advice_on_watermarks_makes_the_run_pass() {
     }
 }
 
-/// Where pauses are lost, no watermark helps, and none is advised.
+/// Where pauses are lost, no watermark helps, and the advice has none.
 #[test]
 fn advice_names_lost_pauses_and_not_xoff() {
     let scenario = |fault: &str| greedy_star(&["h0", "h1"], "h2", &format!("[flow_control.pfc]\n{fault}"));
@@ -341,7 +341,7 @@ fn advice_names_lost_pauses_and_not_xoff() {
     assert_eq!(flow(&run(&scenario("")), "f[h0]", "frames_dropped"), 0.0);
 }
 
-/// A host that does not obey pauses is named; once it does, nothing is lost.
+/// The advice names a host that does not obey pauses; once it does, nothing is lost.
 #[test]
 fn advice_names_a_host_that_does_not_obey() {
     let scenario = |own: &str| greedy_star(&["h0", "h1"], "h2", &format!("[flow_control.pfc]\n{own}"));
@@ -364,7 +364,7 @@ fn advice_names_a_queue_manager_that_drops() {
     assert_eq!(flow(&run(&scenario("")), "f[h0]", "frames_dropped"), 0.0);
 }
 
-/// A transfer of any size sends its bytes; the last frame is short, and what fills it up to 64 B is told apart.
+/// A transfer of any size sends its bytes; the last frame is short, and its padding to 64 B is reported separately.
 #[test]
 fn a_limit_below_or_between_frames_is_sent_whole() {
     for (limit, frames, sent, padding) in [
@@ -387,7 +387,7 @@ fn a_limit_below_or_between_frames_is_sent_whole() {
     }
 }
 
-/// Pauses that are over before they are obeyed, or that are not renewed: advice says so, and is enough.
+/// Pauses that end before they are obeyed, or that are not refreshed: the advice names the cause, and suffices.
 #[test]
 fn advice_names_pauses_that_end_too_early() {
     let scenario = |keys: &str| {
@@ -414,7 +414,7 @@ source = "greedy"
 "#
         )
     };
-    // What `check` refuses if losses stop the run: a simulation can be asked for it all the same.
+    // `check` refuses these settings if losses stop the run; a simulation accepts them.
     let stopping = |keys: &str| scenario(keys).replace("\"count\"", "\"stop\"");
     let why = |keys: &str| {
         let mut loaded = load(&scenario(keys), "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));

@@ -1,5 +1,5 @@
-//! What was configured as shares holds whatever the port has to serve beside its frames, and at whatever rate; and what was
-//! derived from the rate of a link follows it.
+//! Configured shares hold with any other load on the port, and at any rate; and values
+//! derived from the rate of a link follow it.
 
 use fabric::Simulation;
 use measure::{Table, Values};
@@ -22,7 +22,7 @@ fn received(tables: &[Table]) -> Vec<f64> {
     }
 }
 
-/// What the link to `d` carries beside frames of x and y.
+/// Other load of the link to `d`, beside frames of x and y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Control {
     Nothing,
@@ -34,7 +34,7 @@ enum Control {
     Updates,
 }
 
-/// What holds up the port to `d`, and how fast it is.
+/// Disturbance of the port to `d`, and its rate.
 #[derive(Clone, Copy, Debug)]
 struct Disturbance {
     control: Control,
@@ -141,8 +141,8 @@ priority = 1
     )
 }
 
-/// Schedulers that give two classes shares of accounted bytes by these weights; and how many bytes a share may be off, as
-/// one round or one frame of each class has begun and not ended.
+/// Schedulers that give two classes shares of accounted bytes by these weights; and the tolerance of a share in bytes, because
+/// one round or one frame of each class may be incomplete.
 fn schedulers(weights: [u32; 2], lengths: [u32; 2]) -> Vec<(String, f64)> {
     let [a, b] = weights;
     let longest = f64::from(lengths[0].max(lengths[1]) + 20);
@@ -176,7 +176,7 @@ fn schedulers(weights: [u32; 2], lengths: [u32; 2]) -> Vec<(String, f64)> {
     ]
 }
 
-/// How far the share of x is from what it should be, in accounted bytes.
+/// Deviation of the share of x from its configured value, in accounted bytes.
 fn error(scheduler: &str, disturbance: Disturbance, weights: [u32; 2], lengths: [u32; 2]) -> f64 {
     let got = received(&run(&scenario(scheduler, disturbance, lengths)));
     let around = if scheduler.contains("\"frame\"") { 0.0 } else { 20.0 };
@@ -213,15 +213,15 @@ proptest! {
     }
 }
 
-/// A fabric in which something is derived from the rate of the link between `end` and the switch.
+/// A fabric with a value derived from the rate of the link between `end` and the switch.
 struct Derived {
     name: &'static str,
     end: &'static str,
     /// The rate of the other links.
     others: &'static str,
-    /// Tables beside the topology.
+    /// Tables in addition to the topology.
     text: &'static str,
-    /// How far the bytes of a flow may be apart, as a part of them all.
+    /// Tolerance between the bytes of flows, as a part of the total.
     apart: f64,
 }
 
@@ -229,7 +229,7 @@ const GREEDY: &str = "[[flows]]\nname = \"x\"\nfrom = \"a\"\nto = \"d\"\nsource 
                       [[flows]]\nname = \"y\"\nfrom = \"b\"\nto = \"d\"\nsource = \"greedy\"\npriority = 1";
 const BUFFERED: &str = "buffer = { queue = \"1 MB\" }\n";
 
-/// Every mechanism with something that is derived from a rate.
+/// Every mechanism with a value derived from a rate.
 const DERIVED: &[Derived] = &[
     Derived {
         name: "min_bw",
@@ -285,7 +285,7 @@ const DERIVED: &[Derived] = &[
     },
     Derived {
         name: "bcn",
-        // Alone: of two sources BCN starves one.
+        // A single source: of two sources BCN starves one.
         others: "5 Gb/s",
         end: "a",
         text: "queue_managers = [{ bcn = {} }]\n[host]\nrate_limiters = { bcn = {} }\n\
@@ -318,7 +318,7 @@ const DERIVED: &[Derived] = &[
         others: "10 Gb/s",
         end: "a",
         text: "[host]\nrate_limiters = { prc = { method = \"round_trip\" } }",
-        // Its shortest round trip stays that of the slow link, as queues are not empty any more when it asks again.
+        // The shortest round trip stays that of the slow link, because queues are not empty when the path is probed again.
         apart: 0.15,
     },
     Derived {
@@ -345,11 +345,11 @@ const DERIVED: &[Derived] = &[
 ];
 
 impl Derived {
-    /// What each flow gets from 60 ms on where the link has `rate`, from the beginning or from 1 ms on.
+    /// Throughput of each flow from 60 ms on where the link has `rate`, from the beginning or from 1 ms on.
     fn get(&self, before: &str, rate: &str) -> Vec<f64> {
         let of = |end: &str| if end == self.end { before } else { self.others };
         let flows = if self.text.contains("[[flows]]") { "" } else { GREEDY };
-        // Whom a congestion point slows down shares a queue.
+        // Flows that a congestion point slows down share a queue.
         let classes =
             if self.text.contains("rate_limiters") { "\"shared\"" } else { "[0, 1, 1, 1, 1, 1, 1, 1]" };
         let buffer = if self.text.contains("red") || self.text.contains("crossbar") { "" } else { BUFFERED };

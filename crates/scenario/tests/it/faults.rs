@@ -1,4 +1,4 @@
-//! Faults and receiving hosts: what they become, and what is refused.
+//! Faults and receiving hosts: their specification, and scenarios that are refused.
 
 use fabric::spec::{CoreChange, FaultSpec, InterruptSpec, Reaction, Role, Says};
 use scenario::{Scenario, load};
@@ -41,7 +41,7 @@ fn faults(more: &str) -> Vec<FaultSpec> {
     loaded(more).spec.faults
 }
 
-/// What is wrong with an entry of faults: the words under which it is reported, and the message with its help.
+/// Errors of an entry of faults: the line at which each is reported, and the message with its help.
 fn refused(more: &str) -> String {
     let text = format!("{FABRIC}{more}");
     let found = load(&text, "x.toml", None).expect_err(more);
@@ -115,7 +115,7 @@ fn every_kind_of_fault() {
             says: Says::Pfc { enabled: 8, quanta: [0, 0, 0, 0xFFFF, 0, 0, 0, 0] }
         }]
     );
-    // Too short to be legal: it says nothing.
+    // Too short to be legal: it has no effect.
     let short = faults(&format!("{LINK}at = \"1 ms\"\ntowards = \"a\"\ncontrol_frame = \"{PFC}\"\n"));
     assert!(matches!(short[..], [FaultSpec::ControlFrame { says: Says::Nothing, .. }]));
     assert_eq!(
@@ -230,7 +230,7 @@ fn receiving_hosts() {
     assert_eq!((b.time_per_frame, b.rate, b.buffer), (Time::from_ns(1_859), None, Some(262_144)));
     let go_on = CoreChange::Start { time_per_frame: None, rate: Some(BitRate::from_bps(4_300_000_000)) };
     assert_eq!(b.script, [(Time::from_ms(1), CoreChange::Stop), (Time::from_ms(2), go_on)]);
-    // One host overrides single keys of all.
+    // One host overrides single keys of the table of all hosts.
     let scenario = loaded(
         "[host.receive]\nrate = \"4 Gb/s\"\nbuffer = \"unlimited\"\ncores = 4\ninterrupt_delay = \"10 us\"\n\
          interrupt_frames = 8\n[hosts.b.receive]\nrate = \"2 Gb/s\"\ninterrupt_time = \"1 us\"\n",

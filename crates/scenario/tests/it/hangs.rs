@@ -83,7 +83,7 @@ fn run(name: &str, goal: &str, over: &str, rest: &str) -> (Vec<Wait>, bool) {
     (rows, early)
 }
 
-/// The ranks that wait, for whom and why.
+/// The waiting ranks, the peers that they wait for, and the causes.
 fn waits(rows: &[Wait]) -> Vec<(u32, u32, &str)> {
     rows.iter().map(|one| (one.rank as u32, one.peer as u32, one.cause.as_str())).collect()
 }

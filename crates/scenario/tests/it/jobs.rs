@@ -1,4 +1,4 @@
-//! Jobs: collectives on a star against their algebra, the same run on several threads, and what is refused.
+//! Jobs: collectives on a star compared with their algebra, runs on several threads, and jobs that are refused.
 
 use fabric::Simulation;
 use measure::{Table, Values};
@@ -39,7 +39,7 @@ pub fn real(tables: &[Table], name: &str, column: &str) -> Vec<f64> {
     }
 }
 
-/// Seconds that a frame with so many bytes of data occupies a link.
+/// Seconds for which a frame with `data` bytes of data occupies a link.
 fn wire(data: u64) -> f64 {
     ((data + HEADERS).max(64) + AROUND) as f64 * 8.0 / RATE
 }
@@ -88,7 +88,7 @@ fn collectives_take_what_the_algebra_says() {
         check(n, &of("all_reduce", "ring"), steps(2 * (n - 1), s / u64::from(n)));
         check(n, &of("reduce_scatter", "ring"), steps(n - 1, s / u64::from(n)));
         check(n, &of("all_gather", "ring"), steps(n - 1, s / u64::from(n)));
-        // A rank goes on when its message is acknowledged, too.
+        // A rank also waits for the acknowledgement of its message.
         let sendrecv = alone(s / u64::from(n)) + alone(0);
         check(n, &of("all_to_all", "shifted"), f64::from(n - 1) * sendrecv - alone(0));
         if n.is_power_of_two() {
@@ -143,7 +143,7 @@ fn a_fixed_cost_per_message_is_a_rate_whatever_the_network() {
         let job = "workload = { collective = \"send_receive\", bytes = \"32 MiB\", chunks = 256 }\noverhead = \"10 us\"";
         let text = text(2, job, "").replace("100 Gb/s", rate);
         let tables = simulation(&text, 1).tables();
-        // 128 KiB in 10 us, and once the cost of the receiver and the way of the last message.
+        // 128 KiB in 10 us, and once the cost of the receiver and the path of the last message.
         let seconds = real(&tables, "collectives", "time_ns")[0] * 1e-9;
         let expected = 256.0 * 10e-6 + 10e-6 + (128 << 10) as f64 * 8.0 / 200e9;
         assert!((seconds / expected - 1.0).abs() < 0.01, "{rate}: {seconds:e} s, not {expected:e} s");
@@ -257,7 +257,7 @@ fn keys_without_effect_are_warnings() {
 fn a_schedule_runs_as_its_operations_say() {
     let folder = std::env::temp_dir().join(format!("penstock-schedule-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    // A message to itself, a computation of 5 us, a message of 200,000 B, one back of any sender, and a computation beside it that
+    // A message to itself, a computation of 5 us, a message of 200,000 B, a reply from any sender, and a parallel computation that
     // begins with the receive.
     let goal = "num_ranks 2\nrank 0 {\na: send 8b to 0 tag 3\nb: recv 8b from 0 tag 3\nc: calc 5000\nd: send 200000b to 1 tag 1\n\
                 e: recv 64b from -1 tag -1\nc requires b\nd requires c\ne requires d\n}\nrank 1 {\nl1: recv 200000b from 0 tag 1\n\
@@ -271,7 +271,7 @@ fn a_schedule_runs_as_its_operations_say() {
     simulation.run().expect("it runs");
     let tables = simulation.tables();
     assert_eq!(real(&tables, "jobs", "finished"), [2.0]);
-    // The send of 200,000 B is above the eager limit: it ends with its acknowledgement, before which the answer may have come.
+    // The send of 200,000 B is above the eager limit: it ends with its acknowledgement, before which the reply may have arrived.
     let one = 5e-6 + alone(200_000) + alone(64);
     let took = real(&tables, "jobs", "step_ns")[0] * 1e-9;
     assert!((took - one).abs() < alone(0) && took > one * 0.98, "{took:e} s, not {one:e} s");

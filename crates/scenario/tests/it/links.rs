@@ -55,7 +55,7 @@ fn a_line_code_leaves_the_rate_of_data_to_everything() {
         let rest = REST.replace("FROM", ends[0]).replace("TO", ends[1]);
         let (coded, plain) =
             (loaded(&format!("{head}{coded}{rest}")), loaded(&format!("{head}{plain}{rest}")));
-        // But for what is written: profiles of memories are attached by that.
+        // Except for the nominal rate in the text, to which profiles of memories are attached.
         let without_words = |scenario: &Scenario| {
             let mut spec = scenario.spec.clone();
             spec.links.iter_mut().for_each(|link| link.wire_rate = link.rate);

@@ -1,4 +1,4 @@
-//! What `check` accepts, `run` starts; and nothing lossless is lost with thresholds that are computed or accepted.
+//! A scenario that `check` accepts can be run; and no lossless frame is lost with thresholds that are computed or accepted.
 
 use fabric::{Simulation, pause_needs};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn refused(text: &str) -> String {
     }
 }
 
-/// Runs to the end. Pauses sent, frames lost.
+/// Runs to the end. Returns pauses sent and frames lost.
 fn run(scenario: &Scenario) -> Result<(f64, f64), String> {
     let mut simulation = Simulation::new(&scenario.spec).map_err(|why| why.to_string())?;
     simulation.run().map_err(|why| why.to_string())?;
@@ -31,7 +31,7 @@ fn run(scenario: &Scenario) -> Result<(f64, f64), String> {
     Ok((sum("ports", "pauses_sent"), sum("flows", "frames_dropped")))
 }
 
-/// Everything about one random scenario, as text except for what is found out from it.
+/// A random scenario, as text except for the values derived from it.
 #[derive(Clone, Debug)]
 struct Case {
     topology: String,
@@ -46,7 +46,7 @@ struct Case {
     longest: u64,
     /// The receiving host takes this share of the rate; none: all.
     receive_share: Option<u64>,
-    /// Quanta beyond the least that works; none: the longest.
+    /// Quanta above the minimum that works; none: the longest.
     more_quanta: Option<u64>,
     /// Watermarks and headroom instead of computed ones.
     xoff: Option<u64>,
@@ -80,7 +80,7 @@ impl Case {
             let kbps = self.gbps * 1_000_000 * share / 100;
             text += &format!("[host.receive]\nrate = \"{kbps} kb/s\"\nbuffer = \"{buffer} B\"\n");
         }
-        // All send to one, in two priorities; frames on the way back are in the way of pause frames.
+        // All send to one, in two priorities; frames in the reverse direction delay pause frames.
         for (name, from, to, priority) in [
             ("incast", "\"all\"", self.last, 3),
             ("beside", "\"all\"", self.last, 0),
@@ -190,7 +190,7 @@ proptest! {
 
     #[test]
     fn what_is_accepted_runs_and_loses_nothing(case in case()) {
-        // Find out what the links need.
+        // Computes the needs of the links.
         let draft = Case { xoff: None, ..case.clone() };
         let draft = accepted(&draft.text(None, 1 << 24, None, 1_000));
         let needs = pause_needs(&draft.spec);
@@ -201,7 +201,7 @@ proptest! {
         };
         let least = needs.iter().map(|need| need.least_quanta).max().unwrap_or(1);
         let total = needs.iter().map(|need| need.delay.time().ps()).max().unwrap_or(0);
-        // Long enough for all levels on the way to be reached, and for some renewals.
+        // Long enough for all levels on the path to be reached, and for some refreshes.
         let frame_ps = (case.longest + 20) * 10 * 1_000 / case.gbps;
         let duration_ns = (total * 12 + frame_ps * 40) / 1_000 + 1_000;
         let quanta = case.more_quanta.map(|more| least + more).filter(|&quanta| quanta <= 65_535);
@@ -213,7 +213,7 @@ proptest! {
             Ok((_, lost)) => prop_assert_eq!(lost, 0.0),
             Err(why) => prop_assert!(false, "{}\n{}", why, text),
         }
-        // One less of anything is refused, and what is proposed is the least that is accepted.
+        // One less of any value is refused, and the proposed value is the least that is accepted.
         if quanta.is_some() && least > 1 {
             let why = refused(&case.text(Some(least - 1), buffer, headroom, duration_ns));
             let proposed = format!("pause_quanta of at least {least}");
@@ -261,7 +261,7 @@ fn short_pauses_are_refused_or_work() {
         let (pauses, lost) = run(&accepted(&text(quanta))).unwrap_or_else(|why| panic!("{quanta}: {why}"));
         assert!(pauses > 0.0 && lost == 0.0, "{quanta}: {pauses} pauses, {lost} lost");
     }
-    // A run that counts losses may have any.
+    // A run that counts losses accepts any value.
     let counted = text(100).replace("[simulation]", "[simulation]\non_lossless_drop = \"count\"");
     let scenario = accepted(&counted);
     assert!(scenario.warnings[0].message.contains("a pause of 100 quanta (512 ns) from"));
@@ -315,7 +315,7 @@ fn a_phy_is_a_delay_and_a_response() {
         )
     };
     let links = |link: &str| accepted(&text(link)).spec.links;
-    // 12,288 bit times at 10 Gb/s, beside 10 ns of cable.
+    // 12,288 bit times at 10 Gb/s, in addition to 10 ns of cable.
     let named = links("phy = \"10GBASE-R\"");
     assert!(named.iter().all(|link| link.delay.ps() == 10_000 + 1_228_800 && link.response_time.is_none()));
     // Each link at its own rate: 33,792 bit times at 10 Gb/s, 194,048 at 100 Gb/s. 10GBASE-T has its own response.
@@ -325,7 +325,7 @@ fn a_phy_is_a_delay_and_a_response() {
     assert_eq!(delays.iter().filter(|&&delay| delay == 1_940_480).count(), 2, "{delays:?}");
     let response = slowest.iter().filter_map(|link| link.response_time);
     assert_eq!(response.map(|time| time.ps()).collect::<Vec<_>>(), [3_788_800; 2]);
-    // Written out and read again it stays.
+    // The effective scenario keeps it.
     let scenario = accepted(&text("phy = \"10GBASE-T\""));
     let again = accepted(&scenario.effective_toml());
     assert_eq!(format!("{:?}", scenario.spec), format!("{:?}", again.spec));
@@ -335,8 +335,8 @@ fn a_phy_is_a_delay_and_a_response() {
 
 #[test]
 fn a_link_that_gets_faster_has_room_for_what_its_slow_frames_let_in() {
-    // A longest frame is on its way back at 10 Gb/s when the link goes to 100 Gb/s: the pause frame waits for it ten
-    // times as long as at the rate at which frames now come.
+    // A longest frame is on its way back at 10 Gb/s when the link changes to 100 Gb/s: the pause frame waits for it ten
+    // times as long as at the new rate of arriving frames.
     let text = |at: u64| {
         format!(
             r#"

@@ -1,4 +1,4 @@
-//! Scenarios from their texts to what comes out, in one binary.
+//! Scenarios from their texts to the results, in one binary.
 
 mod bad_input;
 mod dcbx;

@@ -1,4 +1,4 @@
-//! Maps of switches: what becomes of a DSCP.
+//! Maps of switches: traffic classes and rewriting of DSCPs.
 
 use fabric::spec::{NodeSpec, SwitchSpec};
 use frame::{Priority, TrafficClass};
@@ -56,14 +56,14 @@ fn a_flow_has_the_priority_that_switches_give_its_dscp() {
     ] {
         let scenario = loaded(&fabric(maps, &format!("dscp = {dscp}")));
         assert_eq!(scenario.spec.flows[0].priority, Priority(class), "{maps} {dscp}");
-        // Without a map a code point that is no class selector is worth a word.
+        // Without a map a code point that is no class selector causes a warning.
         let unmapped = maps.is_empty() && dscp % 8 != 0;
         assert_eq!(scenario.warnings.len(), usize::from(unmapped), "{:?}", scenario.warnings);
     }
     let transfers = "[[transfers]]\nname = \"t\"\nfrom = \"h1\"\nto = \"h2\"\nsizes = \"1 MB\"\narrivals = \"once\"\ndscp = 46\n";
     let scenario = loaded(&fabric(&format!("{SONIC}{transfers}"), "dscp = 3"));
     assert_eq!(scenario.spec.flows[1].priority, Priority(5));
-    // Pauses of what is used are the default, as for priorities.
+    // By default pauses are for the priorities in use, as without maps.
     let scenario = loaded(&fabric(&format!("[flow_control.pfc]\n{SONIC}"), "dscp = 3"));
     assert!(scenario.effective_toml().contains("priorities = [3]"), "{}", scenario.effective_toml());
 }
@@ -74,7 +74,7 @@ fn a_switch_with_other_maps_has_another_queue_for_it() {
     let scenario = loaded(&fabric(own, "dscp = 26"));
     let class = |name: &str, priority| switch(&scenario, name).classes.class(Priority(priority));
     assert_eq!((class("leaf0", 3), class("spine1", 3)), (TrafficClass(3), TrafficClass(6)));
-    // What nobody uses stays where it was.
+    // Unused priorities keep their queue.
     assert_eq!(class("spine1", 4), TrafficClass(4));
 }
 
@@ -95,7 +95,7 @@ fn maps_that_lead_lossless_frames_astray_are_found() {
         load(&text, "maps.toml", None).map_or_else(|why| why.to_string(), |_| String::new())
     };
     assert_eq!(errors(SONIC, "dscp = 3"), "");
-    // The maps of SONiC, as it writes them.
+    // The maps of SONiC in their original form.
     let whole =
         format!("{SONIC}pfc_to_queue = [0, 1, 2, 3, 4, 5, 6, 7]\npfc_to_group = [0, 0, 0, 3, 4, 0, 0, 7]\n");
     assert_eq!(errors(&whole, "dscp = 3"), "");
@@ -112,7 +112,7 @@ fn maps_that_lead_lossless_frames_astray_are_found() {
     assert!(said.contains("in queue 3, and pauses of priority 3 stop queue 4"), "{said}");
     let said = errors(&format!("{SONIC}pfc_to_group = [0, 1, 2, 4, 4, 5, 6, 7]\n"), "dscp = 3");
     assert!(said.contains("in priority group 3, and pauses of priority 3 are sent for group 4"), "{said}");
-    // A group of lossy frames, though nobody says where pauses are sent from.
+    // A group with lossy frames is an error even without `pfc_to_group`.
     let shared = POOLS.replace("groups = [0, 0, 2, 3", "groups = [0, 0, 2, 0");
     let text = fabric(
         &format!("{PFC}{shared}{SONIC}"),
@@ -146,7 +146,7 @@ fn a_change_of_dscp_is_one_of_priority() {
     let leaf = scenario.spec.nodes.iter().find(|node| node.name == "leaf0").unwrap();
     let id = |name: &str| scenario.spec.nodes.iter().position(|node| node.name == name).unwrap() as u32;
     let to = |name: &str| leaf.remap_to(frame::NodeId(id(name))).map(|new| new.map(|priority| priority.0));
-    // DSCP 4 is in use nowhere, and 2 is what becomes of 3.
+    // DSCP 4 is not in use, and 3 is rewritten to 2.
     assert_eq!(to("spine1"), Some([0, 1, 2, 2, 4, 5, 6, 7]));
     assert_eq!(to("h0"), None);
     assert_eq!(leaf.classes_to(frame::NodeId(id("spine0"))).class(Priority(3)), TrafficClass(2));
@@ -156,7 +156,7 @@ fn a_change_of_dscp_is_one_of_priority() {
         scenario.spec.nodes.iter().filter_map(NodeSpec::switch).filter(|one| !one.remaps.is_empty()).count()
             == 1
     );
-    // Of a lossless class a lossy one.
+    // A rewrite from a lossless class to a lossy one.
     let scenario = loaded(&fabric(&format!("{PFC}{POOLS}{SONIC}{remap}"), "dscp = 3"));
     let said: Vec<&str> = scenario.warnings.iter().map(|one| one.message.as_str()).collect();
     let message = "frames of DSCP 3 of lossless priority 3 leave with priority 2, which is not lossless";
@@ -178,7 +178,7 @@ fn of_several_changes_of_dscp_the_first_that_names_a_neighbour_counts() {
     let said = |scenario: &Scenario, what: &str| {
         scenario.warnings.iter().filter(|warning| warning.message.contains(what)).count()
     };
-    // An entry that changes nothing keeps the next one from its neighbour.
+    // An entry without effect overrides the next one for its neighbour.
     let spared = with("{ to = [\"spine0\"], dscp = { 3 = 3 } }, { to = [\"spine*\"], dscp = { 3 = 2 } }");
     assert_eq!(["spine0", "spine1"].map(|name| becomes(&spared, name)), [3, 2]);
     assert_eq!((said(&spared, "no frames of another"), said(&spared, "entries before it")), (0, 0));
@@ -213,12 +213,12 @@ fn path_weights_name_neighbours() {
     };
     let of = |name: &str, to: &str| switch(&scenario, name).weights.to(id(to));
     assert_eq!((of("leaf0", "spine0"), of("leaf1", "spine1"), of("leaf0", "h0")), (2, 5, 1));
-    // What all say is no matter of one that has no such neighbour.
+    // An entry for all switches is ignored by one without such a neighbour.
     assert!(switch(&scenario, "spine0").weights.are_equal());
     assert!(switch(&loaded(&fabric("", "")), "leaf0").weights.are_equal());
 }
 
-/// A dragonfly whose frames change their class on global links: two classes are enough for no circle.
+/// A dragonfly whose frames change their class on global links: two classes suffice to avoid a cycle.
 fn dragonfly(groups: &[&str]) -> String {
     let remaps: String = (0..)
         .zip(groups)

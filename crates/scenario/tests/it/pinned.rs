@@ -1,5 +1,5 @@
-//! What the studies' scenarios give is pinned beside them; tests of the package hold release builds against it.
-//! This holds the build at hand against it, which `cargo test` makes without optimisation: both must run the same
+//! The results of the studies' scenarios are pinned beside them; tests of the package compare release builds with them.
+//! This test compares the present build, which `cargo test` makes without optimisation: both must run the same
 //! trajectory to the bit.
 
 use fabric::Simulation;

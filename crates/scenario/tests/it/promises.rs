@@ -1,4 +1,4 @@
-//! Warnings of what a run will not do as its scenario promises, and none where it does.
+//! Warnings of promises of a scenario that a run will break, and no warnings where it keeps them.
 
 use scenario::load;
 

@@ -1,4 +1,4 @@
-//! No input makes the loader panic, and every finding lies inside the text.
+//! No input makes the loader panic, and every diagnostic lies inside the text.
 
 use proptest::prelude::*;
 use scenario::{Diagnostic, load, load_bytes};
@@ -115,7 +115,7 @@ fn the_unchanged_scenario_loads() {
     assert!(load(VALID, "x.toml", None).is_ok());
 }
 
-/// What a slip of the hand makes of a text.
+/// A text with typing errors.
 fn mutated(edits: &[(usize, usize, String)]) -> String {
     let mut text: Vec<char> = VALID.chars().collect();
     for (at, len, new) in edits {

@@ -38,7 +38,7 @@ const PLACES: &[(&str, &str)] = &[
     ),
     (
         "PathSelection",
-        "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { rdma = { recovery = \"reordering\", paths = @ } }\n",
+        "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { uet = { paths = @ } }\n",
     ),
     (
         "UetControl",

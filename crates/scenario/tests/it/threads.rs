@@ -1,5 +1,5 @@
-//! The beginning of every scenario that comes with the package, on one thread, and on two and three throughout: the same
-//! trajectory. What the package itself calls with a number of threads uses them only where they pay, which is not here.
+//! The beginning of every scenario in the package, on one thread, and on two and three throughout: the trajectory is
+//! identical. A run started with a number of threads by the package uses them only where they pay, which is not the case here.
 
 use fabric::Simulation;
 use scenario::load;
@@ -17,7 +17,7 @@ fn threads_change_no_trajectory() {
     let (mut compared, mut hops) = (0, 0);
     for file in files {
         let text = fs::read_to_string(&file).expect("a file that was just found");
-        // Studies keep tables beside their scenarios.
+        // Studies have tables beside their scenarios.
         let Ok(scenario) = load(&text, &file.to_string_lossy(), file.parent()) else { continue };
         let mut spec = scenario.spec;
         spec.duration = spec.duration.min(Time::from_us(200));

@@ -1,4 +1,4 @@
-//! Sources of a host that send more together than its link takes.
+//! Sources of a host that together send more than its link takes.
 
 use scenario::load;
 
@@ -12,7 +12,7 @@ rate = "10 Gb/s"
 length = "10 m"
 "#;
 
-/// Messages about these sources: name, sender, source, and what stands behind.
+/// Messages about these sources: name, sender, source, and further keys.
 fn said(flows: &[(&str, &str, &str)]) -> Vec<String> {
     let entries = flows.iter().enumerate().map(|(nth, (from, source, more))| {
         format!("[[flows]]\nname = \"f{nth}\"\nfrom = {from}\nto = \"h3\"\nsource = {source}\n{more}\n")

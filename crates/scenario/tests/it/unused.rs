@@ -1,7 +1,7 @@
-//! Every key of every mechanism, and the condition under which it matters.
+//! Every key of every mechanism, and the condition under which it has an effect.
 //!
-//! The keys are those of the JSON Schema: a new one fails the test until it has a place here. A key that needs something
-//! else has a row with a scenario; without what it needs there is a warning, or an error, and with it there is none.
+//! The keys are those of the JSON Schema: a new one fails the test until it has a row here. A key with a condition
+//! has a row with a scenario; without the condition there must be a warning or an error, and with it none.
 
 use scenario::{Diagnostic, JSON_SCHEMA, load};
 use serde::Deserialize;
@@ -94,7 +94,7 @@ fn every_key_has_a_place_in_the_table() {
     assert!(gone.is_empty(), "no keys: {gone:?}");
 }
 
-/// The scenario of a row: with what the key needs, or without.
+/// The scenario of a row: with the condition of the key, or without.
 fn text(row: &Row, with: bool) -> String {
     let own = row.text.replace('@', if with { &row.with } else { &row.without });
     let mut text = String::new();
@@ -142,7 +142,7 @@ fn a_key_without_what_it_needs_is_told_of() {
                 text(row, false)
             )),
             Some(one) if one.help.is_empty() => wrong.push(format!("{}: no help", row.key)),
-            // It points at the key, its table or what is wrong with it.
+            // It must point at the key, its table or the erroneous part of it.
             Some(one) if one.line == 0 => wrong.push(format!("{}: nowhere", row.key)),
             Some(_) => {}
         }
@@ -153,7 +153,7 @@ fn a_key_without_what_it_needs_is_told_of() {
                 wrong.push(format!("{}: told with {:?}\n{with}", row.key, row.with));
             }
             Ok(scenario) => {
-                // What is written out in full says no more than what was written.
+                // The effective scenario causes identical warnings.
                 let again = load(&scenario.effective_toml(), "unused.toml", Some(beside())).unwrap();
                 let words =
                     |all: &[Diagnostic]| all.iter().map(|one| one.message.clone()).collect::<BTreeSet<_>>();
@@ -169,7 +169,7 @@ fn a_key_without_what_it_needs_is_told_of() {
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n\n"));
 }
 
-/// Where the files are that scenarios of the table name.
+/// Folder of the files that scenarios of the table name.
 fn beside() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it"))
 }

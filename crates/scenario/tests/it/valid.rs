@@ -1,4 +1,4 @@
-//! Scenarios that must load, and what they become.
+//! Scenarios that must load, and the resulting specifications.
 
 use frame::{NodeId, Priority};
 use scenario::{Scenario, load};
@@ -282,7 +282,7 @@ fn everything_becomes_a_spec() {
         (t.latency, t.buffer.queue, t.buffer.port),
         (Time::from_ns(250), Some(Amount::Frames(400)), Some(Amount::Bytes(1_000_000)))
     );
-    // Its own quanta, everything else as for all.
+    // Its own quanta; all other keys come from the common table.
     let pause = t.pauses().unwrap();
     assert_eq!((pause.quanta, pause.resume, pause.response_time), (100.into(), false, Some(Time::ZERO)));
     assert_eq!(pause.target.unwrap().watermark.value(), Some(Amount::Frames(55)));
@@ -386,7 +386,7 @@ fn every_scheduler_loads_and_runs() {
         ("ets", "scheduler.ets.classes = [{ queues = [0, 1, 2, 3, 4], percent = 100 }, { queues = [5], idle_slope = \"1 Gb/s\" }, { queues = [6, 7], strict = true }]".into()),
         ("shaper", "scheduler.shaper = { scheduler = \"drr\", port = { token_bucket = { rate = { share = 0.9 }, depth = \"4 KiB\" } }, classes = [{ class = 7, leaky_bucket = { rate = \"1 Gb/s\" } }] }".into()),
     ];
-    // All that need no keys, also those that are registered later.
+    // All schedulers that need no keys, including those that are registered later.
     let alone =
         scheduling::SchedulerSpec::NAMES.iter().map(|&name| (name, format!("scheduler = \"{name}\"")));
     let alone = alone.filter(|(_, settings)| {
@@ -497,7 +497,7 @@ fn conversations_by_name_and_by_size() {
     };
     let read = spec("\"iscsi_read\"");
     assert_eq!((&*read.messages, read.outstanding), ([48, 1_048_576 + 128 * 48].as_slice(), 4));
-    // 10 MB hold so many commands of 48 B; of writes as many as their data fit.
+    // 10 MB hold this many commands of 48 B; writes are limited by their data.
     assert_eq!(
         (read.exchanges, matches!(&read.transport, Transport::Tcp(tcp) if tcp.timestamps)),
         (Some(208_333), true)
@@ -530,7 +530,7 @@ fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
     assert_eq!((whole.data_field, whole.burst, whole.exchanges), (2_112, 1 << 20, Some(10)));
     assert_eq!((whole.ulp_tov, whole.requires_lossless), (units::Time::from_ms(30_000), true));
     assert_eq!(warned, Vec::<String>::new());
-    // No frame is longer; a data field has whole words.
+    // No frame is longer; a data field is a whole number of words.
     assert_eq!(spec("9000 B", "outstanding = 16").0.data_field, 2_112);
     let (short, warned) = spec("1522 B", "max_burst = \"64 KiB\", requires_lossless = false");
     assert_eq!((short.data_field, short.burst, short.requires_lossless), (1_452, 64 << 10, false));
@@ -572,7 +572,7 @@ fn tcp_takes_from_its_preset_what_is_not_written() {
             "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
              from = \"h0\"\nto = \"h1\"\nlimit = \"1 MB\"\nsource = {{ tcp = {source} }}\n"
         );
-        // What is written back says every key, and means the same.
+        // The effective scenario has every key, and loads to the same specification.
         let scenario = fixpoint(&text);
         let again = loaded(&scenario.effective_toml());
         [scenario, again].map(|one| match &one.spec.flows[0].transport.as_ref().unwrap().application {
@@ -709,7 +709,7 @@ idle_exponent = "elapsed_and_arrival"
         resume_offset: 3_000,
     };
     assert_eq!(switch(&scenario).shared_memory, Some(memory));
-    // Defaults are those of the mechanisms, and are written out.
+    // Defaults are those of the mechanisms, and appear in the effective scenario.
     let plain = "[switch]\nqueue_managers = [{ classes = [3], red = {} }]\nbuffer = { total = \"1 MB\", dynamic_threshold = { headroom = \"100 kB\" } }\n";
     let scenario = fixpoint(&STAR.replacen("[[flows]]", &format!("{plain}[[flows]]"), 1));
     let mut expected = vec![None; 8];
@@ -924,7 +924,7 @@ message_priority = 5
     assert_eq!((limiters.control, limiters.per), (RateControlSpec::Prc(source), LimiterScope::Destination));
 }
 
-/// Where the flows of a leaf-spine with four spines go, with another seed and another seed of paths.
+/// Paths of the flows of a leaf in a leaf-spine with four spines, with another seed and another seed of paths.
 fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
     let text = format!(
         "[simulation]\nduration = \"1 us\"\n{path_seed}\n[topology.leaf_spine]\nleaves = 2\nspines = 4\nhosts_per_leaf = 8\nrate = \"10 Gb/s\"\nuplink_rate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\nfrom = \"leaf0/*\"\nto = \"h8\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n"
@@ -940,7 +940,7 @@ fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
 #[test]
 fn paths_follow_their_own_seed() {
     let plain = paths_of(None, "");
-    // Eight flows over four spines: not all the same way.
+    // Eight flows over four spines: on more than one path.
     assert!(plain.iter().any(|ports| ports.split(' ').nth(1) != plain[0].split(' ').nth(1)));
     assert_eq!(paths_of(Some(2), ""), plain);
     assert_eq!(paths_of(Some(77), "path_seed = 1"), plain);
@@ -984,7 +984,7 @@ fn paths_of_more_than_a_million_pairs_are_not_listed() {
     assert_eq!(way(1_001, "[\"all\", \"sw\"]"), (1_002, Way::Shortest));
 }
 
-/// A fat-tree of switches that hash as this says, and a flow with these keys.
+/// A fat-tree of switches with this hash, and a flow with these keys.
 fn hashing(switches: &str, flow: &str) -> Scenario {
     let text = format!(
         "[simulation]\nduration = \"1 us\"\n[topology.fat_tree]\nk = 4\nrate = \"10 Gb/s\"\n{switches}\n[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h15\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n{flow}\n"

@@ -83,7 +83,7 @@ impl PathSelection for Bitmap {
 
     fn on_feedback(&mut self, _now: Time, feedback: PathFeedback) {
         let penalty = match feedback.signal {
-            PathSignal::Acknowledged | PathSignal::TrimmedAtLastHop => return,
+            PathSignal::Acknowledged | PathSignal::TrimmedAtLastHop | PathSignal::ProbeAnswered => return,
             PathSignal::Marked => 1,
             PathSignal::Trimmed => 4,
             PathSignal::Lost | PathSignal::TimedOut => MOST,
@@ -104,7 +104,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn bitmap(entropies: u64) -> Bitmap {
-        Bitmap::new(&BitmapKeys { entropies }, &PathsFacts { base_rtt: Time::ZERO, seed: 9 })
+        Bitmap::new(
+            &BitmapKeys { entropies },
+            &PathsFacts { base_rtt: Time::ZERO, seed: 9, planes: 1, trimming: false },
+        )
     }
     fn tell(it: &mut Bitmap, entropy: u16, signal: PathSignal) {
         it.on_feedback(Time::ZERO, PathFeedback { entropy, signal });
@@ -147,7 +150,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let keys = BitmapKeys { entropies: 16 };
-            let (mut it, mut draws) = (Bitmap::new(&keys, &PathsFacts { base_rtt: Time::ZERO, seed }), Draws::new(seed));
+            let (mut it, mut draws) = (Bitmap::new(&keys, &PathsFacts { base_rtt: Time::ZERO, seed, planes: 1, trimming: false }), Draws::new(seed));
             let mut scores = [0u32; 16];
             let mut left: Vec<u16> = Vec::new();
             let mut take = |left: &mut Vec<u16>| {

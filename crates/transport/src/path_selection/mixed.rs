@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn recycled_values_come_first_and_the_bitmap_after() {
-        let facts = PathsFacts { base_rtt: Time::ZERO, seed: 5 };
+        let facts = PathsFacts { base_rtt: Time::ZERO, seed: 5, planes: 1, trimming: false };
         let mut it = Mixed::new(&MixedKeys { entropies: 8 }, &facts);
         let mut bitmap = Bitmap::new(&BitmapKeys { entropies: 8 }, &facts);
         let feedback = |entropy, signal| PathFeedback { entropy, signal };

@@ -95,8 +95,10 @@ mod tests {
 
     #[test]
     fn each_round_has_each_value_once_in_another_order() {
-        let mut it =
-            Oblivious::new(&ObliviousKeys { entropies: 16 }, &PathsFacts { base_rtt: Time::ZERO, seed: 4 });
+        let mut it = Oblivious::new(
+            &ObliviousKeys { entropies: 16 },
+            &PathsFacts { base_rtt: Time::ZERO, seed: 4, planes: 1, trimming: false },
+        );
         let rounds: Vec<Vec<u16>> = (0..20).map(|_| (0..16).map(|_| it.next(Time::ZERO)).collect()).collect();
         for round in &rounds {
             let mut sorted = round.clone();

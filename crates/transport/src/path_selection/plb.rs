@@ -127,7 +127,7 @@ impl PathSelection for Plb {
     fn on_feedback(&mut self, now: Time, feedback: PathFeedback) {
         match feedback.signal {
             PathSignal::TimedOut => return self.change(now),
-            PathSignal::TrimmedAtLastHop => return,
+            PathSignal::TrimmedAtLastHop | PathSignal::ProbeAnswered => return,
             _ => {}
         }
         self.end_round(now);
@@ -143,7 +143,10 @@ mod tests {
     const RTT: Time = Time::from_us(10);
 
     fn plb() -> Plb {
-        Plb::new(&PlbKeys { entropies: 1024, ..PlbKeys::default() }, &PathsFacts { base_rtt: RTT, seed: 1 })
+        Plb::new(
+            &PlbKeys { entropies: 1024, ..PlbKeys::default() },
+            &PathsFacts { base_rtt: RTT, seed: 1, planes: 1, trimming: false },
+        )
     }
     /// One packet a microsecond, of whose acknowledgements every second one is marked or none.
     fn run(it: &mut Plb, from: u64, until: u64, congested: bool) -> Vec<u16> {

@@ -60,7 +60,10 @@ mod tests {
     #[test]
     fn values_are_equally_likely() {
         let keys = RandomSprayKeys { entropies: 10 };
-        let mut it = RandomSpray::new(&keys, &PathsFacts { base_rtt: Time::ZERO, seed: 1 });
+        let mut it = RandomSpray::new(
+            &keys,
+            &PathsFacts { base_rtt: Time::ZERO, seed: 1, planes: 1, trimming: false },
+        );
         let mut counts = [0u32; 10];
         (0..10_000).for_each(|_| counts[usize::from(it.next(Time::ZERO))] += 1);
         let chi_square: f64 = counts.iter().map(|&own| (f64::from(own) - 1000.0).powi(2) / 1000.0).sum();

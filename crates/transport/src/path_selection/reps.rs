@@ -4,13 +4,15 @@
 //! the buffer that was not used since it came; if there is none, a random one of the set. So values of good paths circulate as
 //! fast as these deliver, and those of bad ones drop out by themselves.
 //!
-//! After a timeout the selection is frozen for 10 ms (`freeze`): the values of the buffer are used in turn, again and again, since
-//! others may lead to a path that has failed. Then the buffer is cleared, and the next 16 packets (`explore`) have random values.
+//! Where switches trim, a packet that is lost without a trim shows a path that has failed: after a timeout the selection is frozen for 10 ms
+//! (`freeze`). The values of the buffer are used in turn, again and again, since others may lead to that path. Then the buffer is
+//! cleared, and the next 16 packets (`explore`) have random values. Where switches drop, a timeout may come from congestion, and nothing
+//! freezes. A connection whose keys do not say which takes its switches to trim from the first trimmed packet on.
 //!
 //! Source: T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation", EuroSys
 //! 2025; uet-htsim, `buffer_reps.cpp`, `uec_mp.cpp` (`UecMpReps`: 8 values, 10 ms, 16 packets).
 //!
-//! Not modelled: freezing only where switches trim: a timeout freezes wherever it comes from.
+//! Not modelled: values whose rate of use is limited; freezing for a part of the paths alone.
 
 use super::{Draws, PathFeedback, PathSelection, PathSignal, PathsFacts, USUAL_ENTROPIES, check_entropies};
 use keys::Remark;
@@ -33,7 +35,7 @@ pub struct RepsKeys {
     /// Values that are kept for another use. A number, 1 to 64. Default: 8.
     #[schemars(range(min = 1, max = 64))]
     pub buffer: u64,
-    /// How long the values of the buffer are used again after a timeout. A time with unit. Default: "10 ms".
+    /// How long the values of the buffer are used again after a timeout, where switches trim. A time with unit. Default: "10 ms".
     pub freeze: Time,
     /// Packets with random values after that. A number, 0 to 65536. Default: 16.
     #[schemars(range(max = 65536))]
@@ -77,6 +79,8 @@ pub struct Reps {
     /// Which one is used next while the selection is frozen.
     turn: usize,
     frozen_until: Option<Time>,
+    /// Switches trim.
+    trimming: bool,
     explored: u16,
     draws: Draws,
 }
@@ -94,6 +98,7 @@ impl Reps {
             fresh: 0,
             turn: 0,
             frozen_until: None,
+            trimming: facts.trimming,
             explored: 0,
             draws: Draws::new(facts.seed),
         }
@@ -156,9 +161,10 @@ impl PathSelection for Reps {
         self.thaw(now);
         match feedback.signal {
             PathSignal::Acknowledged if self.frozen_until.is_none() => self.keep(feedback.entropy),
-            PathSignal::TimedOut if self.frozen_until.is_none() => {
+            PathSignal::TimedOut if self.frozen_until.is_none() && self.trimming => {
                 (self.frozen_until, self.turn) = (Some(now.saturating_add(self.freeze)), 0);
             }
+            PathSignal::Trimmed | PathSignal::TrimmedAtLastHop => self.trimming = true,
             _ => {}
         }
     }
@@ -175,7 +181,10 @@ mod tests {
     use std::collections::VecDeque;
 
     fn reps() -> Reps {
-        Reps::new(&RepsKeys::default(), &PathsFacts { base_rtt: Time::ZERO, seed: 3 })
+        Reps::new(
+            &RepsKeys::default(),
+            &PathsFacts { base_rtt: Time::ZERO, seed: 3, planes: 1, trimming: false },
+        )
     }
     fn good(it: &mut Reps, entropy: u16) {
         it.on_feedback(Time::ZERO, PathFeedback { entropy, signal: PathSignal::Acknowledged });
@@ -197,8 +206,19 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_freezes_nothing_where_switches_drop() {
+        let mut it = reps();
+        [7, 8].into_iter().for_each(|entropy| good(&mut it, entropy));
+        it.on_feedback(Time::ZERO, PathFeedback { entropy: 1, signal: PathSignal::TimedOut });
+        good(&mut it, 9);
+        assert_eq!((0..3).map(|_| it.next(Time::ZERO)).collect::<Vec<_>>(), [7, 8, 9]);
+        assert_eq!((it.fresh, it.frozen_until), (0, None));
+    }
+
+    #[test]
     fn a_timeout_freezes_for_ten_milliseconds_then_sixteen_packets_explore() {
         let mut it = reps();
+        it.on_feedback(Time::ZERO, PathFeedback { entropy: 1, signal: PathSignal::TrimmedAtLastHop });
         [7, 8, 9].into_iter().for_each(|entropy| good(&mut it, entropy));
         assert_eq!(it.next(Time::ZERO), 7);
         it.on_feedback(Time::from_ms(1), PathFeedback { entropy: 1, signal: PathSignal::TimedOut });
@@ -224,7 +244,7 @@ mod tests {
             buffer in 1u64..12,
         ) {
             let keys = RepsKeys { buffer, ..RepsKeys::default() };
-            let facts = PathsFacts { base_rtt: Time::ZERO, seed: 11 };
+            let facts = PathsFacts { base_rtt: Time::ZERO, seed: 11, planes: 1, trimming: false };
             let (mut it, mut draws) = (Reps::new(&keys, &facts), Draws::new(11));
             let mut fresh: VecDeque<u16> = VecDeque::new();
             for (sends, entropy) in steps {

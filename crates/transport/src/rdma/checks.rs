@@ -1,9 +1,9 @@
-//! What keys of several controls have in common: ranges, and how they are told.
+//! Checks of ranges that keys of several controls share, and their messages.
 
 use keys::Remark;
 use units::{BitRate, Time};
 
-/// A number above 0 and at most `most`.
+/// Checks for a number above 0 and at most `most`.
 pub fn number(key: &str, value: f64, most: f64) -> Option<Remark> {
     let fits = value > 0.0 && value <= most;
     let help = if most.is_finite() {
@@ -15,19 +15,19 @@ pub fn number(key: &str, value: f64, most: f64) -> Option<Remark> {
         .then(|| Remark::about(key, format!("{} of {value}", with_article(key)), help))
 }
 
-/// A time above 0.
+/// Checks for a time above 0.
 pub fn time(key: &str, value: Time) -> Option<Remark> {
     let help = "expected a time above 0, like \"50 us\"";
     (value == Time::ZERO).then(|| Remark::about(key, format!("{} of 0", with_article(key)), help))
 }
 
-/// A rate above 0.
+/// Checks for a rate above 0.
 pub fn rate(key: &str, value: BitRate) -> Option<Remark> {
     let help = "expected a rate above 0, like \"100 Mb/s\"";
     (value.bps() == 0).then(|| Remark::about(key, format!("{} of 0", with_article(key)), help))
 }
 
-/// A count from 0 to `most`.
+/// Checks for a count from 0 to `most`.
 pub fn count(key: &str, value: u64, most: u64) -> Option<Remark> {
     (value > most).then(|| {
         let message = format!("{} of {value}", with_article(key));
@@ -35,7 +35,7 @@ pub fn count(key: &str, value: u64, most: u64) -> Option<Remark> {
     })
 }
 
-/// A key behind its article.
+/// Returns a key with its article.
 pub fn with_article(key: &str) -> String {
     let vowel = key.starts_with(['a', 'e', 'i', 'o']) || key == "fs_min" || key == "fs_max";
     format!("{} {key}", if vowel { "an" } else { "a" })

@@ -18,6 +18,8 @@ pub struct PathFacts {
     pub hops: u16,
     /// Bytes around each frame on the sender's link: preamble and gap.
     pub overhead: u16,
+    /// Links of the sender that lead to the receiver, over each of which every packet may go; at least 1.
+    pub planes: u16,
 }
 
 impl PathFacts {

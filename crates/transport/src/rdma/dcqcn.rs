@@ -290,6 +290,7 @@ mod tests {
         packet: 1_090,
         hops: 1,
         overhead: 20,
+        planes: 1,
     };
 
     fn us(us: u64) -> Time {

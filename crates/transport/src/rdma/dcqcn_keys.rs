@@ -1,4 +1,4 @@
-//! The keys of DCQCN, and its presets by name.
+//! Keys of DCQCN, and its presets by name.
 
 use super::checks::with_article;
 use super::control::RdmaControlConfiguration;
@@ -23,7 +23,7 @@ pub enum DcqcnPreset {
     Hpcc,
 }
 
-/// Makes the keys, and what was written of them: the rest is that of the preset.
+/// Declares the keys, and records which of them were given: the others come from the preset.
 macro_rules! dcqcn_keys {
     ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
         /// Keys of dcqcn.
@@ -95,7 +95,7 @@ dcqcn_keys! {
     clamp_target_after_time: bool,
 }
 
-/// What happens each time of a shorter period could not be worked out for a queue pair that has waited long.
+/// Minimum of periods: shorter ones would require too many updates for a queue pair that was idle for long.
 const SHORTEST: Time = Time::from_ns(10);
 
 impl Default for DcqcnKeys {
@@ -105,11 +105,11 @@ impl Default for DcqcnKeys {
 }
 
 impl DcqcnPreset {
-    /// All of them.
+    /// All presets.
     pub const ALL: &'static [DcqcnPreset] =
         &[DcqcnPreset::Paper, DcqcnPreset::Mlx, DcqcnPreset::Mlx2016, DcqcnPreset::Hpcc];
 
-    /// All of its keys.
+    /// Returns all keys of the preset.
     pub fn keys(self) -> DcqcnKeys {
         let keys = match self {
             DcqcnPreset::Paper => paper(),
@@ -167,7 +167,7 @@ fn mlx() -> DcqcnKeys {
     }
 }
 
-/// The defaults of the same parameters in 2016.
+/// Defaults of the same parameters in 2016.
 fn mlx_2016() -> DcqcnKeys {
     DcqcnKeys {
         g: 64.0 / 1024.0,
@@ -200,7 +200,7 @@ impl RdmaControlConfiguration for DcqcnKeys {
 }
 
 impl DcqcnKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let mut wrong = Vec::new();
         let mut number = |key: &str, value: f64, low: bool| {
@@ -251,7 +251,7 @@ impl DcqcnKeys {
         wrong
     }
 
-    /// Keys that change nothing.
+    /// Returns keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &self.preset.keys())
             .unless(self.monitor_period > Time::ZERO, "a `monitor_period` above 0", &["first_factor"])

@@ -1,14 +1,13 @@
-//! Where queue pairs of DCQCN come to rest: the share of packets that is marked then, and the longest delay of their loop with
-//! which they stay there.
+//! Equilibrium of queue pairs of DCQCN: the share of marked packets, and the longest loop delay at which the equilibrium is stable.
 //!
-//! The fluid model of DCQCN has one fixed point, at which all have the same rate. What marks take there in a unit of time, timer
-//! and byte counter bring back. A queue that marks at most a lower share than that cannot rest on the slope of its marks: it
-//! stands where each packet is marked.
+//! The fluid model of DCQCN has one fixed point, at which all queue pairs have the same rate. Per unit of time, the rate removed by marks
+//! equals the rate restored by timer and byte counter. A queue whose maximum marking share is below that of the fixed point cannot settle
+//! on the slope of its marking curve: it settles where each packet is marked.
 //!
-//! Around the fixed point a change of the share goes through alpha, target and rate into the queue, and by the slope of the marks back
-//! into the share, later by the delay of the loop. At the frequency at which it comes back as large as it was, what is left of half a turn
-//! is the phase margin; with a delay that takes it all, queue and rates oscillate. A steeper slope lowers the queue and the
-//! delay that is allowed, which neither grows nor falls with the number of queue pairs alone.
+//! Around the fixed point a change of the share propagates through alpha, target and rate into the queue, and by the slope of the marking
+//! curve back into the share, after the delay of the loop. At the frequency at which the loop gain is 1, the phase that remains to half a
+//! turn is the phase margin. If the delay consumes it all, queue and rates oscillate. A steeper slope lowers both the queue and the
+//! permitted delay, which is not monotonic in the number of queue pairs.
 //!
 //! Source: Y. Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, section 3 (the fluid model; its fixed
 //! point and phase margin).
@@ -16,34 +15,34 @@
 use super::DcqcnKeys;
 use units::Time;
 
-/// What the fixed point depends on beside the keys of DCQCN.
+/// Parameters of the fixed point other than the keys of DCQCN.
 #[derive(Clone, Copy, Debug)]
 pub struct Crowd {
-    /// Queue pairs that share a link.
+    /// Number of queue pairs that share a link.
     pub many: u64,
-    /// What they have of its rate, in bits a second.
+    /// Combined rate of the queue pairs on that link, in bits per second.
     pub bps: f64,
-    /// The rate of the link that each sends into, which steps may go by.
+    /// Rate of the link that each queue pair sends into, which may scale its steps, in bits per second.
     pub nic_bps: f64,
-    /// Bytes of a full packet, DA to FCS.
+    /// Length of a full packet in bytes, DA to FCS.
     pub packet: u16,
-    /// The least time between two CNPs for a queue pair.
+    /// Minimum time between two CNPs for a queue pair.
     pub cnp_gap: Time,
 }
 
-/// Where queue pairs come to rest.
+/// Equilibrium of queue pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
-    /// The share of packets that is marked there.
+    /// Share of marked packets.
     pub marked: f64,
     fluid: Fluid,
 }
 
-/// The fluid model: all of them alike; packets, and packets a second.
+/// Fluid model of identical queue pairs, in packets and packets per second.
 #[derive(Clone, Copy, Debug)]
 struct Fluid {
     many: f64,
-    /// The rate of each at rest.
+    /// Rate of each at the fixed point.
     rate: f64,
     bytes: f64,
     add: f64,
@@ -55,11 +54,11 @@ struct Fluid {
     stages: f64,
 }
 
-/// Alpha, target and rate of each.
+/// Alpha, target and rate of each queue pair.
 type State = [f64; 3];
 
 impl DcqcnKeys {
-    /// Where so many queue pairs come to rest; `None`: they work otherwise than the model, whose cuts follow each CNP.
+    /// Returns the equilibrium of these queue pairs; `None`: they differ from the model, in which each CNP causes a cut.
     pub fn rest(&self, crowd: &Crowd) -> Option<Rest> {
         let fluid = self.fluid(crowd)?;
         let (mut low, mut high) = (1e-9, 0.999);
@@ -95,8 +94,8 @@ impl DcqcnKeys {
 }
 
 impl Rest {
-    /// The longest delay of the loop, in seconds, with which they stay at rest, where a queue that is a byte longer marks so much
-    /// larger a share of packets; `None`: any delay.
+    /// Returns the longest delay of the loop, in seconds, at which the equilibrium is stable, where each further byte in the queue raises
+    /// the share of marked packets by `slope`; `None`: any delay.
     pub fn longest_loop(&self, slope: f64) -> Option<f64> {
         let fluid = &self.fluid;
         let rest = fluid.settled(self.marked);
@@ -118,21 +117,21 @@ impl Rest {
 }
 
 impl Fluid {
-    /// Alpha and target where this share is marked and the rate stays.
+    /// Returns the state where this share is marked and the rate is constant.
     fn settled(&self, share: f64) -> State {
         let unmarked = |packets: f64| libm::pow(1.0 - share, packets);
         let cut = 1.0 - unmarked(self.gap * self.rate);
         let alpha = 1.0 - unmarked(self.period * self.rate);
-        // The target stands above the rate by what its additions and its resets make of it.
+        // The target exceeds the rate by the balance of its additions and its resets.
         [alpha, self.rate + self.adds(self.rate, share) * self.gap / cut, self.rate]
     }
 
-    /// How often in a packet a count of so many packets ends without a mark.
+    /// Returns how often per packet a count of this many packets ends without a mark.
     fn often(share: f64, packets: f64) -> f64 {
         share / libm::expm1((-packets * libm::log1p(-share)).min(700.0))
     }
 
-    /// What is added to the target in a second.
+    /// Returns the amount added to the target per second.
     fn adds(&self, rate: f64, share: f64) -> f64 {
         let unmarked = |packets: f64| libm::pow(1.0 - share, packets);
         let timer = self.timer * rate;
@@ -140,7 +139,7 @@ impl Fluid {
         self.add * rate * (by_bytes + unmarked(self.stages * timer) * Fluid::often(share, timer))
     }
 
-    /// How the state changes in a second.
+    /// Returns the change of the state per second.
     fn change(&self, [alpha, target, rate]: State, share: f64) -> State {
         let unmarked = |packets: f64| libm::pow(1.0 - share, packets);
         let cut = 1.0 - unmarked(self.gap * rate);
@@ -153,15 +152,15 @@ impl Fluid {
     }
 }
 
-/// What comes back of a change of the share, without delay: -(n2 s^2 + n1 s + n0) / (s (s^3 + d2 s^2 + d1 s + d0)).
+/// Transfer function of the loop for a change of the share, without delay: -(n2 s^2 + n1 s + n0) / (s (s^3 + d2 s^2 + d1 s + d0)).
 struct Loop {
     numerator: [f64; 3],
     denominator: [f64; 3],
 }
 
 impl Loop {
-    /// Of how the state changes by itself, given by columns, and by the share; `gain` makes of rates shares a second. By the algorithm of
-    /// Faddeev and LeVerrier.
+    /// Computes it from the Jacobian of the state, given by columns, and its derivative by the share; `gain` converts rates to shares per
+    /// second. Uses the algorithm of Faddeev and LeVerrier.
     fn new(columns: &[State; 3], marks: &State, gain: f64) -> Loop {
         let times = |other: &[State; 3]| {
             other.map(|column| [0, 1, 2].map(|row| (0..3).map(|k| columns[k][row] * column[k]).sum::<f64>()))
@@ -181,18 +180,18 @@ impl Loop {
         Loop { numerator: [to_rate(&second), to_rate(&first), gain * marks[2]], denominator: [d0, d1, d2] }
     }
 
-    /// Size and angle at a frequency.
+    /// Returns magnitude and phase at a frequency.
     fn at(&self, w: f64) -> (f64, f64) {
         let ([n0, n1, n2], [d0, d1, d2]) = (self.numerator, self.denominator);
         let above = (n0 - n2 * w * w, n1 * w);
-        // With the s in front of it.
+        // Multiplied by the leading s.
         let below = (-w * (d1 * w - w * w * w), w * (d0 - d2 * w * w));
         let angle = |(real, imaginary): (f64, f64)| libm::atan2(imaginary, real);
         let size = |(real, imaginary): (f64, f64)| libm::hypot(real, imaginary);
         (size(above) / size(below), std::f64::consts::PI + angle(above) - angle(below))
     }
 
-    /// The delay that takes the phase margin; `None`: nothing comes back as large as it was.
+    /// Returns the delay that consumes the phase margin; `None`: the loop gain never reaches 1.
     fn delay_margin(&self) -> Option<f64> {
         const FROM: f64 = 1.0;
         const STEP: f64 = 1.002;
@@ -201,7 +200,7 @@ impl Loop {
         let (mut w, mut turned, mut found) = (FROM, None, None);
         for _ in 0..STEPS {
             let (size, angle) = self.at(w);
-            // Angles go on from the one before, without jumps of a turn; the first is that of what only adds up.
+            // Phases continue from the previous one, without jumps of a turn; the first is that of an integrator.
             let near: f64 = turned.unwrap_or(-half / 2.0);
             let angle = near + (angle - near + half).rem_euclid(2.0 * half) - half;
             if size >= 1.0 {
@@ -236,8 +235,9 @@ mod tests {
 
     #[test]
     fn the_fixed_point_is_stable_where_the_integrated_model_is() {
-        // Marks of 5 to 200 kB up to so much; delays with which the model, integrated, stays and swings. In between, the margin
-        // that complex matrices give (in microseconds), which is larger for 2 queue pairs than for 10 and less than for 64.
+        // Marks of 5 to 200 kB up to this maximum share; delays at which the integrated model is stable and at which it oscillates. In
+        // between is the margin from complex matrices (in microseconds), which is larger for 2 queue pairs than for 10 and less than for
+        // 64.
         for (most, many, stays, swings, margin) in [
             (0.01, 2, 85.0, f64::INFINITY, 85.5),
             (0.01, 4, 50.0, 85.0, 71.7),

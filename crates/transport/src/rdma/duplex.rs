@@ -18,7 +18,7 @@ use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use units::Time;
 
-/// A sender for what is posted, and a receiver for what the peer posts.
+/// A sender for posted messages, and a receiver for those of the peer.
 #[derive(Clone, Debug)]
 pub struct RdmaDuplex {
     sender: RdmaSender,
@@ -80,7 +80,7 @@ impl DuplexEnd for RdmaDuplex {
         self.receiver.has_work() || self.sender.has_work()
     }
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        // What is smaller and makes the peer go on comes first.
+        // Acknowledgements come first: they are shorter, and let the peer continue.
         self.receiver.poll_transmit(now).or_else(|| self.sender.poll_transmit(now))
     }
     fn post(&mut self, now: Time, posts: &[Post]) {
@@ -93,7 +93,7 @@ impl DuplexEnd for RdmaDuplex {
     fn delivered(&self) -> u64 {
         self.receiver.messages()
     }
-    /// Round trips; what a message took is up to its application.
+    /// Returns round trips; the duration of messages is measured by the application.
     fn poll_record(&mut self) -> Option<Record> {
         std::iter::from_fn(|| self.sender.poll_record()).find(|record| record.kind == RecordKind::RoundTrip)
     }
@@ -102,7 +102,7 @@ impl DuplexEnd for RdmaDuplex {
         let discarded = sent.discarded + received.discarded;
         TransportFacts { retransmitted: sent.retransmitted, discarded, ..received }
     }
-    /// Its own size included, as it is boxed.
+    /// Heap bytes held, including the value itself, as it is boxed.
     fn memory_bytes(&self) -> usize {
         self.sender.memory_bytes() + size_of::<RdmaReceiver>() + self.receiver.memory_bytes()
     }

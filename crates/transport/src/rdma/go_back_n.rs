@@ -10,32 +10,32 @@
 //!
 //! Not modelled: going back to the beginning of the message, which early NICs did.
 
-/// The packet that is sent next.
+/// State of go-back-N: the next packet to send.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GoBackN {
     next: u64,
 }
 
 impl GoBackN {
-    /// The packet that is sent next.
+    /// Returns the next packet to send.
     pub fn next(&self, unacknowledged: u64) -> u64 {
         self.next.max(unacknowledged)
     }
-    /// It was.
+    /// Notes that the packet was sent.
     pub fn on_sent(&mut self, packet: u64) {
         self.next = packet + 1;
     }
-    /// Everything before this packet has arrived.
+    /// Notes that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         self.next = self.next.max(unacknowledged);
     }
-    /// This packet is missing. Whether it has been sent since the last time.
+    /// Goes back to this missing packet. Returns true if it has been sent since the last time.
     pub fn on_nak(&mut self, unacknowledged: u64) -> bool {
         let news = self.next > unacknowledged;
         self.next = unacknowledged;
         news
     }
-    /// Nothing came any more.
+    /// Handles a timeout.
     pub fn on_timeout(&mut self, unacknowledged: u64) {
         self.next = unacknowledged;
     }

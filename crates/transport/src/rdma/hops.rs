@@ -1,4 +1,4 @@
-//! What stamps of two packets tell of the hops between them, for the controls that go by them.
+//! Intervals between the stamps of two packets at each hop, for controls with telemetry.
 
 use frame::{Stamp, Stamps};
 use std::cmp::Ordering;
@@ -10,12 +10,12 @@ pub const STAMP_BYTES: u64 = 8;
 /// A hop, from one packet to a later one of the same queue pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
-    /// In seconds.
+    /// Duration in seconds.
     pub took: f64,
-    /// The rate of the link in bits a second, and that at which it sent.
+    /// Rate of the link and transmit rate, in bits per second.
     pub rate: f64,
     pub sent_rate: f64,
-    /// Bits that waited at its beginning and at its end.
+    /// Queue length at its beginning and at its end, in bits.
     pub queues: [f64; 2],
 }
 
@@ -32,15 +32,15 @@ impl Interval {
     }
 }
 
-/// The stamps that came last.
+/// The most recent stamps.
 #[derive(Clone, Debug, Default)]
 pub struct Hops {
     last: Option<Box<Stamps>>,
 }
 
 impl Hops {
-    /// Of a newer packet: what its hops did since the last one. None for the first packet, for one that overtook others, and
-    /// for one that came another way, whose stamps are the first of their way.
+    /// Returns the intervals of a newer packet's hops since the previous one. Empty for the first packet, for one that overtook others, and
+    /// for one that took another path, whose stamps are the first of their path.
     #[cfg(test)]
     pub fn since_last(&mut self, stamps: &Stamps) -> Vec<Interval> {
         let mut intervals = Vec::new();
@@ -48,7 +48,7 @@ impl Hops {
         intervals
     }
 
-    /// As `since_last`, told one by one.
+    /// Variant of `since_last` that passes each interval to `tell`.
     pub fn each_since_last(&mut self, stamps: &Stamps, mut tell: impl FnMut(&Interval)) {
         let Some(last) = &mut self.last else {
             self.last = Some(Box::new(*stamps));
@@ -65,13 +65,13 @@ impl Hops {
         **last = *stamps;
     }
 
-    /// Bytes that it has taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.last.as_ref().map_or(0, |_| size_of::<Stamps>())
     }
 }
 
-/// A value that follows samples, each by the share of `trip` seconds that it stands for.
+/// Returns the moving average after a sample; its weight is the share of `trip` seconds that it covers.
 pub fn smoothed(value: f64, sample: f64, took: f64, trip: f64) -> f64 {
     let share = took.min(trip) / trip;
     (1.0 - share) * value + share * sample
@@ -101,10 +101,10 @@ mod tests {
         assert_eq!(news.len(), 1);
         assert!((news[0].sent_rate - 1e11).abs() < 1.0 && (news[0].took - 1e-6).abs() < 1e-15);
         assert_eq!(news[0].queues, [800.0, 2_400.0]);
-        // Older than what is known, and the same again.
+        // Older than the last stamps, and the same again.
         assert!(hops.since_last(&stamps(&[(1_500, 0, 0)])).is_empty());
         assert!(hops.since_last(&stamps(&[(2_000, 12_500, 300)])).is_empty());
-        // Another way, and then further on it.
+        // Another path, and then further on it.
         assert!(hops.since_last(&stamps(&[(3_000, 0, 0), (3_100, 0, 0)])).is_empty());
         assert_eq!(hops.since_last(&stamps(&[(4_000, 0, 0), (4_100, 0, 0)])).len(), 2);
         assert_eq!(hops.memory_bytes(), size_of::<Stamps>());

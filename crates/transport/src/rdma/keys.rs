@@ -381,6 +381,11 @@ impl RdmaKeys {
 
     /// Paths by which packets overtake each other, beside a receiver that drops those.
     fn overtaken(&self) -> Option<Remark> {
+        if self.paths.needs_probes() {
+            let help = "expected over = { mrc = {} }, or another selection, like \"reps\"";
+            let message = "paths = \"mrc\" without the probes that bring a failed path back";
+            return Some(Remark::about("paths", message, help));
+        }
         let (name, drops) = (self.paths.name(), !self.recovery.keeps());
         (self.paths.sprays() && drops).then(|| {
             let message = format!(

@@ -42,7 +42,7 @@ impl Default for NicLimits {
 }
 
 impl NicLimits {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let counts = [
             ("message_rate", self.message_rate, 1_000_000_000_000, "messages a second"),
@@ -55,13 +55,13 @@ impl NicLimits {
         });
         wrong.collect()
     }
-    /// Keys that change nothing.
+    /// Returns keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &NicLimits::default())
             .unless(self.contexts.is_some(), "`contexts`", &["context_fetch"])
             .remarks()
     }
-    /// A NIC with these limits.
+    /// Creates a NIC with these limits.
     pub fn start(&self) -> SharedNic {
         Arc::new(Mutex::new(NicState {
             gap: self
@@ -81,23 +81,24 @@ impl NicLimits {
 /// The NIC that all endpoints of a host send through.
 pub type SharedNic = Arc<Mutex<NicState>>;
 
-/// A NIC at work.
+/// State of a NIC.
 #[derive(Clone, Debug)]
 pub struct NicState {
     gap: Time,
     next_message: Time,
     room: usize,
     fetch: Time,
-    /// When the last fetch ends.
+    /// End of the last fetch.
     fetched: Time,
     used: u64,
-    /// When each context was used last, counted in uses.
+    /// Last use of each context, counted in uses.
     contexts: BTreeMap<u64, u64>,
     by_use: BTreeMap<u64, u64>,
 }
 
 impl NicState {
-    /// When it is ready for the next packet of a queue pair, which may begin a message; and whether it fetches its context.
+    /// Returns the time at which it is ready for the next packet of a queue pair, which may begin a message; and true if it fetches its
+    /// context.
     pub fn admit(&mut self, pair: u64, begins: bool, now: Time) -> (Time, bool) {
         let (mut at, mut missed) = (now, false);
         if self.room < usize::MAX {
@@ -114,7 +115,7 @@ impl NicState {
         (at, missed)
     }
 
-    /// Uses a context; whether it was there.
+    /// Uses a context; returns true if it was cached.
     fn touch(&mut self, pair: u64) -> bool {
         self.used += 1;
         let before = self.contexts.insert(pair, self.used);
@@ -144,10 +145,10 @@ mod tests {
         let mut it = nic(NicLimits { message_rate: Some(1_000_000), ..NicLimits::default() });
         let begun: Vec<Time> = (0..4).map(|n| it.admit(n, true, Time::ZERO).0).collect();
         assert_eq!(begun, [0, 1, 2, 3].map(Time::from_us));
-        // Packets in the middle of one wait for nothing.
+        // Packets in the middle of a message do not wait.
         assert_eq!(it.admit(0, false, Time::ZERO), (Time::ZERO, false));
         assert_eq!(it.admit(0, true, Time::from_us(9)).0, Time::from_us(9));
-        // No more than so many, where a second is no whole number of gaps.
+        // At most the limit, where a second is not a whole number of gaps.
         let mut it = nic(NicLimits { message_rate: Some(3_000_000), ..NicLimits::default() });
         let begun = (0..3_000_001).map(|n| it.admit(n, true, Time::ZERO).0);
         assert!(begun.last() >= Some(Time::from_us(1_000_000)));

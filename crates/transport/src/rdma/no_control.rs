@@ -21,22 +21,22 @@ pub struct NoControlKeys {}
 impl RdmaControlConfiguration for NoControlKeys {}
 
 impl NoControlKeys {
-    /// Nothing can be wrong.
+    /// Returns no remarks: there are no keys.
     pub fn check(&self) -> Vec<Remark> {
         Vec::new()
     }
-    /// Nothing can be unused.
+    /// Returns no remarks: there are no keys.
     pub fn unused(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// It never changes anything.
+/// A control that never changes anything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoControl;
 
 impl NoControl {
-    /// Of any queue pair.
+    /// Creates it for any queue pair.
     pub fn new(_keys: &NoControlKeys, _facts: &PathFacts) -> NoControl {
         NoControl
     }

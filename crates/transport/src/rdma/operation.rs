@@ -4,14 +4,14 @@
 
 use super::spec::RdmaVerb;
 
-/// Of an acknowledgement and of the first and the last packet of a READ's response.
+/// Length of the AETH, in an acknowledgement and in the first and the last packet of a READ's response.
 pub const AETH_BYTES: u16 = 4;
-/// Of the first packet of a WRITE and of the request of a READ.
+/// Length of the RETH, in the first packet of a WRITE and in the request of a READ.
 pub const RETH_BYTES: u16 = 16;
-/// Immediate data, in the last packet of a message.
+/// Length of immediate data, in the last packet of a message.
 const IMMDT_BYTES: u16 = 4;
 
-/// What a message of a queue pair is on the wire.
+/// Operation of a message of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operation {
     /// SEND, which completes a receive of the peer's application.
@@ -30,14 +30,14 @@ pub enum Operation {
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Post {
-    /// How.
+    /// Operation of the message.
     pub operation: Operation,
     /// Bytes of data: 0 for the request of a READ, above 0 for all others.
     pub bytes: u64,
 }
 
 impl Operation {
-    /// Bytes of extended headers of a packet by its place in the message.
+    /// Returns the bytes of extended headers of a packet by its place in the message.
     #[inline]
     pub fn extended(self, first: bool, last: bool) -> u16 {
         let at = |here: bool, bytes: u16| if here { bytes } else { 0 };
@@ -49,7 +49,7 @@ impl Operation {
         }
     }
 
-    /// Bytes of extended headers of the first `sent` packets of a message of `packets`.
+    /// Returns the bytes of extended headers of the first `sent` packets of a message of `packets`.
     #[inline]
     pub fn extended_of(self, sent: u64, packets: u64) -> u64 {
         let of = |first, last| u64::from(self.extended(first, last));
@@ -64,7 +64,7 @@ impl Operation {
     /// Names of operations in captures; the first is of frames of none.
     pub const NAMES: [&str; 6] = ["", "send", "write", "read", "write_with_immediate", "read_request"];
 
-    /// Its place in [`Operation::NAMES`].
+    /// Returns its index in [`Operation::NAMES`].
     pub fn column(self) -> u32 {
         match self {
             Operation::Send => 1,
@@ -75,7 +75,7 @@ impl Operation {
         }
     }
 
-    /// The label of a packet in its header; 0: it is of the verb of its queue pair, and has none. All packets of a WRITE with
+    /// Returns the label of a packet in its header; 0: the packet has the verb of its queue pair, and no label. All packets of a WRITE with
     /// immediate data but the last are those of a WRITE.
     pub(crate) fn label(self, verb: RdmaVerb, last: bool) -> u8 {
         let own = match self {
@@ -85,7 +85,7 @@ impl Operation {
         if own == verb.operation() { 0 } else { own as u8 + 1 }
     }
 
-    /// The operation of a packet of a queue pair with this verb, by its label.
+    /// Returns the operation of a packet of a queue pair with this verb, by its label.
     pub fn labelled(label: u8, verb: RdmaVerb) -> Operation {
         match label {
             1 => Operation::Send,

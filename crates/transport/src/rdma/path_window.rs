@@ -1,4 +1,5 @@
-//! A window that is a multiple of a path's base round trip, and its rate: what controls with telemetry move.
+//! Window that is a multiple of a path's base round trip, and its rate: the state that controls with
+//! telemetry adjust.
 
 use super::checks;
 use super::control::{PathFacts, RdmaAck, gap};
@@ -8,12 +9,13 @@ use units::{BitRate, Computed, Or, Time};
 /// The rate of the link for which published additive increases are given.
 const REFERENCE: f64 = 25e9;
 
-/// What an increase adds to the rate, in bits a second: as given, or `at_25g` in proportion to the link.
+/// Returns the additive increase of the rate, in bits per second: as given, or `at_25g` in proportion to the
+/// link.
 pub fn additive(rate: Or<BitRate, Computed>, at_25g: f64, facts: &PathFacts) -> f64 {
     rate.value().map_or(at_25g * facts.rate.bps_f64() / REFERENCE, |rate| rate.bps_f64())
 }
 
-/// What cannot be meant of the keys that all of them have.
+/// Validates the keys that all of these controls have.
 pub fn check(eta: f64, ai_rate: Or<BitRate, Computed>, min_rate: BitRate) -> Vec<Remark> {
     let ai = ai_rate.value().and_then(|rate| checks::rate("ai_rate", rate));
     let all = [checks::number("eta", eta, 10.0), ai, checks::rate("min_rate", min_rate)];
@@ -25,7 +27,7 @@ pub fn check(eta: f64, ai_rate: Or<BitRate, Computed>, min_rate: BitRate) -> Vec
 pub struct PathWindow {
     pub now: f64,
     pub reference: f64,
-    /// What fills the path at the rate of the link, and at the least rate.
+    /// Bytes that fill the path at the rate of the link, and at the minimum rate.
     pub most: f64,
     pub least: f64,
     /// The base round trip in seconds.
@@ -37,19 +39,20 @@ pub struct PathWindow {
 }
 
 impl PathWindow {
-    /// One that fills its path.
+    /// Creates a window that fills its path.
     pub fn new(facts: &PathFacts, min_rate: BitRate) -> PathWindow {
         let (most, trip) = (facts.bdp(), facts.base_rtt.as_secs_f64());
         let least = (min_rate.bps_f64() * trip / 8.0).min(most);
         PathWindow { now: most, reference: most, most, least, trip, packet: facts.packet.into(), until: 0 }
     }
 
-    /// Bytes a round trip that a rate stands for.
+    /// Returns the bytes per round trip of a rate.
     pub fn bytes(&self, bps: f64) -> f64 {
         bps * self.trip / 8.0
     }
 
-    /// Another window, within its limits. If a round trip is over, it is the new reference. Whether that is so.
+    /// Sets the window, within its limits. Returns true if a round trip is over: the window is then the new
+    /// reference.
     pub fn set(&mut self, window: f64, ack: &RdmaAck) -> bool {
         self.now = window.clamp(self.least, self.most);
         let over = ack.acknowledged > self.until;
@@ -59,12 +62,12 @@ impl PathWindow {
         over
     }
 
-    /// An acknowledgement that tells nothing: the first.
+    /// Processes the first acknowledgement, which has no earlier one to compare with.
     pub fn begin(&mut self, ack: &RdmaAck) {
         self.until = ack.sent;
     }
 
-    /// The link has another rate, for which `fresh` was made: what filled the path fills it again.
+    /// Adapts to another link rate, for which `fresh` was made: a window that filled the path fills it again.
     pub fn on_link_rate(&mut self, fresh: &PathWindow) {
         let fitted = |window: f64| if window < self.most { window } else { fresh.most };
         let [now, reference] = [self.now, self.reference].map(fitted);
@@ -72,8 +75,8 @@ impl PathWindow {
         *self = PathWindow { now: limited(now), reference: limited(reference), until: self.until, ..*fresh };
     }
 
-    /// Bytes that may be in flight. A packet may leave while less than the window is, as pacing holds back what is too much: of a few
-    /// packets a window in whole ones would be much less.
+    /// Returns the bytes that may be in flight. A packet may leave while less than the window is, as pacing limits the excess: rounding a
+    /// window of few packets down to whole ones would reduce it considerably.
     pub fn in_flight(&self) -> u64 {
         (self.now + self.packet - 1.0) as u64
     }
@@ -82,12 +85,12 @@ impl PathWindow {
         self.now * 8.0 / self.trip
     }
 
-    /// When the packet may leave that follows one of so many bytes.
+    /// Returns the time at which the packet may leave that follows one of `bytes`.
     pub fn due(&self, since: Time, bytes: u32) -> Time {
         if self.now < self.most { since.saturating_add(gap(bytes, self.bps())) } else { since }
     }
 
-    /// Its rate; infinite where the link limits it.
+    /// Returns its rate; infinite where the link is the limit.
     pub fn rate(&self) -> f64 {
         if self.now < self.most { self.bps() } else { f64::INFINITY }
     }

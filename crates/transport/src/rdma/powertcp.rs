@@ -198,6 +198,7 @@ mod tests {
         packet: 1_090,
         hops: 1,
         overhead: 20,
+        planes: 1,
     };
 
     fn ack(acknowledged: u64, sent: u64) -> RdmaAck {

@@ -6,30 +6,31 @@
 /// Bits of a packet sequence number (InfiniBand Architecture Specification volume 1 section 9.2).
 const BITS: u32 = 24;
 const MASK: u32 = (1 << BITS) - 1;
-/// Of data: the last packet of a message. Of an acknowledgement: it is a NAK for a packet out of sequence.
+/// First flag. On data: the last packet of a message. On an acknowledgement: a NAK for a packet out of
+/// sequence.
 const FIRST_FLAG: u32 = 1 << BITS;
-/// Of data: an acknowledgement is asked for (AckReq). Of an acknowledgement: it names a packet out of order, or, without the first
-/// flag, it is the request of a READ.
+/// Second flag. On data: an acknowledgement is requested (AckReq). On an acknowledgement: it names a packet out of order, or, without the
+/// first flag, it is the request of a READ.
 const SECOND_FLAG: u32 = 1 << (BITS + 1);
-/// Of data: the first packet of a message. Of a NAK: the receiver is not ready (RNR).
+/// Third flag. On data: the first packet of a message. On a NAK: the receiver is not ready (RNR).
 const THIRD_FLAG: u32 = 1 << (BITS + 2);
 const PAIR_SHIFT: u32 = BITS + 3;
 /// Queue pairs from this number on do not fit into the word.
 pub const WIDE_FROM: u32 = 31;
 
-/// What the word of a frame says.
+/// Fields of the word of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// The packet sequence number, as on the wire.
     pub number: u32,
-    /// Its flags.
+    /// Flags, in the order of their bits.
     pub flags: [bool; 3],
     /// The queue pair, if it fits.
     pub pair: u32,
 }
 
 impl Word {
-    /// It in 32 bits.
+    /// Packs it into 32 bits.
     #[inline]
     pub fn bits(self) -> u32 {
         let flag = |on: bool, bit: u32| if on { bit } else { 0 };
@@ -40,7 +41,7 @@ impl Word {
             | self.pair.min(WIDE_FROM) << PAIR_SHIFT
     }
 
-    /// It from 32 bits.
+    /// Unpacks it from 32 bits.
     #[inline]
     pub fn of(bits: u32) -> Word {
         Word {
@@ -50,21 +51,21 @@ impl Word {
         }
     }
 
-    /// Whether the number of the queue pair fits; else its frame has a header that says it.
+    /// Returns true if the number of the queue pair fits; otherwise the frame has a header with it.
     #[inline]
     pub fn has_pair(self) -> bool {
         self.pair < WIDE_FROM
     }
 }
 
-/// The number of a packet as on the wire.
+/// Returns the number of a packet as on the wire.
 #[inline]
 pub fn on_wire(packet: u64) -> u32 {
     packet as u32 & MASK
 }
 
-/// The number nearest to `reference` whose low 24 bits are `number`; of two at the same distance the higher. Right as long
-/// as the two differ by less than 2^23, which is why no more than that may be outstanding.
+/// Returns the number nearest to `reference` whose low 24 bits are `number`; of two at the same distance the higher. Correct if the two
+/// differ by less than 2^23, which is why no more than that may be outstanding.
 #[inline]
 pub fn nearest(number: u32, reference: u64) -> u64 {
     let ahead = number.wrapping_sub(reference as u32) & MASK;
@@ -72,7 +73,7 @@ pub fn nearest(number: u32, reference: u64) -> u64 {
         return reference + u64::from(ahead);
     }
     let behind = u64::from(ahead.wrapping_neg() & MASK);
-    // Nothing lies before 0: then it is ahead after all.
+    // There are no numbers below 0: then it is ahead after all.
     reference.checked_sub(behind).unwrap_or(reference + u64::from(ahead))
 }
 

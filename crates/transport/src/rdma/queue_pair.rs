@@ -1,23 +1,22 @@
 //! The sending end of a queue pair: messages in packets, what is outstanding, and what is sent next.
 //!
-//! A message is cut into packets of the MTU, each with the next packet sequence number (PSN, 24 bits on the wire). The next
-//! packet leaves when the rate of the control allows it and it fits the window. Acknowledgements are cumulative; a message is
-//! complete when its last packet is acknowledged. The last packet of a message asks for an acknowledgement, and so does one
-//! that fills the window.
+//! A message is cut into packets of the MTU, each with the next packet sequence number (PSN, 24 bits on the wire). The next packet leaves
+//! when the rate of the control allows it and it fits the window. Acknowledgements are cumulative; a message is complete when its last
+//! packet is acknowledged. The last packet of a message requests an acknowledgement, and so does a packet that fills the window.
 //!
-//! A NAK names the first missing packet: everything before it has arrived, and `recovery` says what is sent again. Without
-//! progress for the timeout the first outstanding packet and what follows is sent again; after `retries` timeouts in a row the queue
-//! pair is in error: it sends nothing any more, and what is left of its messages is lost.
+//! A NAK names the first missing packet: everything before it has arrived, and `recovery` determines the retransmissions. Without progress
+//! for the timeout, the first outstanding packet and those after it are retransmitted; after `retries` timeouts in a row the queue pair
+//! enters the error state: it sends nothing any more, and the rest of its messages is lost.
 //!
-//! The retransmission timer runs while an answer can come: the first outstanding packet has left, or has left again, and a packet
-//! that requests an acknowledgement is in flight. It does not run while that packet waits behind the pacer, a pause or the NIC. Where
-//! the receiver acknowledges every n-th packet, a packet also requests an acknowledgement if nothing was acknowledged or
-//! requested for `retries` + 1 timeouts, so that a path that is dead is noticed.
+//! The retransmission timer runs while a response is possible: the first outstanding packet has left, or has left again, and a packet that
+//! requests an acknowledgement is in flight. It does not run while that packet waits behind the pacer, a pause or the NIC. Where the
+//! receiver acknowledges every n-th packet, a packet also requests an acknowledgement if nothing was acknowledged or requested for
+//! `retries` + 1 timeouts, so that a dead path is detected.
 //!
-//! A NAK of a receiver that is not ready lets it wait for `rnr_timer`, and send on from there; after `rnr_retries` in a row it is
-//! in error too. Responses to a READ are sent in the same way, but for the timeout: see `read`.
+//! After a NAK of a receiver that is not ready, the queue pair waits for `rnr_timer` and continues from there; after `rnr_retries` in a row
+//! it enters the error state too. Responses to a READ are sent in the same way, except for the timeout: see `read`.
 //!
-//! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
+//! One packet per round trip is timed, from the instant the NIC takes it; retransmitted packets are not.
 
 mod facts;
 mod next;
@@ -42,53 +41,53 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// Bytes of a message without end.
+/// Length of an unlimited message, in bytes.
 pub const ENDLESS: u64 = 1 << 62;
 
-/// No packet.
+/// Marker for "no packet".
 const NONE: u64 = u64::MAX;
 
-/// What a queue pair has done.
+/// Counters of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
     /// Packets sent.
     pub sent: u64,
-    /// Those of them that had been sent before.
+    /// Packets that were retransmissions.
     pub retransmitted: u64,
-    /// CNPs that have come.
+    /// CNPs received.
     pub cnps: u64,
-    /// NAKs that have come.
+    /// NAKs received.
     pub naks: u64,
-    /// Acknowledgements with an echoed mark that have come.
+    /// Acknowledgements received with an echoed mark.
     pub marks: u64,
-    /// Times that nothing came.
+    /// Timeouts: no response arrived in time.
     pub timeouts: u32,
-    /// Messages that are complete.
+    /// Messages completed.
     pub messages: u64,
-    /// Bytes of these.
+    /// Bytes of completed messages.
     pub bytes: u64,
-    /// NAKs of a receiver that is not ready.
+    /// NAKs received from a receiver that is not ready.
     pub not_ready: u32,
-    /// Fetches of its context by the NIC.
+    /// Fetches of the queue pair's context by the NIC.
     pub fetches: u64,
 }
 
-/// A message that is complete.
+/// A completed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Of scheduled transfers, which one it is.
+    /// Number of the scheduled transfer it belongs to.
     pub transfer: u32,
-    /// When it was posted, and when it was complete.
+    /// Times at which it was posted and completed.
     pub start: Time,
     pub at: Time,
-    /// Its bytes.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// Packets of it that were sent again, and timeouts.
+    /// Retransmitted packets of the message, and timeouts.
     pub again: u32,
     pub timeouts: u32,
-    /// What its time was spent on.
+    /// Time of the message by activity.
     pub times: MessageTimes,
-    /// What its queue pair had heard before it: CNPs, marks and NAKs.
+    /// CNPs, marks and NAKs that the queue pair had received before the message.
     pub heard_before: [u32; 3],
 }
 
@@ -97,11 +96,11 @@ struct Message {
     transfer: u32,
     again: u32,
     timeouts: u32,
-    /// Others wait for its end.
+    /// True if other transfers depend on its completion.
     awaited: bool,
     operation: Operation,
     start: Time,
-    /// Its first packet, and how many there are.
+    /// First packet, and number of packets.
     first: u64,
     packets: u64,
     /// Bytes of data and of extended headers before it, and of data in it.
@@ -123,54 +122,54 @@ pub struct QueuePair {
     window: u64,
     control: RdmaController,
     recovery: Recovery,
-    /// Those that are not complete.
+    /// Messages that are not complete.
     messages: VecDeque<Message>,
-    /// What time is spent on.
+    /// Clocks of the time by activity.
     clocks: Box<Clocks>,
-    /// Which of them the last packet that was looked up is part of.
+    /// Index of the message of the last packet that was looked up.
     at: usize,
-    /// The packet that is sent next, if there is one and the window holds it, or [`NONE`]: worked out where that changes.
+    /// Next packet to send, if there is one and the window admits it, or [`NONE`]; updated wherever it changes.
     ready: u64,
-    /// The first packet that is not acknowledged, and one behind the last that was ever sent.
+    /// First unacknowledged packet, and the one after the last ever sent.
     unacknowledged: u64,
     highest: u64,
-    /// One behind the last packet of the last message, and the bytes until there.
+    /// Number after the last packet of the last message, and the bytes up to there.
     end: u64,
     end_bytes: u64,
-    /// The last packet that left: when, and its length. Until `due` no other follows.
+    /// Time and length of the last packet sent. No other follows until `due`.
     last: (Time, u32),
     due: Time,
     closed: bool,
     retry: u32,
-    /// Receiver or NIC is not ready: not before then; and how often in a row the receiver was not.
+    /// Time before which receiver or NIC is not ready, and consecutive times that the receiver was not ready.
     waits: Time,
     not_ready: u32,
-    /// The packet that the NIC is ready for, or [`NONE`].
+    /// Packet for which the NIC is ready, or [`NONE`].
     admitted: u64,
-    /// A request that came too early is answered: the one before it is missing.
+    /// True if a request arrived before an earlier one, which is missing: a NAK is due.
     request_missing: bool,
-    /// The one that was named then, or [`NONE`].
+    /// Packet named by the last such NAK, or [`NONE`].
     told_missing: u64,
-    /// When the retransmission timer expires; [`Time::NEVER`]: it does not run.
+    /// Expiry of the retransmission timer; [`Time::NEVER`]: it does not run.
     deadline: Time,
-    /// Acknowledgements were requested up to here, and the time of the last request or progress.
+    /// Packet up to which acknowledgements were requested, and the time of the last request or progress.
     requested: (u64, Time),
-    /// When it came to be in error, or [`Time::NEVER`].
+    /// Time at which the queue pair entered the error state, or [`Time::NEVER`].
     failed: Time,
-    /// The packet whose round trip is timed, or [`NONE`], and when it left.
+    /// Packet whose round trip is timed, or [`NONE`], and the time at which it left.
     timed: (u64, Time),
-    /// What it has done.
+    /// Counters of the queue pair.
     pub counts: PairCounts,
-    /// What was not told yet: complete messages, and a round trip from its beginning, or [`Time::NEVER`], to its end.
+    /// Results not yet returned: completed messages, and a round trip from its beginning, or [`Time::NEVER`], to its end.
     done: Vec<Done>,
     round_trip: (Time, Time),
     discarded: u64,
-    /// How it chooses among paths; `None`: it does not.
+    /// Path selection; `None`: packets stay on one path.
     paths: Option<Box<Paths>>,
 }
 
 impl QueuePair {
-    /// One without messages.
+    /// Creates a queue pair without messages.
     pub fn new(spec: &Arc<RdmaSpec>, number: u32, facts: &PathFacts) -> QueuePair {
         QueuePair {
             number,
@@ -210,7 +209,7 @@ impl QueuePair {
         }
     }
 
-    /// As if so many packets had gone before.
+    /// Starts as if this many packets had already been sent and acknowledged.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
         (self.unacknowledged, self.highest, self.end) = (packet, packet, packet);
@@ -218,12 +217,13 @@ impl QueuePair {
         self.work_out();
     }
 
-    /// One more message of the verb of its queue pair, after all others; `awaited`: others wait for its end.
+    /// Appends a message with the verb of the queue pair; `awaited`: other transfers depend on its
+    /// completion.
     pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) {
         self.post_as(self.spec.verb.operation(), transfer, start, bytes, awaited);
     }
 
-    /// One more message, after all others. The request of a READ has no data, and one packet.
+    /// Appends a message. The request of a READ has no data, and one packet.
     pub fn post_as(&mut self, operation: Operation, transfer: u32, start: Time, bytes: u64, awaited: bool) {
         let packets = bytes.div_ceil(self.spec.mtu.into()).max(1);
         let (first, before) = (self.end, self.end_bytes);
@@ -246,16 +246,16 @@ impl QueuePair {
         self.settle(start);
     }
 
-    /// Before the acknowledgement that returns them: the stamps of a packet.
+    /// Processes the stamps of a packet, before the acknowledgement that returns them.
     pub fn on_stamps(&mut self, stamps: &Stamps) {
         self.control.on_stamps(stamps);
     }
 
-    /// Whether all messages are complete.
+    /// Returns true if all messages are complete.
     pub fn is_idle(&self) -> bool {
         self.messages.is_empty()
     }
-    /// Whether everything that was posted has been sent.
+    /// Returns true if all posted data has been sent.
     pub fn has_sent_all(&self) -> bool {
         self.highest == self.end
     }
@@ -381,7 +381,7 @@ impl Protocol for QueuePair {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        // Who has nothing to send needs no call for that.
+        // Without data to send, the queue pair needs no call for that.
         let opens = if self.closed && self.failed().is_none() { self.due } else { Time::NEVER };
         let first = opens.min(self.deadline);
         (first < Time::NEVER).then_some(first)

@@ -121,6 +121,7 @@ mod tests {
         packet: 1_000,
         hops: 1,
         overhead: 20,
+        planes: 1,
     };
 
     #[test]

@@ -29,43 +29,44 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Bytes of each of the READs of a flow of one message without end: what is under way cannot be taken back.
+/// Length of each READ of an unlimited flow, in bytes: a READ in flight cannot be withdrawn.
 const ONE_OF_MANY: u64 = 1 << 20;
 
-/// What the requester of a queue pair has done.
+/// Counters of the requester of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Messages that are whole, and their bytes.
+    /// Messages delivered whole, and their bytes.
     pub messages: u64,
     /// See `messages`.
     pub bytes: u64,
-    /// Times that nothing came.
+    /// Timeouts: no response arrived in time.
     pub timeouts: u64,
-    /// Requests for what was missing, those after a timeout too.
+    /// Requests repeated for missing packets, including those after a timeout.
     pub again: u64,
-    /// Packets that were asked for and have not come.
+    /// Requested packets that have not arrived.
     pub outstanding: u64,
-    /// When it came to be in error.
+    /// Time at which the queue pair entered the error state.
     pub failed: Option<Time>,
 }
 
-/// Asks for messages.
+/// Requests messages by READ.
 #[derive(Clone, Debug)]
 pub struct Reader {
     spec: Arc<RdmaSpec>,
     due: Arc<[Due]>,
-    /// How many of the transfers with a start have begun.
+    /// Number of scheduled transfers that have begun.
     begun: usize,
-    /// Those that others wait for and that are whole.
+    /// Completed transfers that others depend on.
     ended: VecDeque<u32>,
     outcomes: Vec<TransferOutcome>,
-    /// By transfer, its first READ among those of its queue pair, and how many there are.
+    /// For each transfer, the index of its first READ within its queue pair, and its number of READs.
     places: Vec<(u32, u32)>,
     pairs: Vec<Reading>,
     free: Vec<u32>,
     /// Queue pairs with a request to send.
     line: VecDeque<u32>,
-    /// Of a flow: when the next message is asked for, when no more are, and the bytes that are left.
+    /// For a flow: the time of the next request, the time after which no more are made, and the bytes left to
+    /// request.
     start: Time,
     stop: Option<Time>,
     left: u64,
@@ -75,13 +76,13 @@ pub struct Reader {
 #[derive(Clone, Debug, Default)]
 struct Reading {
     reads: VecDeque<Read>,
-    /// How many of them have been asked for, how many there were, and one behind the last packet of the last.
+    /// Number of READs requested, number ever posted, and the number after the last packet of the last READ.
     asked: usize,
     posted: u32,
     end: u64,
-    /// The packet that comes next.
+    /// Next packet expected.
     expected: u64,
-    /// What is missing is to be asked for again.
+    /// Missing packets are to be requested again.
     again: bool,
     in_line: bool,
     retry: u32,
@@ -96,7 +97,7 @@ struct Read {
     first: u64,
     packets: u64,
     bytes: u64,
-    /// Of the whole message, if this is the last part of it; else 0.
+    /// Bytes of the whole message if this READ is its last part; otherwise 0.
     message: u64,
 }
 
@@ -107,7 +108,7 @@ impl Read {
 }
 
 impl Reader {
-    /// Of these transfers, in order of their starts; if there are none, of the messages of a flow from `start` to `stop`.
+    /// Creates the requester of these transfers, in order of their starts; if there are none, of a flow's messages from `start` to `stop`.
     pub fn new(spec: &Arc<RdmaSpec>, due: Arc<[Due]>, start: Time, stop: Option<Time>) -> Reader {
         let left = if due.is_empty() { spec.total.unwrap_or(ENDLESS) } else { 0 };
         Reader {
@@ -127,7 +128,7 @@ impl Reader {
         }
     }
 
-    /// Of each transfer that has begun.
+    /// Returns the outcome of each transfer that has begun.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
         let mut told = vec![false; outcomes.len()];
@@ -139,35 +140,35 @@ impl Reader {
                 let (Some(outcome), Some(told)) = (outcomes.get_mut(nth), told.get_mut(nth)) else {
                     continue;
                 };
-                // The parts of one message together.
+                // Parts of one message are counted together.
                 let before = if std::mem::replace(told, true) { outcome.missing } else { 0 };
                 outcome.missing = before + missing;
             }
         }
         outcomes
     }
-    /// The queue pair of a transfer, its first READ there, and how many it has.
+    /// Returns the queue pair of a transfer, the index of its first READ there, and its number of READs.
     pub fn place_of(&self, transfer: usize) -> Option<(u32, u32, u32)> {
         let (first, many) = *self.places.get(transfer)?;
         Some((self.outcomes.get(transfer)?.connection, first, many))
     }
-    /// What a queue pair has done.
+    /// Returns the counters of a queue pair.
     pub fn counts(&self, pair: u32) -> ReadCounts {
         self.pairs.get(pair as usize).map_or_else(ReadCounts::default, |pair| {
             let asked = pair.asked.checked_sub(1).map_or(pair.expected, |last| pair.reads[last].end());
             ReadCounts { outstanding: asked.saturating_sub(pair.expected), ..pair.counts }
         })
     }
-    /// What was measured and not yet told.
+    /// Returns the next measurement that was not yet returned.
     pub fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
-    /// Whether there is something.
+    /// Returns true if a measurement is ready.
     pub fn has_records(&self) -> bool {
         !self.records.is_empty()
     }
 
-    /// As if so many packets had come before.
+    /// Starts as if this many packets had already arrived.
     #[cfg(test)]
     pub fn start_at(&mut self, packet: u64) {
         let number = self.open();
@@ -202,7 +203,7 @@ impl Reader {
         place
     }
 
-    /// Posts what is due, and asks again for what did not come.
+    /// Posts READs that are due, and repeats requests whose responses timed out.
     pub fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
             self.begun += 1;
@@ -217,7 +218,7 @@ impl Reader {
                 continue;
             }
             if is_queued(number, None) {
-                // A request of it has not left yet.
+                // A request of this queue pair is still queued at the NIC.
                 let timeout = self.timeout(number);
                 self.pairs[number as usize].deadline = now.saturating_add(timeout);
             } else {
@@ -241,18 +242,18 @@ impl Reader {
         self.places[transfer as usize] = place;
     }
 
-    /// One of the transfers that wait begins now.
+    /// Starts a transfer that waited for others.
     pub fn release(&mut self, transfer: u32, now: Time) {
         if let Some(&due) = self.due.get(transfer as usize) {
             self.begin_one(transfer, Due { start: now, ..due });
         }
     }
-    /// A transfer that others wait for and that has become whole.
+    /// Returns a completed transfer that others depend on.
     pub fn poll_ended(&mut self) -> Option<u32> {
         self.ended.pop_front()
     }
 
-    /// Asks for the next messages of a flow, as many as may be under way.
+    /// Requests the next messages of a flow, up to the limit of outstanding READs.
     fn supply(&mut self, now: Time) {
         if !self.due.is_empty() || self.start > now {
             return;
@@ -279,9 +280,9 @@ impl Reader {
         if pair.retry > retries {
             (pair.counts.failed, pair.deadline) = (Some(now), Time::NEVER);
         } else {
-            // Requests behind it may be lost too; a responder that has them takes no notice.
+            // Later requests may be lost as well; a responder that has them ignores the repetition.
             (pair.again, pair.asked) = (true, pair.asked.min(1));
-            // It runs again when the request has left.
+            // The timer restarts when the request has left.
             pair.deadline = Time::NEVER;
         }
         if let Some(outcome) = front.and_then(|transfer| self.outcomes.get_mut(transfer)) {
@@ -295,17 +296,17 @@ impl Reader {
         if self.counts(number).outstanding <= timeouts.few { timeouts.low } else { timeouts.high }
     }
 
-    /// When it is to be called.
+    /// Next time at which to call [`Reader::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
         let begins = self.due.get(self.begun).map(|due| due.start);
-        // A flow asks for its next message when one has come.
+        // A flow requests its next message when one is complete.
         let flow = (self.left > 0 && self.pairs.is_empty()).then_some(self.start);
         let deadlines = self.pairs.iter().map(|pair| pair.deadline);
         let first = begins.into_iter().chain(flow).chain(self.stop).chain(deadlines).min()?;
         (first < Time::NEVER).then_some(first)
     }
 
-    /// Whether there is a request to send.
+    /// Returns true if a request is ready to send.
     pub fn has_work(&self) -> bool {
         !self.line.is_empty()
     }
@@ -322,7 +323,7 @@ impl Reader {
         }
     }
 
-    /// The next request.
+    /// Returns the next request.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let number = self.line.pop_front()?;
         let mtu = u64::from(self.spec.mtu);
@@ -351,7 +352,7 @@ impl Reader {
         Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false, entropy: 0 })
     }
 
-    /// Everything before a packet has come.
+    /// Handles progress: all packets before `expected` have arrived.
     pub fn on_progress(&mut self, number: u32, expected: u64, now: Time) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         (pair.expected, pair.retry, pair.again) = (expected, 0, false);
@@ -382,14 +383,14 @@ impl Reader {
         self.queue(number);
     }
 
-    /// A packet behind the expected one has come.
+    /// A packet after the expected one has arrived: repeats the request from the gap on.
     pub fn ask_again(&mut self, number: u32) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         pair.again = true;
         self.queue(number);
     }
 
-    /// The responder expected the request for this packet.
+    /// Handles the responder's NAK for a missing request.
     pub fn on_nak(&mut self, number: u32, named: u32) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let packet = psn::nearest(named, pair.expected);
@@ -399,7 +400,7 @@ impl Reader {
         self.queue(number);
     }
 
-    /// Bytes taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         let of_pair = |pair: &Reading| pair.reads.capacity() * size_of::<Read>();
         self.pairs.capacity() * size_of::<Reading>()

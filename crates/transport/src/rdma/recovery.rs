@@ -1,23 +1,23 @@
-//! How lost packets are repaired: which packet is sent next.
+//! Loss recovery of queue pairs: selects the next packet to send.
 
 use super::go_back_n::GoBackN;
 use super::reordering::{Lost, Reordering};
 use super::reordering_keys::RdmaRecovery;
 use super::selective_repeat::SelectiveRepeat;
 
-/// A recovery at work. It knows neither time nor window.
+/// Loss recovery in operation. It depends neither on time nor on the window.
 #[derive(Clone, Debug)]
 pub enum Recovery {
-    /// Everything from the first missing packet on.
+    /// Retransmits everything from the first missing packet on.
     GoBackN(GoBackN),
-    /// The missing packets alone.
+    /// Retransmits only the missing packets.
     Selective(Box<SelectiveRepeat>),
-    /// The packets alone that the receiver reports as lost.
+    /// Retransmits only the packets that the receiver reports as lost.
     Reordering(Box<Reordering>),
 }
 
 impl Recovery {
-    /// Of this kind.
+    /// Creates a recovery of this kind.
     pub fn new(kind: RdmaRecovery) -> Recovery {
         match kind {
             RdmaRecovery::GoBackN => Recovery::GoBackN(GoBackN::default()),
@@ -25,15 +25,15 @@ impl Recovery {
             RdmaRecovery::Reordering(_) => Recovery::Reordering(Box::default()),
         }
     }
-    /// Whether the receiver keeps what comes out of order.
+    /// Returns true if the receiver keeps packets that arrive out of order.
     pub fn is_selective(&self) -> bool {
         !matches!(self, Recovery::GoBackN(_))
     }
-    /// Returns true if a packet that is sent again requests an acknowledgement.
+    /// Returns true if a retransmission requests an acknowledgement.
     pub fn requests_again(&self) -> bool {
         matches!(self, Recovery::Reordering(_))
     }
-    /// The packet that is sent next.
+    /// Returns the next packet to send.
     pub fn next(&self, unacknowledged: u64, highest: u64) -> u64 {
         match self {
             Recovery::GoBackN(it) => it.next(unacknowledged),
@@ -41,7 +41,7 @@ impl Recovery {
             Recovery::Reordering(it) => it.next(highest),
         }
     }
-    /// It was, `again` or for the first time.
+    /// Notes that a packet was sent, `again` or for the first time.
     pub fn on_sent(&mut self, packet: u64, again: bool) {
         match self {
             Recovery::GoBackN(it) => it.on_sent(packet),
@@ -49,7 +49,7 @@ impl Recovery {
             Recovery::Reordering(it) => it.on_sent(packet, again),
         }
     }
-    /// Everything before this packet has arrived.
+    /// Notes that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         match self {
             Recovery::GoBackN(it) => it.on_progress(unacknowledged),
@@ -57,8 +57,9 @@ impl Recovery {
             Recovery::Reordering(it) => it.on_progress(unacknowledged),
         }
     }
-    /// The first packet that is not acknowledged is missing. With selective repeat `named` is a packet behind it that has arrived; with
-    /// reordering, or if that was trimmed, it is the first one that is lost, and `map` is which ones are from there on. Returns true if that is news.
+    /// The first unacknowledged packet is missing. With selective repeat, `named` is a later packet that has arrived; with reordering, or
+    /// if that was trimmed, it is the first lost packet, and `map` has the lost ones from there on. Returns true if that was not known
+    /// before.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, named: Option<u64>, map: u64) -> bool {
         match self {
             Recovery::GoBackN(it) => it.on_nak(unacknowledged),
@@ -69,7 +70,7 @@ impl Recovery {
             }
         }
     }
-    /// Nothing came any more.
+    /// Handles a timeout.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         match self {
             Recovery::GoBackN(it) => it.on_timeout(unacknowledged),
@@ -77,7 +78,7 @@ impl Recovery {
             Recovery::Reordering(it) => it.on_timeout(unacknowledged, highest),
         }
     }
-    /// Bytes taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Recovery::GoBackN(_) => 0,

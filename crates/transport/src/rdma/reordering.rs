@@ -34,23 +34,23 @@ use units::Time;
 /// Packets in the bitmap of a NAK.
 const MAP_BITS: u64 = 64;
 
-/// The rule by which a receiver tells losses from reordering, with the times of its path.
+/// Rule by which a receiver distinguishes losses from reordering, with the times of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossRule {
     /// Packets from the expected one on that are placed, above 0.
     pub window: u64,
     /// Numbers by which a later packet must be ahead of a missing one, above 0.
     pub distance: u64,
-    /// How long a gap must have been open.
+    /// Minimum time that a gap must have been open.
     pub time: Time,
-    /// After which a NAK is repeated, above 0.
+    /// Time after which a NAK is repeated, above 0.
     pub repeat: Time,
-    /// Whether losses are reported at all.
+    /// True if losses are reported at all.
     pub nak: bool,
 }
 
 impl LossRule {
-    /// The rule of these keys on a path with this round trip without queues.
+    /// Creates the rule of these keys on a path with this round trip without queueing.
     pub fn new(keys: &ReorderingKeys, base_rtt: Time) -> LossRule {
         let quarter = Time::from_ps(base_rtt.ps() / 4);
         let time = keys.time.value().unwrap_or(quarter.max(ReorderingKeys::DEEPEST_QUEUE));
@@ -58,7 +58,7 @@ impl LossRule {
         let repeat = longer.saturating_add(longer);
         LossRule { window: keys.window, distance: keys.distance, time, repeat, nak: keys.nak }
     }
-    /// One behind the last packet of a gap that is far enough behind the highest arrival; `top` is one behind that.
+    /// Returns the number after the last packet of a gap that is far enough behind the highest arrival; `top` is the number after that.
     fn far(&self, top: u64, end: u64) -> u64 {
         end.min(top.saturating_sub(self.distance))
     }
@@ -67,19 +67,19 @@ impl LossRule {
 /// Missing packets that one arrival overtook.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
-    /// The packet behind the last missing one; it has arrived.
+    /// Packet after the last missing one; it has arrived.
     end: u64,
     /// The time of that arrival.
     opened: Time,
     /// Packets before this one have been named.
     named: u64,
-    /// When those that are still missing may be named again; [`Time::NEVER`]: none was named.
+    /// Time at which those still missing may be named again; [`Time::NEVER`]: none was named.
     again: Time,
-    /// The expected packet at that time.
+    /// Expected packet when they were last named.
     seen: u64,
 }
 
-/// Lost packets to name in a NAK: the first one, and bit n for the n-th behind it.
+/// Lost packets to name in a NAK: the first one, and bit n for the n-th after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The first lost packet.
@@ -92,13 +92,13 @@ pub struct Lost {
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
     gaps: VecDeque<Gap>,
-    /// One behind the highest packet that has arrived.
+    /// Number after the highest packet that has arrived.
     top: u64,
-    /// Not later than the time at which the next packet counts as lost; [`Time::NEVER`]: only another arrival changes that.
+    /// Lower bound of the time at which the next packet counts as lost; [`Time::NEVER`]: only another arrival changes that.
     due: Time,
-    /// NAKs that wait to be sent.
+    /// NAKs queued for transmission.
     named: VecDeque<Lost>,
-    /// Packets that came trimmed and have been named, in order of numbers, and until when they are not named for their gap.
+    /// Packets that arrived trimmed and have been named, in order of numbers, and the time until which they are not named for their gap.
     trimmed: VecDeque<(u64, Time)>,
 }
 
@@ -119,7 +119,7 @@ impl Gaps {
         }
     }
 
-    /// Everything before a packet has arrived.
+    /// Notes that everything before `expected` has arrived.
     pub fn on_progress(&mut self, expected: u64) {
         while self.gaps.front().is_some_and(|gap| gap.end <= expected) {
             self.gaps.pop_front();
@@ -132,7 +132,7 @@ impl Gaps {
         }
     }
 
-    /// A packet has come without its payload: a NAK for it alone is queued, and until then none for its gap names it.
+    /// A packet has arrived without its payload: a NAK for it alone is queued; before `until`, no NAK for its gap names it.
     pub fn on_trimmed(&mut self, packet: u64, expected: u64, until: Time) {
         self.named.append_one(Lost { first: packet, map: 1 });
         let place = self.trimmed.partition_point(|&(other, _)| other < packet);
@@ -143,12 +143,12 @@ impl Gaps {
         }
     }
 
-    /// When [`Gaps::find_lost`] has to be called at the latest; [`Time::NEVER`]: not at all.
+    /// Latest time at which to call [`Gaps::find_lost`]; [`Time::NEVER`]: not at all.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Queues NAKs for packets that count as lost now. Returns the first packet of each. `arrived`: whether a packet has.
+    /// Queues NAKs for packets that count as lost now. Returns the first packet of each. `arrived`: true if a packet has arrived.
     pub fn find_lost(
         &mut self,
         expected: u64,
@@ -167,7 +167,7 @@ impl Gaps {
                 break;
             }
             let (repeats, fresh) = (gap.again <= now, gap.named < far);
-            // While the sender fills a long gap nothing of it needs to be named again.
+            // While the sender fills a long gap, none of it needs to be named again.
             let first = if repeats && expected <= gap.seen { from } else { gap.named.max(from) };
             if repeats || fresh {
                 (gap.again, gap.seen, gap.named) =
@@ -195,13 +195,13 @@ impl Gaps {
         found.into_iter().map(|lost| lost.first).collect()
     }
 
-    /// The NAK that is sent next, if it is the one for this packet, on the wire.
+    /// Returns the next NAK to send, if it is the one for this packet, on the wire.
     pub fn take_named(&mut self, packet: u32) -> Option<Lost> {
         let is_next = self.named.front().is_some_and(|lost| psn::on_wire(lost.first) == packet);
         if is_next { self.named.pop_front() } else { None }
     }
 
-    /// The earliest time at which a gap may be reported, as far as numbers allow it.
+    /// Returns the earliest time at which a gap may be reported, as far as numbers allow it.
     fn next_due(&self, rule: &LossRule) -> Time {
         let mut first = Time::NEVER;
         for gap in self.gaps.iter().filter(|_| rule.nak) {
@@ -217,7 +217,7 @@ impl Gaps {
         first
     }
 
-    /// Bytes taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.gaps.capacity() * size_of::<Gap>()
             + self.named.capacity() * size_of::<Lost>()
@@ -225,30 +225,30 @@ impl Gaps {
     }
 }
 
-/// The packets that a sender sends again.
+/// Packets that a sender retransmits.
 #[derive(Clone, Debug, Default)]
 pub struct Reordering {
-    /// In order, and outstanding.
+    /// Requested packets, in order, and outstanding.
     requested: VecDeque<u64>,
-    /// After a timeout: everything before this packet was sent before it.
+    /// After a timeout: number before which all packets were sent before the timeout.
     until: u64,
-    /// One behind the last packet that was sent again since then.
+    /// Number after the last packet that was retransmitted since then.
     repeated: u64,
 }
 
 impl Reordering {
-    /// The packet that is sent next.
+    /// Returns the next packet to send.
     pub fn next(&self, highest: u64) -> u64 {
         self.requested.front().copied().unwrap_or(highest)
     }
-    /// A packet was sent, `again` or for the first time.
+    /// Notes that a packet was sent, `again` or for the first time.
     pub fn on_sent(&mut self, packet: u64, again: bool) {
         if again && self.requested.front() == Some(&packet) {
             self.requested.pop_front();
             self.repeated = self.repeated.max(packet + 1);
         }
     }
-    /// Everything before a packet has arrived.
+    /// Notes that everything before `unacknowledged` has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         while self.requested.front().is_some_and(|&packet| packet < unacknowledged) {
             self.requested.pop_front();
@@ -257,17 +257,17 @@ impl Reordering {
             self.request(unacknowledged);
         }
     }
-    /// These packets are lost; `None`: the first outstanding one. Returns true if one of them was not known to be.
+    /// These packets are lost; `None`: the first outstanding one. Returns true if the loss of one of them was not known before.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, lost: Option<Lost>) -> bool {
         let Some(Lost { first, map }) = lost else {
             return unacknowledged < highest && self.request(unacknowledged);
         };
         let named = (0..MAP_BITS).filter(|bit| map >> bit & 1 == 1).map(|bit| first + bit);
         let outstanding = named.filter(|packet| (unacknowledged..highest).contains(packet));
-        // All of them are requested, whichever is news.
+        // All of them are requested, including those already known.
         outstanding.filter(|&packet| self.request(packet)).count() > 0
     }
-    /// No progress for the timeout: the first outstanding packet is sent again.
+    /// Handles a timeout without progress: the first outstanding packet is retransmitted.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         (self.until, self.repeated) = (highest, unacknowledged);
         if unacknowledged < highest {
@@ -282,7 +282,7 @@ impl Reordering {
         }
         news
     }
-    /// Bytes taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.requested.capacity() * size_of::<u64>()
     }

@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use units::{Computed, Or, Time};
 
-/// Packets that a receiver places beyond the expected one, at most.
+/// Maximum number of packets that a receiver places beyond the expected one.
 pub const LARGEST_WINDOW: u64 = 1 << 16;
 
-/// How lost packets are repaired.
+/// Loss recovery of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RdmaRecovery {
     /// The receiver drops what comes out of order, and the sender sends everything from the first missing packet on again.
@@ -18,7 +18,7 @@ pub enum RdmaRecovery {
     GoBackN,
     /// The receiver keeps what comes out of order, and the sender sends the missing packets alone (IRN).
     Selective,
-    /// The receiver places what arrives out of order, and reports losses that distance and time tell from reordering.
+    /// The receiver places packets that arrive out of order, and reports losses, which distance and time distinguish from reordering.
     Reordering(ReorderingKeys),
 }
 
@@ -28,11 +28,11 @@ const SELECTIVE: &str =
 const REORDERING: &str = "The receiver places what arrives out of order, and reports losses that distance and time tell from reordering.";
 
 impl RdmaRecovery {
-    /// Returns true if the receiver keeps what comes out of order.
+    /// Returns true if the receiver keeps packets that arrive out of order.
     pub fn keeps(self) -> bool {
         self != RdmaRecovery::GoBackN
     }
-    /// The keys of reordering-tolerant recovery, if that is the one.
+    /// Returns the keys of reordering-tolerant recovery, if that is selected.
     pub fn reordering(&self) -> Option<&ReorderingKeys> {
         match self {
             RdmaRecovery::Reordering(keys) => Some(keys),
@@ -158,7 +158,7 @@ impl Default for ReorderingKeys {
 }
 
 impl ReorderingPreset {
-    /// All keys of the preset.
+    /// Returns all keys of the preset.
     pub fn keys(self) -> ReorderingKeys {
         let roce = ReorderingKeys { preset: self, window: 1024, distance: 3, time: Or::word(), nak: true };
         match self {
@@ -196,7 +196,7 @@ impl ReorderingKeys {
         wrong
     }
 
-    /// Keys that change nothing.
+    /// Returns keys that have no effect.
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &self.preset.keys()).unless(self.nak, "nak = true", &["distance", "time"]).remarks()
     }

@@ -18,29 +18,29 @@
 
 use std::collections::VecDeque;
 
-/// What is known of the packets from the first outstanding one on.
+/// State of the packets from the first outstanding one on.
 #[derive(Clone, Debug, Default)]
 pub struct SelectiveRepeat {
-    /// Of the first outstanding packet and those behind it, which have arrived.
+    /// True for each packet, from the first outstanding one on, that has arrived.
     arrived: VecDeque<bool>,
-    /// The packet that this list begins with.
+    /// Packet of the first entry of this list.
     first: u64,
-    /// Packets before this one have been looked at in this recovery.
+    /// Packets before this one have been examined in this recovery.
     next: u64,
-    /// In recovery until everything before this packet is acknowledged.
+    /// Packet up to which everything must be acknowledged before recovery ends.
     until: Option<u64>,
-    /// The first outstanding packet is to be sent again, whatever has come behind it.
+    /// True if the first outstanding packet is to be retransmitted, regardless of later arrivals.
     head: bool,
-    /// A packet behind it has been reported since it became the first, or since a timeout.
+    /// True if a packet after it was reported since it became the first, or since a timeout.
     heard: bool,
-    /// Packets that were trimmed, in order of their reports.
+    /// Trimmed packets, in order of their reports.
     trimmed: VecDeque<u64>,
-    /// Those that have been sent again since the last timeout.
+    /// Trimmed packets that have been retransmitted since the last timeout.
     resent: VecDeque<u64>,
 }
 
 impl SelectiveRepeat {
-    /// The packet that is sent next.
+    /// Returns the next packet to send.
     pub fn next(&self, unacknowledged: u64, highest: u64) -> u64 {
         if let Some(&first) = self.trimmed.front() {
             return first;
@@ -56,7 +56,7 @@ impl SelectiveRepeat {
         let mut missing = rest.filter(|(_, arrived)| !**arrived).map(|(at, _)| self.first + at as u64);
         missing.find(|packet| !self.resent.contains(packet)).unwrap_or(highest)
     }
-    /// It was, `again` or for the first time.
+    /// Notes that a packet was sent, `again` or for the first time.
     pub fn on_sent(&mut self, packet: u64, again: bool) {
         if self.trimmed.front() == Some(&packet) {
             self.trimmed.pop_front();
@@ -66,7 +66,7 @@ impl SelectiveRepeat {
             (self.next, self.head) = (self.next.max(packet + 1), false);
         }
     }
-    /// Everything before this packet has arrived.
+    /// Notes that everything before this packet has arrived.
     pub fn on_progress(&mut self, unacknowledged: u64) {
         let gone = (unacknowledged - self.first).min(self.arrived.len() as u64);
         self.arrived.drain(..gone as usize);
@@ -77,7 +77,7 @@ impl SelectiveRepeat {
             self.until = None;
         }
     }
-    /// The first outstanding packet is missing, and this one behind it has arrived. Whether recovery begins.
+    /// The first outstanding packet is missing, and a later one has arrived. Returns true if recovery begins.
     pub fn on_nak(&mut self, unacknowledged: u64, highest: u64, arrived: Option<u64>) -> bool {
         if let Some(arrived) = arrived.filter(|&arrived| arrived >= self.first) {
             self.note_arrived(arrived);
@@ -86,12 +86,12 @@ impl SelectiveRepeat {
         let begins = self.until.is_none() && unacknowledged < highest;
         if begins {
             self.enter(unacknowledged, highest);
-            // It may have been sent again because it was trimmed.
+            // It may have been retransmitted because it was trimmed.
             self.head = !self.resent.contains(&unacknowledged);
         }
         begins
     }
-    /// A packet was trimmed on its way. Whether it was not known to be lost.
+    /// A packet was trimmed on its way. Returns true if its loss was not known before.
     pub fn on_trimmed(&mut self, highest: u64, packet: Option<u64>) -> bool {
         let packet =
             packet.filter(|packet| (self.first..highest).contains(packet) && !self.trimmed.contains(packet));
@@ -106,7 +106,7 @@ impl SelectiveRepeat {
         }
         self.arrived[at] = true;
     }
-    /// No progress for long: what is missing is sent once more, and all that has not arrived if nothing was heard either.
+    /// Handles a timeout: missing packets are retransmitted, and all that have not arrived if there was no feedback either.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         self.enter(unacknowledged, highest);
         self.resent.clear();
@@ -118,7 +118,7 @@ impl SelectiveRepeat {
     fn enter(&mut self, unacknowledged: u64, highest: u64) {
         (self.until, self.next, self.head) = (Some(highest), unacknowledged, true);
     }
-    /// Bytes taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.arrived.capacity() + (self.trimmed.capacity() + self.resent.capacity()) * size_of::<u64>()
     }
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(it.next(2, 10), 10);
         it.on_sent(10, false);
         it.on_progress(8);
-        // In recovery until 10, without a hole that is known of; 8 counts as the first outstanding one, and was looked at.
+        // In recovery until 10, without a known hole; 8 counts as the first outstanding one, and was examined.
         assert_eq!(it.next(8, 11), 11);
         it.on_progress(10);
         assert!(it.on_nak(10, 12, Some(11)));
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(it.next(0, 5), 0);
         it.on_sent(0, true);
         it.on_progress(4);
-        // The last one may be on its way, as 3 was reported; another timeout tells that it is not.
+        // The last one may be in flight, as 3 was reported; another timeout shows that it is not.
         assert_eq!(it.next(4, 5), 5);
         it.on_timeout(4, 5);
         assert_eq!(it.next(4, 5), 4);
@@ -185,7 +185,7 @@ mod tests {
             it.on_progress(packet + 1);
         }
         assert_eq!(it.next(100, 100), 100);
-        // What is sent after the timeout is not missing.
+        // Packets sent after the timeout are not missing.
         it.on_timeout(100, 102);
         it.on_sent(100, true);
         it.on_sent(101, true);

@@ -92,6 +92,7 @@ impl SwiftKeys {
             base_rtt: Time::from_us(1),
             packet: 1,
             overhead: 0,
+            planes: 1,
             hops,
         };
         let swift = Swift::new(self, &facts);
@@ -217,6 +218,7 @@ mod tests {
         packet: 1_000,
         hops: 0,
         overhead: 20,
+        planes: 1,
     };
 
     #[test]

@@ -121,6 +121,7 @@ mod tests {
         packet: 1_090,
         hops: 1,
         overhead: 20,
+        planes: 1,
     };
 
     fn ack(acknowledged: u64, us: u64) -> RdmaAck {

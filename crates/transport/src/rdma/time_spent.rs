@@ -1,53 +1,53 @@
-//! What the time of a queue pair, and that of each of its messages, is spent on.
+//! Accounting of a queue pair's time, and of each message's time, by activity.
 //!
-//! At any time it is one of eight: a packet is on its wire, for the first time; what was sent before is sent again, or a timeout for that
-//! is waited for; the rate of the control holds the next packet back; or the window; or a receiver that is not ready; or the
-//! next packet is ready, and its NIC is stopped by a pause, or busy; or all is sent, and on its way.
+//! At any time a queue pair is in one of eight states: it sends a packet for the first time; it retransmits, or waits for the timeout that
+//! precedes a retransmission; its next packet is held back by the control's rate, by the window, or by a receiver that is not ready; its
+//! next packet is ready but the NIC is paused, or busy; or everything is sent and in flight.
 //!
-//! A message has its part of that from when its first packet is the next one until its last packet leaves. Before that it stands behind
-//! others; after it, it is under way, but for what is sent again meanwhile. The parts add up to the time from its start until it
-//! is acknowledged, in whole nanoseconds.
+//! A message is charged from when its first packet is the next to send until its last packet leaves. Before that it is queued behind other
+//! messages; afterwards it is in flight, except for retransmissions in that time. The parts add up to the time from its start until it is
+//! acknowledged, in whole nanoseconds.
 //!
-//! Where several queue pairs of two hosts stand in line together, a pause that began before one of them had a packet ready counts for it
-//! from then on.
+//! Where several queue pairs of two hosts share a wait queue, a pause that began before one of them had a packet ready is charged to it
+//! from the time its packet was ready.
 
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
-/// What time is spent on.
+/// Activities that time is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
-    /// A packet is on the wire that was not sent before, with preamble and gap.
+    /// A packet is sent for the first time, including preamble and gap.
     Sending,
-    /// What was sent before is sent again, or a timeout is waited for.
+    /// A packet is retransmitted, or the queue pair waits for a retransmission timeout.
     Again,
-    /// The rate of the control.
+    /// The control's rate holds the next packet back.
     Rate,
-    /// The window.
+    /// The window holds the next packet back.
     Window,
-    /// A receiver that is not ready.
+    /// The receiver is not ready.
     Receiver,
-    /// A packet is ready, and a pause stops its NIC.
+    /// A packet is ready, and a pause stops the NIC.
     Pause,
-    /// A packet is ready, and its NIC is busy, or fetches a context.
+    /// A packet is ready, and the NIC is busy or fetches a context.
     Host,
-    /// All has been sent.
+    /// Everything has been sent, and is in flight.
     UnderWay,
 }
 
-/// How long it was which.
+/// Time charged to each activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimesSpent {
-    /// By [`Spent`].
+    /// Times, indexed by [`Spent`].
     pub times: [Time; 8],
 }
 
 impl TimesSpent {
-    /// Of one of them.
+    /// Returns the time charged to one activity.
     pub fn on(&self, what: Spent) -> Time {
         self.times[what as usize]
     }
-    /// All but what is under way.
+    /// Returns the sum of all activities except in flight.
     fn before_under_way(&self) -> Time {
         self.times[..Spent::UnderWay as usize].iter().fold(Time::ZERO, |sum, &time| sum + time)
     }
@@ -62,9 +62,9 @@ impl TimesSpent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpentClock {
     spent: TimesSpent,
-    /// What it is now, and since when; `None`: there are no messages.
+    /// Current activity and when it began; `None`: there are no messages.
     now: Option<(Spent, Time)>,
-    /// The last packet is on the wire until then, and whether it was sent before.
+    /// End of the last packet's transmission, and true if it was a retransmission.
     wire: (Time, bool),
     ps_per_byte: f64,
     /// Bytes around each frame on the link.
@@ -72,7 +72,7 @@ pub(crate) struct SpentClock {
 }
 
 impl SpentClock {
-    /// At a link of this rate, with so many bytes around each frame.
+    /// Creates a clock for a link of this rate, with `overhead` bytes around each frame.
     pub fn new(rate: BitRate, overhead: u16) -> SpentClock {
         let mut clock = SpentClock {
             spent: TimesSpent::default(),
@@ -84,12 +84,12 @@ impl SpentClock {
         clock.on_link_rate(rate);
         clock
     }
-    /// The link has this rate from now on.
+    /// Sets the link rate from now on.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.ps_per_byte = 8e12 / rate.bps_f64().max(1.0);
     }
 
-    /// From now on it is this.
+    /// Sets the current activity.
     #[inline]
     pub fn change(&mut self, to: Option<Spent>, now: Time) {
         if self.now.map(|(before, _)| before) != to {
@@ -98,7 +98,7 @@ impl SpentClock {
         }
     }
 
-    /// A packet of `bytes` leaves now; `again`: it was sent before.
+    /// Charges a packet of `bytes` that leaves now; `again`: it is a retransmission.
     #[inline]
     pub fn on_send(&mut self, bytes: u16, again: bool, now: Time) {
         self.settle(now);
@@ -106,14 +106,14 @@ impl SpentClock {
         self.wire = (now + Time::from_ps((bytes as f64 * self.ps_per_byte) as u64), again);
     }
 
-    /// What was a wait for acknowledgements turns out to have been one for a timeout.
+    /// Recharges the current wait for acknowledgements as a wait for a timeout.
     pub fn correct_waits(&mut self) {
         if let Some((before @ (Spent::Window | Spent::UnderWay), _)) = &mut self.now {
             *before = Spent::Again;
         }
     }
 
-    /// Until now a pause has stopped the NIC for so long while a packet was ready, or for all the time that one was.
+    /// Charges to the pause the time, up to now, for which it stopped the NIC while a packet was ready.
     pub fn on_stopped(&mut self, stopped: Time, now: Time) {
         if !self.now.is_some_and(|(what, _)| what == Spent::Host) {
             return;
@@ -125,7 +125,7 @@ impl SpentClock {
         self.spent.times[Spent::Pause as usize] += stopped;
     }
 
-    /// Counts what has passed until now.
+    /// Charges the time elapsed until now.
     fn settle(&mut self, now: Time) {
         let wire = self.wire;
         let Some((what, since)) = &mut self.now else { return };
@@ -136,12 +136,12 @@ impl SpentClock {
         *since = now.max(*since);
     }
 
-    /// All until now, or until the last packet was on the wire.
+    /// Returns the times until now, or until the end of the last packet's transmission if that is earlier.
     pub fn until_sent(&self, now: Time) -> TimesSpent {
         self.until(now.min(self.wire.0))
     }
 
-    /// All until now.
+    /// Returns the times until now.
     pub fn until(&self, now: Time) -> TimesSpent {
         let mut clock = *self;
         clock.settle(now);
@@ -149,35 +149,35 @@ impl SpentClock {
     }
 }
 
-/// The clocks of a queue pair: apart from it, as whoever looks for the next packet does not need them.
+/// Clocks of a queue pair, stored apart from it because selecting the next packet does not need them.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
-    /// Its own.
+    /// Clock of the queue pair.
     pub own: SpentClock,
-    /// Those of its messages that have begun.
+    /// Clocks of its messages that have begun.
     pub begun: VecDeque<MessageClock>,
 }
 
-/// The times of a message at work.
+/// Clock of a message in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MessageClock {
-    /// When its first packet was the next one, and the last one left.
+    /// Times at which its first packet became the next to send, and at which its last packet left.
     began: Option<Time>,
     left: Option<Time>,
-    /// What its queue pair had spent, and heard, until it began; from when it left on, what it has spent itself.
+    /// Until the message leaves: times and feedback counts of its queue pair when it began. Afterwards: its own times.
     spent: TimesSpent,
     heard: [u32; 3],
-    /// What was spent on packets sent again until it left.
+    /// Time spent on retransmissions until the last packet left.
     again: Time,
 }
 
 impl MessageClock {
-    /// Its first packet is the next one.
+    /// Starts the clock: the first packet of the message is the next to send.
     pub fn begin(&mut self, clock: &SpentClock, heard: [u32; 3], now: Time) {
         (self.began, self.spent, self.heard) = (Some(now), clock.until(now), heard);
     }
 
-    /// Its last packet leaves.
+    /// Notes that the last packet leaves.
     pub fn leave(&mut self, clock: &SpentClock, now: Time) {
         if self.left.is_none() {
             let until = clock.until(now);
@@ -187,22 +187,24 @@ impl MessageClock {
         }
     }
 
-    /// What its queue pair had heard when it began.
+    /// Returns the feedback counts of the queue pair when the message began.
     pub fn heard_before(&self) -> [u32; 3] {
         self.heard
     }
 
-    /// It is acknowledged, `start` after which it was posted.
+    /// Ends the clock when the message is acknowledged, `start` after it was posted.
     pub fn end(mut self, clock: &SpentClock, heard: [u32; 3], start: Time, now: Time) -> MessageTimes {
         self.leave(clock, now);
         let mut spent = self.spent;
-        // What was under way before it left belongs to the messages before it: it began meanwhile.
+        // Time in flight before the last packet left is charged to earlier messages: this one began
+        // meanwhile.
         let left = self.left.unwrap_or(now);
         let again = clock.until(now).on(Spent::Again) - self.again;
         spent.times[Spent::Again as usize] += again.min(now.saturating_sub(left));
         spent.times[Spent::UnderWay as usize] =
             now.saturating_sub(self.began.unwrap_or(left)).saturating_sub(spent.before_under_way());
-        // What a part has beyond whole nanoseconds goes to the next one: so they add up to the whole.
+        // The remainder below a nanosecond carries over to the next part, so that the parts add up to the
+        // total.
         let mut until = Time::ZERO;
         let mut part = |time: Time| {
             let before = ns(until);
@@ -221,26 +223,27 @@ fn ns(time: Time) -> u32 {
     u32::try_from(time.ps() / 1_000).unwrap_or(u32::MAX)
 }
 
-/// What the time of a message was spent on, in nanoseconds: up to 4.29 s each, so that a million messages take little room.
+/// Time of a message by activity, in nanoseconds: up to 4.29 s each, so that a million messages take little memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageTimes {
-    /// It stood behind others of its queue pair.
+    /// Time queued behind other messages of the queue pair.
     pub behind: u32,
-    /// By [`Spent`].
+    /// Time of each activity, indexed by [`Spent`].
     pub spent: [u32; 8],
-    /// CNPs, marks and NAKs that its queue pair has heard of from when it began until it was acknowledged.
+    /// CNPs, marks and NAKs that the queue pair received from when the message began until it was
+    /// acknowledged.
     pub heard: [u32; 3],
 }
 
 impl MessageTimes {
-    /// On one of them.
+    /// Returns the time of one activity.
     pub fn on(&self, what: Spent) -> u32 {
         self.spent[what as usize]
     }
 
-    /// Of a message that was read in parts, from when the first request `came` until it was `whole`: of each what the
-    /// responder has counted of it, and what its queue pair had heard when it began. The responder does not hear when a part is
-    /// whole: its counts of `Again` and `UnderWay` go beyond that, and it hears of the next part meanwhile.
+    /// Times of a message that was read in parts, from when the first request `came` until the message was `whole`. Each part has the times
+    /// counted by the responder, and the feedback counts of its queue pair when it began. The responder is not notified when a part is
+    /// complete: its `Again` and `UnderWay` times extend beyond that, and include feedback received until the next part.
     pub(crate) fn of_read(
         parts: &[(MessageTimes, [u32; 3])],
         came: Time,
@@ -260,7 +263,7 @@ impl MessageTimes {
         all.spent[Spent::UnderWay as usize] = 0;
         let known = all.spent.iter().fold(all.behind, |sum, &own| sum.saturating_add(own));
         let whole = ns(whole.saturating_sub(came));
-        // Parts were cut to nanoseconds one by one: together they may have one too many.
+        // Each part was rounded to nanoseconds: their sum may exceed the total by one.
         let sending = &mut all.spent[Spent::Sending as usize];
         *sending = sending.saturating_sub(known.saturating_sub(whole));
         let left = whole.saturating_sub(known);
@@ -287,7 +290,7 @@ mod tests {
     fn a_packet_on_the_wire_hides_what_would_hold_the_next_one_back() {
         let mut it = clock();
         it.change(Some(Spent::Host), us(0));
-        // 1000 bytes take a microsecond.
+        // 1000 bytes take one microsecond.
         it.on_send(980, false, us(2));
         it.change(Some(Spent::Rate), us(2));
         it.on_send(980, true, us(5));
@@ -332,7 +335,7 @@ mod tests {
         it.on_send(980, true, us(15));
         it.change(Some(Spent::UnderWay), us(15));
         let times = message.end(&it, [6, 0, 2], us(3), us(20));
-        // It waited for the timeout from 11 us on: until then its last packet was on the wire.
+        // It waits for the timeout from 11 us on: until then its last packet is on the wire.
         let on = [Spent::Window, Spent::Rate, Spent::Again, Spent::UnderWay].map(|what| times.on(what));
         assert_eq!((times.behind, on, times.heard), (4_000, [1_000, 2_000, 5_000, 5_000], [2, 0, 1]));
         assert_eq!(times.behind + times.spent.iter().sum::<u32>(), 17_000);

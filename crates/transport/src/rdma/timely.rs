@@ -215,6 +215,7 @@ mod tests {
         packet: 1_000,
         hops: 1,
         overhead: 20,
+        planes: 1,
     };
 
     fn at(keys: &TimelyKeys, rate: f64, last_us: f64) -> Timely {

@@ -1,18 +1,19 @@
-//! Packets that arrive beyond the expected one: kept, answered with a NAK, or dropped, as the recovery has it.
+//! Packets that arrive beyond the expected one: kept, answered with a NAK, or dropped, depending on the
+//! recovery.
 
 use super::{Kept, RdmaReceiver, ReceivePair};
 use crate::rdma::psn;
 use crate::rdma::{Gaps, RdmaVerb};
 use units::Time;
 
-/// Packets that are kept ahead of one that is missing, at most.
+/// Maximum number of packets kept ahead of a missing one.
 const MOST_KEPT: u64 = 1 << 16;
 
 /// Packets of a queue pair that arrived out of order or twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disorder {
     pub(super) gaps: Gaps,
-    /// Packets that are kept now, and at most so far.
+    /// Number of packets kept now, and its maximum so far.
     held: u64,
     pub most_held: u64,
     pub out_of_order: u64,
@@ -63,7 +64,7 @@ impl ReceivePair {
         closed
     }
 
-    /// The bitmap of a NAK that is sent next and names this packet, on the wire; 0: that has arrived.
+    /// Returns the bitmap of the next NAK that names this packet, on the wire; 0: that has arrived.
     pub(super) fn take_named(&mut self, named: u32) -> u64 {
         let lost = self.disorder.as_mut().and_then(|disorder| disorder.gaps.take_named(named));
         lost.map_or(0, |lost| lost.map)
@@ -77,7 +78,7 @@ impl ReceivePair {
 }
 
 impl RdmaReceiver {
-    /// A packet has arrived so many numbers ahead of the expected one.
+    /// Handles a packet that has arrived ahead of the expected one.
     pub(super) fn take_ahead(
         &mut self,
         number: u32,
@@ -118,7 +119,8 @@ impl RdmaReceiver {
         }
     }
 
-    /// Drops a packet beyond the expected one; the first after a gap has a NAK, and one after `nak_gap`.
+    /// Drops a packet beyond the expected one. The first after a gap is answered with a NAK, and so is one
+    /// after `nak_gap`.
     fn refuse(&mut self, number: u32, ahead: u64, bytes: u16, now: Time) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         let disorder = pair.disorder();
@@ -128,7 +130,7 @@ impl RdmaReceiver {
         self.discard(bytes);
     }
 
-    /// Sends a NAK for the expected packet, unless one was sent for it not long ago.
+    /// Sends a NAK for the expected packet, unless one was sent recently.
     pub(super) fn report_expected(&mut self, number: u32, now: Time) {
         let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
@@ -137,7 +139,7 @@ impl RdmaReceiver {
             (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), !reads);
             pair.naks += u64::from(!reads);
             match &mut self.reader {
-                // It goes by what is asked for again.
+                // The reader repeats its request instead.
                 Some(reader) => reader.ask_again(number),
                 None => self.reply(number, None),
             }

@@ -2,37 +2,37 @@
 
 use super::RdmaReceiver;
 
-/// What has come to a queue pair, and what was sent for it.
+/// Counters of a queue pair at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairReceived {
-    /// Messages that are whole.
+    /// Messages completed.
     pub messages: u64,
-    /// Packets that were delivered, in order.
+    /// Packets delivered, in order.
     pub packets: u64,
-    /// Packets that came marked.
+    /// Packets that arrived marked.
     pub marked: u64,
-    /// CNPs that were sent.
+    /// CNPs sent.
     pub cnps: u64,
-    /// NAKs that were sent, and repeated requests of READs.
+    /// NAKs sent, including repeated requests of READs.
     pub naks: u64,
-    /// NAKs that were sent because it was not ready.
+    /// NAKs sent because the receiver was not ready.
     pub not_ready: u64,
     /// Packets that arrived beyond the expected one, for the first time.
     pub out_of_order: u64,
-    /// Numbers by which a packet was ahead of the expected one, at most.
+    /// Maximum distance of a packet ahead of the expected one, in packet numbers.
     pub reorder_distance: u64,
-    /// Packets that were held at once because one before them was missing, at most.
+    /// Maximum number of packets held at once because an earlier one was missing.
     pub reorder_buffer: u64,
     /// Packets that had arrived before.
     pub duplicates: u64,
-    /// Packets that came without their payload.
+    /// Packets that arrived without their payload.
     pub trimmed: u64,
 }
 
 impl RdmaReceiver {
-    /// What has come to a queue pair.
+    /// Returns the counters of a queue pair.
     pub fn received(&self, pair: u32) -> PairReceived {
-        // A request of a READ may be repeated before anything has come.
+        // The request of a READ may be repeated before anything has arrived.
         let again = self.read_counts(pair).map_or(0, |counts| counts.again);
         let nothing = PairReceived { naks: again, ..PairReceived::default() };
         let Some(pair) = self.pairs.get(pair as usize) else { return nothing };
@@ -51,7 +51,7 @@ impl RdmaReceiver {
             trimmed: pair.trims,
         }
     }
-    /// What has come to all of them.
+    /// Returns the sums of all queue pairs' counters.
     pub fn received_by_all(&self) -> PairReceived {
         let all = (0..self.pairs.len() as u32).map(|pair| self.received(pair));
         all.fold(PairReceived::default(), |sum, own| PairReceived {

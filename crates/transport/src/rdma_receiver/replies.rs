@@ -1,4 +1,4 @@
-//! Acknowledgements and NAKs that wait to be sent, and what they echo.
+//! Acknowledgements and NAKs queued for transmission, and the fields that they echo.
 
 use super::RdmaReceiver;
 use crate::endpoint::Received;
@@ -6,14 +6,14 @@ use crate::room::Append;
 use frame::Trim;
 use units::Time;
 
-/// An acknowledgement or a NAK that is to be sent.
+/// A queued acknowledgement or NAK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
     /// The queue pair.
     pub pair: u32,
-    /// A packet out of order that has come, or one that is lost.
+    /// Packet that arrived out of order, or one that is lost.
     pub arrived: Option<u32>,
-    /// Echo of the packet that it answers; `None`: it answers all that have arrived.
+    /// Echo of the packet that it acknowledges; `None`: it acknowledges all that have arrived.
     pub echo: Option<Echo>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Echo {
     pub entropy: u16,
     pub marked: bool,
     pub trim: Trim,
-    /// When it was sent.
+    /// Send time of the packet.
     pub sent: Time,
 }
 
@@ -35,14 +35,14 @@ impl Echo {
 }
 
 impl RdmaReceiver {
-    /// Queues an answer: a NAK for a packet, or an acknowledgement of all that have come.
+    /// Queues a reply: a NAK for a packet, or an acknowledgement of all that have arrived.
     pub(super) fn reply(&mut self, number: u32, arrived: Option<u32>) {
         if arrived.is_some() {
             return self.replies.append_one(Reply { pair: number, arrived, echo: None });
         }
         let each = self.spec.echoes_paths();
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
-        // Where the sender chooses paths by what is echoed, each packet has an acknowledgement of its own.
+        // Where the sender selects paths by echoed fields, each packet is acknowledged separately.
         if each && !pair.nak && !pair.refuses {
             return;
         }

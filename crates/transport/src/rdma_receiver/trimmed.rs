@@ -1,4 +1,4 @@
-//! Packets whose payload a switch has trimmed: losses that are known at once.
+//! Packets whose payload a switch has trimmed: losses that are detected at once.
 
 use super::RdmaReceiver;
 use super::replies::{Echo, Reply};
@@ -10,7 +10,7 @@ use frame::RdmaHeader;
 use units::Time;
 
 impl RdmaReceiver {
-    /// A packet has come without its payload.
+    /// Processes a packet that has arrived without its payload.
     pub(super) fn take_trimmed(&mut self, number: u32, header: &RdmaHeader, received: &Received, now: Time) {
         let (recovery, reads) = (self.spec.recovery, self.spec.verb == RdmaVerb::Read);
         self.discarded += 1;
@@ -24,7 +24,7 @@ impl RdmaReceiver {
         }
         let expected = pair.expected;
         match rule {
-            // Requests of READs name packets from the expected one on, too.
+            // Requests of READs also name packets from the expected one on.
             _ if reads || recovery == RdmaRecovery::GoBackN => {
                 let known = pair.trimmed.filter(|&first| first >= expected);
                 pair.trimmed = Some(known.map_or(packet, |first| first.min(packet)));
@@ -41,11 +41,11 @@ impl RdmaReceiver {
         }
     }
 
-    /// With go-back-N: a NAK, if the packet that is expected now is one that came trimmed.
+    /// With go-back-N: sends a NAK, if the packet that is now expected arrived trimmed.
     pub(super) fn refuse_trimmed(&mut self, number: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         if pair.trimmed == Some(pair.expected) {
-            // Trimmed once more, it is named once more.
+            // If it is trimmed again, it is named again.
             (pair.trimmed, pair.named) = (None, None);
             self.report_expected(number, now);
         }

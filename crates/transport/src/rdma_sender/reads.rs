@@ -7,7 +7,7 @@ use frame::RdmaHeader;
 use units::Time;
 
 impl RdmaSender {
-    /// Packets of so many READs of a queue pair that were sent again.
+    /// Returns the number of retransmitted packets of `many` READs of a queue pair.
     pub fn served_again(&self, pair: u32, first: u32, many: u32) -> u32 {
         let all = self.served.get(pair as usize).map_or(&[][..], Vec::as_slice);
         let left = self.pairs.iter().nth(pair as usize).into_iter().flat_map(QueuePair::left);
@@ -16,8 +16,8 @@ impl RdmaSender {
         done + left.filter(|one| is_its(one.0)).map(|one| one.2).sum::<u32>()
     }
 
-    /// Of a message that was `whole` then, by so many READs of a queue pair: when the first request came, and what the time
-    /// since was spent on.
+    /// Times of a message that `many` READs of a queue pair carried and that was complete at `whole`: returns the arrival of the first
+    /// request, and the times by activity since then.
     pub fn times_of_read(
         &self,
         (pair, first, many): (u32, u32, u32),
@@ -33,7 +33,7 @@ impl RdmaSender {
         Some((came, MessageTimes::of_read(&times.collect::<Option<Vec<_>>>()?, came, whole)?))
     }
 
-    /// The request of a READ.
+    /// Handles the request of a READ.
     pub(super) fn on_request(&mut self, now: Time, header: &RdmaHeader) {
         let most = if self.spec.queue_pairs == QueuePairs::One { 1 } else { self.due.len().max(1) };
         if header.pair as usize >= most || header.asked == 0 {

@@ -2,13 +2,16 @@
 
 mod answers;
 mod losses;
+mod multipath;
 mod sending;
 
+use self::multipath::Multipath;
 use super::control::{UetControl, UetFacts};
+use super::overtaking::Overtaking;
 use super::probing::Probing;
 use super::{Credits, UetController, UetSpec};
 use crate::endpoint::{Record, RecordKind};
-use crate::path_selection::{PathSelection, PathSelector, PathsFacts};
+use crate::path_selection::PathsFacts;
 use crate::room::Append;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -164,9 +167,19 @@ pub struct DeliveryContext {
     /// Requests for credit without an answer.
     asked: u32,
     /// Choice of paths; `None`: one path.
-    paths: Option<Box<PathSelector>>,
+    paths: Option<Box<Multipath>>,
     /// Loss inference; `None`: off.
     probing: Option<Box<Probing>>,
+    /// Loss of packets that others have overtaken for long; `None`: off.
+    overtaking: Option<Box<Overtaking>>,
+    /// Latest transmission of a packet that was acknowledged, with `overtaking`.
+    latest_acknowledged: Time,
+    /// A probe of a path waits to be sent.
+    probes_path: bool,
+    /// Links that are down: of its own host, and of the receiver.
+    links_down: [u16; 2],
+    /// Time of the last call.
+    now: Time,
     /// When the retransmission timer expires, or [`Time::NEVER`].
     deadline: Time,
     failed: Time,
@@ -192,6 +205,11 @@ impl DeliveryContext {
             asked: 0,
             paths: None,
             probing: Probing::new(spec, &facts).map(Box::new),
+            overtaking: spec.overtaken_after(&facts).map(|time| Box::new(Overtaking::new(time))),
+            latest_acknowledged: Time::ZERO,
+            probes_path: false,
+            links_down: [0; 2],
+            now: Time::ZERO,
             spec: spec.clone(),
             facts,
             messages: VecDeque::new(),
@@ -221,7 +239,9 @@ impl DeliveryContext {
 
     /// Chooses paths as its keys have it, with draws from this seed.
     pub fn choose_paths(&mut self, seed: u64) {
-        self.paths = self.spec.paths.start(&PathsFacts { base_rtt: self.facts.base_rtt, seed });
+        let UetFacts { base_rtt, planes, trimming, .. } = self.facts;
+        let facts = PathsFacts { base_rtt, seed, planes, trimming };
+        self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Multipath::new(*selector)));
     }
 
     /// Begins with the PSN after so many packets.
@@ -326,7 +346,8 @@ impl DeliveryContext {
             + self.packets.capacity() * size_of::<Packet>()
             + self.lost.capacity() * size_of::<u64>()
             + self.transmissions.capacity() * size_of::<(Time, u64)>()
-            + self.paths.as_ref().map_or(0, |paths| size_of::<PathSelector>() + paths.memory_bytes())
+            + self.paths.as_ref().map_or(0, |paths| size_of::<Multipath>() + paths.memory_bytes())
+            + self.overtaking.as_ref().map_or(0, |it| size_of::<Overtaking>() + it.memory_bytes())
             + self.done.capacity() * size_of::<Done>()
     }
 }

@@ -13,6 +13,8 @@ pub struct UetFacts {
     pub packet: u16,
     /// Payload of a full packet in bytes (MSS of the standard).
     pub payload: u16,
+    /// Links of the sender that lead to the receiver, over each of which every packet may go; at least 1. `rate` is that of all.
+    pub planes: u16,
     /// True if switches trim packets instead of dropping them.
     pub trimming: bool,
 }

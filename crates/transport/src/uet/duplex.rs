@@ -77,8 +77,11 @@ impl ApplicationSpec for Arc<UetSpec> {
         &self,
         Opening { start, stop, due, facts, random: [mut random, _] }: Opening<'_>,
     ) -> (Endpoint, Endpoint) {
-        let [facts, back] = facts.map(|facts| self.facts(facts.rate, facts.base_rtt));
+        let [facts, back] = facts.map(|facts| self.facts_of(&facts));
         let own = UetFacts { rate: back.rate, ..facts };
+        // Of several planes those count that both ends have.
+        let facts =
+            if facts.planes > 1 { UetFacts { rate: facts.rate.min(back.rate), ..facts } } else { facts };
         let sender = UetSender::new(self, due.clone(), facts, start, stop).seeded(random.next_u64());
         (
             Endpoint::UetSender(Box::new(sender)),

@@ -160,6 +160,8 @@ impl UetKeys {
             psn_range: self.psn_range,
             timeout: self.timeout.value(),
             retries: self.retries as u32,
+            linear_retries: 0,
+            mrc: None,
             base_rtt: self.base_rtt.value(),
             trimming: self.trimming,
             infers_losses: self.infers_losses(),

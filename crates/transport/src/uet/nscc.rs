@@ -253,7 +253,8 @@ impl Nscc {
         }
     }
 
-    /// This control beside credits of the receiver: a trim at the last switch then concerns the credits alone.
+    /// Variant of this control that runs alongside credits of the receiver: a trim at the last switch then
+    /// concerns the credits alone.
     #[must_use]
     pub(super) fn beside_credits(self) -> Nscc {
         Nscc { has_credits: true, ..self }
@@ -374,7 +375,7 @@ impl UetControl for Nscc {
         self.ignored += bytes;
         let mut done = false;
         if let UetLossCause::Trimmed { last_hop } = loss.cause {
-            // A trimmed packet stands for the longest queue.
+            // A trimmed packet counts as one that met the longest queue.
             self.average_in(self.own.base_rtt, true);
             if last_hop && self.has_credits {
                 return;

@@ -1,4 +1,4 @@
-//! Packet sequence numbers that have arrived: all before one, and a bitmap from there on.
+//! Packet sequence numbers that have arrived: all before the expected one, and a bitmap from there on.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,35 +8,35 @@ const BITS: u64 = 64;
 /// A set of packet sequence numbers.
 #[derive(Clone, Debug)]
 pub struct PsnSet {
-    /// The first that is missing.
+    /// First missing number.
     expected: u64,
     /// PSN of bit 0 of the first word: a multiple of 64, at most `expected`.
     base: u64,
     words: VecDeque<u64>,
-    /// Bits set from `expected` on.
+    /// Number of bits set from `expected` on.
     held: u64,
 }
 
 impl PsnSet {
-    /// All before `expected`.
+    /// Creates a set of all numbers before `expected`.
     pub fn new(expected: u64) -> PsnSet {
         PsnSet { expected, base: expected / BITS * BITS, words: VecDeque::new(), held: 0 }
     }
-    /// The first that is missing.
+    /// Returns the first missing number.
     #[inline]
     pub fn expected(&self) -> u64 {
         self.expected
     }
-    /// How many have arrived behind the first that is missing.
+    /// Returns how many numbers after the first missing one have arrived.
     #[inline]
     pub fn held(&self) -> u64 {
         self.held
     }
-    /// Returns true if it has arrived.
+    /// Returns true if the number has arrived.
     pub fn contains(&self, psn: u64) -> bool {
         psn < self.expected || self.word((psn - self.base) / BITS) >> (psn % BITS) & 1 == 1
     }
-    /// Adds one that has not arrived.
+    /// Adds a number that has not arrived yet.
     pub fn insert(&mut self, psn: u64) {
         if psn == self.expected && self.held == 0 {
             self.expected += 1;
@@ -56,7 +56,7 @@ impl PsnSet {
             self.advance();
         }
     }
-    /// Moves the first missing one past all that have arrived.
+    /// Moves the first missing number past all that have arrived.
     fn advance(&mut self) {
         while self.held > 0 {
             let run = u64::from((self.word(0) >> (self.expected - self.base)).trailing_ones());
@@ -69,7 +69,7 @@ impl PsnSet {
             self.base += BITS;
         }
     }
-    /// Those of 64 from `first` on that have arrived, bit 0 being `first`.
+    /// Returns which of the 64 numbers from `first` on have arrived; bit 0 is `first`.
     pub fn bits(&self, first: u64) -> u64 {
         debug_assert!(first >= self.expected);
         let place = first - self.base;
@@ -77,7 +77,7 @@ impl PsnSet {
         let low = self.word(word) >> shift;
         if shift == 0 { low } else { low | self.word(word + 1) << (BITS - shift) }
     }
-    /// How many of a range have arrived.
+    /// Returns how many numbers of a range have arrived.
     pub fn count(&self, range: Range<u64>) -> u64 {
         let before = range.end.min(self.expected).saturating_sub(range.start);
         let mut at = range.start.max(self.expected);
@@ -93,7 +93,7 @@ impl PsnSet {
     fn word(&self, place: u64) -> u64 {
         if self.held == 0 { 0 } else { self.words.get(place as usize).copied().unwrap_or(0) }
     }
-    /// Bytes that it has taken beside itself.
+    /// Heap bytes held, excluding the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }

@@ -266,6 +266,7 @@ mod tests {
             base_rtt: Time::from_us(12),
             packet: 4150,
             payload: 4086,
+            planes: 1,
             trimming: true,
         }
     }

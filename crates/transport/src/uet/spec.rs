@@ -3,6 +3,7 @@
 use super::control::UetFacts;
 use super::{RcccKeys, UetControlKeys, UetController, UetNoControlKeys};
 use crate::PathSelectionKeys;
+use crate::rdma::PathFacts;
 use frame::Priority;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,22 @@ impl UetMode {
 /// Bytes that arrive for one acknowledgement, at most, where that is computed (UEC 1.0).
 const MAX_COMPUTED_ACK: u64 = 16 << 10;
 
+/// Rules of Multipath Reliable Connection that differ from those of UET.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MrcRules {
+    /// Time after which a packet that was overtaken counts as lost; `None`: computed from the path.
+    pub reordering: Option<Time>,
+    /// Lengths of a NACK and of a probe, DA to FCS.
+    pub nack: u16,
+    /// See `nack`.
+    pub probe: u16,
+}
+
+impl MrcRules {
+    /// Time that a packet may wait longer than one that overtakes it: 400 kB at 100 Gb/s.
+    pub const DEEPEST_QUEUE: Time = Time::from_us(32);
+}
+
 /// Packet delivery contexts from one host to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UetSpec {
@@ -99,6 +116,10 @@ pub struct UetSpec {
     pub retries: u32,
     /// Round trip of a full packet and its acknowledgement without queues, if it is given.
     pub base_rtt: Option<Time>,
+    /// Timeouts in a row before the timeout doubles.
+    pub linear_retries: u32,
+    /// Rules and sizes of MRC; `None`: those of UET.
+    pub mrc: Option<MrcRules>,
     /// True if switches trim packets instead of dropping them.
     pub trimming: bool,
     /// True if losses are inferred from acknowledgements and probes.
@@ -127,7 +148,21 @@ impl UetSpec {
     }
     /// Length of a probe, DA to FCS: PDS control packet of 16 B.
     pub fn probe_bytes(&self) -> u16 {
-        frame::MIN_FRAME_BYTES
+        self.mrc.map_or(frame::MIN_FRAME_BYTES, |rules| rules.probe)
+    }
+    /// Length of a NACK, DA to FCS.
+    pub fn nack_bytes(&self) -> u16 {
+        self.mrc.map_or(self.ack, |rules| rules.nack)
+    }
+    /// Name of the delivery mode in results.
+    pub fn mode_name(&self) -> &'static str {
+        if self.mrc.is_some() { "mrc" } else { self.mode.name() }
+    }
+    /// How long after it was overtaken a packet counts as lost; `None`: never.
+    pub fn overtaken_after(&self, facts: &UetFacts) -> Option<Time> {
+        let rules = self.mrc?;
+        let quarter = Time::from_ps(facts.base_rtt.ps() / 4);
+        Some(rules.reordering.unwrap_or(quarter.max(MrcRules::DEEPEST_QUEUE)))
     }
     /// Longest frame of either end.
     pub fn longest_frame(&self) -> u16 {
@@ -154,6 +189,11 @@ impl UetSpec {
     pub fn ack_every_of(&self, facts: &UetFacts) -> u64 {
         self.ack_every.unwrap_or_else(|| MAX_COMPUTED_ACK.min((facts.bdp() / 4.0) as u64).max(1))
     }
+    /// Facts of a path over all links by which it may begin.
+    pub(crate) fn facts_of(&self, path: &PathFacts) -> UetFacts {
+        let own = self.facts(path.rate.times(path.planes), path.base_rtt);
+        UetFacts { planes: path.planes, ..own }
+    }
     /// Facts of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time.
     pub fn facts(&self, rate: BitRate, round_trip: Time) -> UetFacts {
         UetFacts {
@@ -161,6 +201,7 @@ impl UetSpec {
             base_rtt: self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1)),
             packet: self.frame_bytes(self.payload),
             payload: self.payload,
+            planes: 1,
             trimming: self.trimming,
         }
     }
@@ -168,6 +209,12 @@ impl UetSpec {
     /// least 1 ms without trimming, where queues are longer.
     pub fn timeout_of(&self, facts: &UetFacts) -> Time {
         self.timeout.unwrap_or_else(|| {
+            if self.mrc.is_some() {
+                // Three round trips, and the deepest queue there and back.
+                let queues = MrcRules::DEEPEST_QUEUE + MrcRules::DEEPEST_QUEUE;
+                let trips = Time::from_ps(facts.base_rtt.ps().saturating_mul(3));
+                return trips.saturating_add(queues).max(Time::from_us(100));
+            }
             let drained = Time::from_us(15) + Time::from_ps(facts.base_rtt.ps().saturating_mul(6));
             if self.trimming { drained } else { drained.max(Time::from_ms(1)) }
         })

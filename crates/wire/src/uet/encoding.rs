@@ -1,9 +1,9 @@
-//! Headers of UET as octets.
+//! Encoding of UET headers.
 
 use super::*;
 
 impl Header {
-    /// Appends it, without its first two octets.
+    /// Appends the header without its first two octets.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         match *self {
             Header::Request { clear_offset, psn, contexts, congestion, .. } => {

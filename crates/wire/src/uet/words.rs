@@ -1,9 +1,9 @@
-//! Packets of UET in words.
+//! UET packets in words.
 
 use super::*;
 use std::fmt;
 
-/// Names of NACK codes.
+/// Returns the name of a NACK code.
 fn nack_name(code: u8) -> Option<&'static str> {
     Some(match code {
         1 => "trimmed",

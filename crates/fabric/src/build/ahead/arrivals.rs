@@ -1,4 +1,4 @@
-//! Which ports lead to hosts that only count what comes to them.
+//! Selection of the ports to hosts that only count arrivals.
 
 use crate::build::Plan;
 use crate::build::whole::WHOLE;
@@ -25,7 +25,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let host = plan.node(peer.0).host();
         let takes_no_time = host.is_some_and(|host| host.receive.is_none() && host.send.is_none());
         let has_nothing_to_say = !answers.contains(&node);
-        // What leaves a rate limiter may go straight to the link, and does not say that it is on its way.
+        // A frame that leaves a rate limiter may go directly to the link, without notice that it is on its way.
         let limits = plan.node(number).host().is_some_and(|own| own.limiters.is_some());
         let is_here = (first..first + ports).contains(&peer.0);
         let hot = &mut fabric.links.ports[port];
@@ -43,7 +43,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
 /// The hosts at either end of connections: little comes to them that they only count.
 fn ends_of_connections(spec: &Spec) -> BTreeSet<NodeId> {
     let connections = spec.flows.iter().filter(|flow| flow.transport.is_some());
-    // Who waits for transfers has to hear of them in time.
+    // A host that waits for transfers has to observe their end in time.
     let waits = spec.waits.iter().filter_map(|wait| spec.transfer(wait.transfer));
     let waits: Vec<NodeId> = waits.map(|own| own.ends.begins_at().0).collect();
     let ends = connections.flat_map(|flow| flow.source.destinations.nodes().into_iter().chain([flow.from]));

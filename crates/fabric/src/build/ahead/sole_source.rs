@@ -48,8 +48,8 @@ fn flows_of_nodes(spec: &Spec) -> Vec<u32> {
     flows
 }
 
-/// From when the other end of a link may decide to send a pause until that acts at a port, at least. `None`: that end is
-/// in another part, or what it sends may be lost.
+/// Minimum time from the decision of the other end of a link to send a pause until it acts at a port. `None`: that end is in
+/// another part, or its frames may be lost.
 fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
     let peer = plan.wiring.peer[port as usize];
     let local = PortIx::of(peer.0.checked_sub(fabric.numbering.first_port)?, WHOLE);

@@ -1,8 +1,8 @@
-//! How a node brings frames from the port they come in through to the one they leave through.
+//! The path of frames through a node, from the ingress port to the egress port.
 //!
-//! A closed enum, one variant an architecture. A frame meets it where it has to wait (`enqueue` in `egress`); a
-//! frame that finds its port free, with no hook set, does not ask. A port of an architecture in which that may not be
-//! has a hook that `forward` and `enqueue` look at.
+//! A closed enum, one variant per architecture. It is consulted where a frame has to wait (`enqueue` in `egress`); a frame
+//! that finds its port idle, with no feature set, bypasses it. A port of an architecture that does not allow this has a
+//! feature that `forward` and `enqueue` check.
 
 use crate::run::state::crossbar::Crossbar;
 use crate::run::state::sharing::Sharing;
@@ -13,23 +13,23 @@ use units::Time;
 /// The architecture of a node, and its state.
 #[derive(Debug)]
 pub(crate) enum Architecture {
-    /// A frame is in the queue of its egress port as soon as it is there; all queues lie in one memory.
+    /// A frame enters the queue of its egress port on arrival; all queues lie in one memory.
     OutputQueued(NodeMemory),
     /// A frame waits at its input until a crossbar takes it to its output.
     Crossbar(Box<Crossbar>),
 }
 
-/// What a node counts of what waits at its ports, all of them together.
+/// Occupancy counters of the frames that wait at the ports of a node, together.
 #[derive(Debug)]
 pub(crate) struct NodeMemory {
-    /// The limits.
+    /// Limits of the buffer.
     pub buffer: BufferSpec,
-    /// Whether `buffer` sets any limit.
+    /// True if `buffer` sets any limit.
     pub limited: bool,
     /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues, and not of
     /// ports that send ahead: there the limits are those of queues.
     pub last_entry: Time,
-    /// What waits, where a limit of all of it is set, and of each class, where one of those is.
+    /// Total occupancy, maintained where it has a limit, and that of each class, where a class has one.
     pub total: Occupancy,
     pub by_class: Vec<Occupancy>,
     /// The memory that its queues share by dynamic thresholds.
@@ -55,7 +55,7 @@ impl Architecture {
 }
 
 impl NodeMemory {
-    /// Nothing waits.
+    /// Creates empty counters.
     pub fn new(buffer: BufferSpec, sharing: Option<Box<Sharing>>, classes: usize) -> NodeMemory {
         let limited = !buffer.is_unlimited();
         NodeMemory {
@@ -68,12 +68,12 @@ impl NodeMemory {
         }
     }
 
-    /// Whether something has to be asked before a frame may wait: a limit, or the shared memory.
+    /// Returns true if a check precedes the waiting of a frame: of a limit, or of the shared memory.
     pub fn is_bounded(&self) -> bool {
         self.limited || self.sharing.is_some()
     }
 
-    /// Whether queues have limits of their own, and nothing else is asked.
+    /// Returns true if queues have limits of their own, and there is no other check.
     pub fn bounds_queues_alone(&self) -> bool {
         let of_queues = BufferSpec { queue: self.buffer.queue, ..BufferSpec::default() };
         self.sharing.is_none() && self.buffer == of_queues

@@ -1,4 +1,4 @@
-//! Queues and the memory they take: what waits at egress ports.
+//! Queues of egress ports and their memory.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::own::NodeLocal;
@@ -8,12 +8,12 @@ use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
 use units::Time;
 
-/// The queues of all ports, and what waits in them and in receivers.
+/// The queues of all ports, and the frames that wait in them and in receivers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
-    /// Port by port, class by class.
+    /// Queues, port by port, class by class.
     pub queues: NodeLocal<QueueIx, Queue>,
-    /// The lists of queues that have several, one queue after the other.
+    /// The lists of queues with several lists, one queue after the other.
     pub voqs: Vec<List>,
     pub pool: Pool,
 }
@@ -25,9 +25,9 @@ pub(crate) struct Queue {
     pub occupancy: Occupancy,
     /// Its frames, unless it has several lists.
     pub list: List,
-    /// How many lists it has: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
+    /// Number of lists: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
     pub voqs: u32,
-    /// Its lists are pairs: a bypass queue, and the ordered one.
+    /// True if its lists are pairs: a bypass queue, and the ordered one.
     bypass: bool,
     /// Frames in its bypass queues, and those that have left them, modulo 2^32.
     bypassed: u32,
@@ -68,7 +68,7 @@ impl Queue {
         self.occupancy.add(bytes);
         self.sojourns.enter(self.occupancy.both());
     }
-    /// A frame has waited so long and is gone; `sent`: to the link, so that its waiting time counts.
+    /// Counts a frame that has waited this long and left; `sent`: to the link, so that its waiting time counts.
     #[inline(always)]
     pub fn leave(&mut self, bytes: u16, waited: Time, sent: bool) {
         self.occupancy.remove(bytes);
@@ -78,7 +78,7 @@ impl Queue {
         }
     }
 
-    /// A frame waits so long, alone.
+    /// Counts a frame that waits this long, alone.
     #[inline(always)]
     pub fn pass(&mut self, bytes: u16, waited: Time) {
         self.sojourns.enter([bytes.into(), 1]);
@@ -91,8 +91,8 @@ impl Queue {
         (self.first_voq + self.turn) as usize
     }
 
-    /// Among several lists, that for a frame that came in through the node's `ingress`-th port. It holds the head if the
-    /// frame, which has been added, is the only one.
+    /// Returns the list, among several, for a frame that came in through the node's `ingress`-th port. It holds the head if
+    /// the frame, which has been added, is the only one.
     fn voq(&mut self, ingress: Option<u32>) -> usize {
         let own = match (ingress, self.bypass) {
             (Some(ingress), false) => ingress,
@@ -106,7 +106,7 @@ impl Queue {
     }
 
     /// The head has left one of several lists: the next in turn that has frames holds the new one. With bypass queues that
-    /// is the first of a pair, until [`Buffers::bypass`] has looked.
+    /// is the first of a pair, until the next call of [`Buffers::bypass`].
     fn next_turn(&mut self, lists: &[List]) {
         if self.bypass {
             let left = u32::from(self.turn.is_multiple_of(2));
@@ -128,7 +128,7 @@ impl Queue {
 }
 
 impl Buffers {
-    /// None yet, with room for so many.
+    /// Creates buffers without queues, with room for this many.
     pub fn new(queues: usize) -> Buffers {
         Buffers { queues: memory::with_room(queues).into(), voqs: Vec::new(), pool: Pool::new() }
     }
@@ -137,7 +137,7 @@ impl Buffers {
     pub fn add_queue(&mut self, voqs: u32) {
         self.add(voqs, false);
     }
-    /// Adds a queue with a bypass queue beside each of so many lists.
+    /// Adds a queue of `voqs` lists, each with a bypass queue.
     pub fn add_queue_with_bypass(&mut self, voqs: u32) {
         self.add(2 * voqs, true);
     }
@@ -170,7 +170,7 @@ impl Buffers {
         pool.push(list, frame, now, ingress);
     }
 
-    /// Takes the head of a queue out that is not empty; `send`: it goes to the link, so that its waiting time counts.
+    /// Removes the head of a non-empty queue; `send`: it goes to the link, so that its waiting time counts.
     #[inline(always)]
     pub fn leave(&mut self, queue: QueueIx, now: Time, send: bool) -> Waiting {
         let Buffers { queues, voqs, pool } = self;
@@ -178,7 +178,8 @@ impl Buffers {
         let several = queue.voqs > 1;
         let list = if several { &mut voqs[queue.head_voq()] } else { &mut queue.list };
         let waiting = pool.pop(list);
-        // The next one may be far away: worth 7 % of the CPU time of web search over queue pairs, whose queues are long.
+        // Prefetches the next one, which may be far away: saves 7 % of the CPU time of web search over queue pairs, whose
+        // queues are long.
         pool.fetch_first(list);
         queue.leave(waiting.frame.bytes, now - waiting.since, send);
         if several {
@@ -215,7 +216,7 @@ impl Buffers {
         port.queues().map(|queue| self.queues[queue].occupancy.bytes).sum()
     }
 
-    /// What waits at a port in all its queues.
+    /// Returns the occupancy of all queues of a port together.
     pub fn occupancy_at(&self, port: &Port) -> Occupancy {
         let mut all = Occupancy::default();
         for queue in port.queues() {
@@ -260,12 +261,12 @@ impl Buffers {
         (queue.occupancy.frames > 0).then(|| self.pool.head(list))
     }
 
-    /// Which frame of a queue that is not empty leaves next, by the rules of the bypass (`flow_control::channels`). Of a
-    /// frame is asked whether it lacks credits and whether it may be bypassed. Whether the next one lacks them, and
-    /// whether it is another than before.
+    /// Selects the frame of a non-empty queue that leaves next, by the rules of the bypass (`flow_control::channels`). The
+    /// callback returns for a frame whether it lacks credits and whether it may be bypassed. Returns whether the next frame
+    /// lacks credits, and whether it is another than before.
     ///
-    /// Of virtual output queues the one in turn is asked first. Another is asked only if nothing waits in those before it but
-    /// bypassed frames without credits: what waits in order is not passed.
+    /// With virtual output queues the one in turn is tried first. Another is tried only if those before it hold nothing but
+    /// bypassed frames without credits: frames in order are not overtaken.
     pub fn bypass(&mut self, queue: QueueIx, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
         let Buffers { queues, voqs, pool } = self;
         let queue = &mut queues[queue];
@@ -292,7 +293,7 @@ impl Buffers {
         (short, voqs[queue.head_voq()].head() != before)
     }
 
-    /// The frames of a queue of which one leaves next: its head, or, with a bypass queue, the heads of both.
+    /// Returns the candidates to leave a queue next: its head, or, with a bypass queue, the heads of both.
     pub fn heads(&self, queue: QueueIx) -> impl Iterator<Item = &Frame> {
         let one = &self.queues[queue];
         let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
@@ -312,7 +313,7 @@ impl Buffers {
         self.bypass_lists(queue).flat_map(|list| self.pool.iter(list))
     }
 
-    /// The bypass queue of a queue that has one, how many frames stand in it, and how many have left it, modulo 2^32.
+    /// Returns the bypass queue of a queue that has one, the number of frames in it, and how many have left it, modulo 2^32.
     pub fn one_bypass(&self, queue: QueueIx) -> Option<(&List, u32, u32)> {
         let one = &self.queues[queue];
         (one.bypass && one.voqs == 2).then(|| (&lists(one, &self.voqs)[0], one.bypassed, one.left_bypass))
@@ -358,7 +359,7 @@ impl Buffers {
         }
     }
 
-    /// Gives back what the tables took while they grew.
+    /// Releases the spare memory of tables that have grown.
     pub fn shrink(&mut self) {
         self.queues.each_mut().shrink_to_fit();
         self.voqs.shrink_to_fit();
@@ -373,7 +374,7 @@ impl Buffers {
     }
 }
 
-/// Which list of a pair the next frame stands in, none if both are empty, and whether that lacks credits.
+/// Returns whether the next frame of a pair lacks credits, and which list of the pair it is in: none if both are empty.
 fn next_of_pair(
     (bypassed, count): (&mut List, &mut u32),
     ordered: &mut List,
@@ -409,7 +410,7 @@ fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
 mod tests {
     use super::*;
 
-    /// A queue with a bypass queue that frames come to, told apart by length; odd ones may be bypassed.
+    /// A queue with a bypass queue, with frames of distinct lengths; odd ones may be bypassed.
     fn with_bypass(lengths: &[u16]) -> Buffers {
         let mut buffers = Buffers::new(0);
         buffers.add_queue_with_bypass(1);
@@ -421,7 +422,7 @@ mod tests {
         buffers
     }
 
-    /// The frames that leave, where there are credits for so many that may be bypassed and so many others.
+    /// Returns the frames that leave, with credits for this many bypassable and ordered frames.
     fn leave(buffers: &mut Buffers, mut bypassable: u32, mut ordered: u32) -> Vec<u16> {
         let mut left = Vec::new();
         while buffers.head(QueueIx::new(0)).is_some() {
@@ -456,7 +457,7 @@ mod tests {
         assert_eq!(leave(&mut buffers, 9, 0), [0; 0]);
         assert_eq!(leave(&mut buffers, 9, 1), [2, 1]);
         assert_eq!(leave(&mut buffers, 0, 1), [4]);
-        // Those that come later do not pass the one in the bypass queue.
+        // Later frames do not pass the one in the bypass queue.
         buffers.enter(QueueIx::new(0), &Frame { bytes: 5, ..Frame::default() }, Time::ZERO, None, || {
             PortIx::new(0)
         });

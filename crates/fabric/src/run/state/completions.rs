@@ -1,4 +1,4 @@
-//! What has arrived of transfers, and when the last of it did.
+//! Received parts of transfers, and the arrival time of the last.
 
 use crate::run::state::index::ReceiverIx;
 use units::Time;
@@ -7,7 +7,8 @@ use units::Time;
 /// the path begins them.
 #[derive(Debug, Default)]
 pub(crate) struct Completions {
-    /// By receiver, where its transfers begin; and behind the last receiver, how many there are. Empty without transfers.
+    /// By receiver, the index of its first transfer; after the last receiver, the number of transfers. Empty without
+    /// transfers.
     first: Vec<u32>,
     /// Frames that have not arrived.
     left: Vec<u64>,
@@ -36,7 +37,7 @@ impl Completions {
         Completions { first, left, done: vec![Time::NEVER; all] }
     }
 
-    /// A frame of the n-th transfer of a receiver has arrived. Whether it was the last that was missing.
+    /// Counts a received frame of the n-th transfer of a receiver. Returns true if it was the last that was missing.
     #[inline]
     pub fn arrived(&mut self, receiver: ReceiverIx, nth: u32, now: Time) -> bool {
         let transfer = (self.first[receiver.at()] + nth) as usize;
@@ -47,7 +48,7 @@ impl Completions {
         self.left[transfer] == 0
     }
 
-    /// Frames that are missing of the n-th transfer of a receiver, and when the last one arrived.
+    /// Returns the missing frames of the n-th transfer of a receiver, and the arrival time of the last one.
     pub fn get(&self, receiver: ReceiverIx, nth: u32) -> (u64, Option<Time>) {
         let transfer = (self.first[receiver.at()] + nth) as usize;
         (self.left[transfer], Some(self.done[transfer]).filter(|&done| done != Time::NEVER))

@@ -1,4 +1,4 @@
-//! What endpoints know of their path over time: window and round trip of connections over TCP; rate, window, bytes in flight,
+//! Path state of endpoints over time: window and round trip of connections over TCP; rate, window, bytes in flight,
 //! alpha, notifications and retransmissions of queue pairs.
 
 use measure::{BinnedBits, BinnedMax, Passage};
@@ -8,17 +8,17 @@ use units::Time;
 /// Queue pairs of an endpoint that are recorded: the first.
 pub const PAIRS: usize = 8;
 
-/// What alpha is counted in.
+/// Unit of alpha.
 pub const ALPHA_UNIT: f64 = 1e-9;
 
 /// The series of an endpoint.
 #[derive(Clone, Debug)]
 pub(crate) enum CongestionSeries {
-    /// It has none.
+    /// No series.
     Off,
     /// Window in bytes and smoothed round trip in picoseconds.
     Tcp(BinnedMax, BinnedMax),
-    /// Of each queue pair.
+    /// Series of each queue pair.
     Pairs(Box<PairsSeries>),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct PairSeries {
     pub rate: BinnedMax,
     pub window: BinnedMax,
     pub in_flight: BinnedMax,
-    /// Of controls that have one, alpha in billionths.
+    /// Alpha in billionths, for controls that have it.
     pub alpha: BinnedMax,
     /// CNPs and packets sent again, a bit each.
     pub cnps: BinnedBits,
@@ -95,7 +95,7 @@ impl PairSeries {
 }
 
 impl CongestionSeries {
-    /// Notes what an endpoint knows now.
+    /// Records the current path state of an endpoint.
     pub fn note(&mut self, endpoint: &Endpoint, now: Time) {
         match (self, endpoint) {
             (CongestionSeries::Pairs(series), endpoint) => series.note(endpoint, now),

@@ -1,31 +1,31 @@
-//! Who sent how much while several classes of a port could: what its scheduler divides.
+//! Bytes sent by each class while several classes of a port could send: the bandwidth that its scheduler divides.
 //!
 //! A class could send if it had frames and was not stopped. Counted are the bytes of each class by the set of classes that
 //! could, so that shares can be held against weights: those divide a link only among classes that have something to send.
 
 use frame::TrafficClass;
 
-/// What a port with a scheduler that divides has sent while several classes could. Most ports come to know many sets: they
-/// lie close together, as each frame looks for one.
+/// Bytes that a port with a dividing scheduler has sent while several classes could send. Most ports have many such sets of
+/// classes: they lie close together, as each frame looks one up.
 #[derive(Debug)]
 pub(crate) struct Contention {
-    /// How many classes the port has.
+    /// Number of classes of the port.
     classes: usize,
     /// Sets of classes that could send, as bits, in order.
     sets: Vec<u32>,
-    /// By set and class, what that sent.
+    /// By set and class, bytes sent.
     bytes: Vec<u64>,
     /// The set that was counted last.
     last: usize,
 }
 
 impl Contention {
-    /// Of a port with so many classes.
+    /// Creates the counts of a port with this many classes.
     pub fn new(classes: usize) -> Contention {
         Contention { classes, sets: Vec::new(), bytes: Vec::new(), last: 0 }
     }
 
-    /// A class sends so many bytes, while these classes could, itself among them.
+    /// Counts bytes sent by a class while these classes could send, itself among them.
     #[inline]
     pub fn add(&mut self, could: u32, class: TrafficClass, bytes: u16) {
         if could.is_power_of_two() {
@@ -56,7 +56,7 @@ impl Contention {
             .flat_map(|(&set, bytes)| members(set).map(move |class| (set, class, bytes[usize::from(class)])))
     }
 
-    /// Begins to count anew.
+    /// Restarts counting.
     pub fn clear(&mut self) {
         *self = Contention::new(self.classes);
     }

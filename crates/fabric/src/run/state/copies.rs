@@ -1,4 +1,4 @@
-//! Multicast at work: switches copy frames where the paths to their receivers part.
+//! Multicast: switches copy frames where the paths to their receivers part.
 //!
 //! A frame for several receivers follows the first of the paths of its flow (`Heading::Tree`). Where others leave it
 //! switches copy it: each copy follows the first path of those that go on together, and is a frame like any other from there on,
@@ -17,10 +17,10 @@ use frame::PathId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A way that copies take: its first path, and where it goes on in the table of hops.
+/// A branch of copies: its first path, and where it continues in the table of hops.
 pub(crate) type Branch = (PathId, u32);
 
-/// Where paths of a flow part. The same for all parts of the fabric.
+/// Forks of the paths of flows. Equal in all parts of the fabric.
 #[derive(Debug, Default)]
 pub(crate) struct Forks {
     /// Places in the table of hops, sorted, with the end of their branches in `branches`: each begins where the one before
@@ -34,7 +34,7 @@ pub(crate) struct Forks {
 pub(in crate::run) struct Slot {
     /// Copies that have not begun to leave.
     pub(in crate::run) left: u32,
-    /// It has taken its credits.
+    /// True if it has taken its credits.
     counted: bool,
 }
 
@@ -46,7 +46,7 @@ pub(in crate::run) struct Slots {
     pub(in crate::run) slots: VecDeque<Slot>,
 }
 
-/// What is known of copies: nothing where no flow has several receivers.
+/// State of copies; empty where no flow has several receivers.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     pub forks: Arc<Forks>,
@@ -66,7 +66,7 @@ impl Forks {
 }
 
 impl Slots {
-    /// A frame comes, of which so many copies will be made.
+    /// Stores a frame of which this many copies will be made.
     pub(in crate::run) fn enter(&mut self, copies: u32) -> u32 {
         self.slots.push_back(Slot { left: copies, counted: false });
         self.first.wrapping_add(self.slots.len() as u32 - 1)
@@ -74,7 +74,7 @@ impl Slots {
     pub(in crate::run) fn slot(&mut self, number: u32) -> &mut Slot {
         &mut self.slots[number.wrapping_sub(self.first) as usize]
     }
-    /// One of its copies leaves. Whether it was the last.
+    /// Counts a copy that leaves. Returns true if it was the last.
     fn leave(&mut self, number: u32) -> bool {
         let slot = self.slot(number);
         slot.left -= 1;
@@ -88,7 +88,7 @@ impl Slots {
 }
 
 impl Copies {
-    /// Nothing was copied yet in a part with so many ports; so many paths there are in the whole.
+    /// Creates the state of a part with this many ports, without copies; `paths` is the number of paths in the whole fabric.
     pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
         let inputs = (0..ports).map(|_| Slots::default()).collect();
         Copies { forks, inputs, made: vec![0; paths] }
@@ -101,11 +101,11 @@ impl Copies {
     pub fn restart(&mut self) {
         self.made.fill(0);
     }
-    /// A copy takes the room of its frame, unless another has. Whether it does.
+    /// Takes the room of the frame for its first copy. Returns true if this copy takes it.
     pub fn takes_room(&mut self, ingress: PortIx, number: u32) -> bool {
         !std::mem::replace(&mut self.inputs[ingress].slot(number).counted, true)
     }
-    /// A copy leaves the room of its frame. Whether it was the last.
+    /// Counts a copy that leaves the room of its frame. Returns true if it was the last.
     pub fn leaves_room(&mut self, ingress: PortIx, number: u32) -> bool {
         self.inputs[ingress].leave(number)
     }

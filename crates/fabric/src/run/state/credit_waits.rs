@@ -1,4 +1,4 @@
-//! Why credits are missing: what has filled the room at the end of a link.
+//! Causes of missing credits: the frames that have filled the room at the end of a link.
 
 use flow_control::credit::{COUNTS, counts_of_channel, is_bypass};
 use units::Time;
@@ -8,15 +8,15 @@ use units::Time;
 pub(crate) struct Fill {
     pub channel: u8,
     pub start: Time,
-    /// Never, until it is over.
+    /// End of the fill; [`Time::NEVER`] while it lasts.
     pub end: Time,
     /// Credits that it held at first.
     pub held: u32,
-    /// The queue of the whole that most of it waited for; `None`: a host had not read it.
+    /// The queue, in numbers of the whole fabric, that most of it waited for; `None`: a host had not read it.
     pub queue: Option<u32>,
-    /// That queue's port had waited for credits.
+    /// True if the port of that queue had waited for credits.
     pub inherited: bool,
-    /// What it waited for was the crossbar.
+    /// True if it waited for the crossbar.
     pub crossbar: bool,
 }
 
@@ -36,7 +36,7 @@ impl Fills {
     pub fn new(longest: u32) -> Fills {
         Fills { longest, open: [None; COUNTS], half: [Time::ZERO; COUNTS], ended: Vec::new() }
     }
-    /// Those of a channel that lasted into this time, in order; of its bypass queue behind them, or of that only.
+    /// Fills of a channel that lasted into this time, in order, followed by those of its bypass queue, or only the latter.
     pub fn during(
         &self,
         channel: usize,

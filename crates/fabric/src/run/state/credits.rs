@@ -9,9 +9,9 @@ use crate::run::state::credits::updates::UpdatesRead;
 use crate::run::state::link_control::Ended;
 use engine::Timer;
 use flow_control::CreditSpec;
-use flow_control::credit::{Receiver, Sender, channel_of_count};
+use flow_control::credit::{COUNTS, Receiver, Sender, channel_of_count, counts_of_channel};
 use frame::{CHANNELS, ClassMap, Frame, Priority, TrafficClass};
-use units::Time;
+use units::{BitRate, Time};
 
 /// The credits of a link, at one of its ends: those that it takes, and those that it grants.
 #[derive(Debug)]
@@ -42,6 +42,23 @@ pub(crate) struct CreditState {
     pub fills: Option<Box<Fills>>,
     /// How bypass queues have waited, where there may be any.
     pub(in crate::run) bypass_waits: Option<Box<BypassWaits>>,
+    /// Time after which a lost update is sent again; [`Time::NEVER`] if it is not.
+    pub(in crate::run) again: Time,
+    /// Credits of frames that were lost on their way here, where they are restored.
+    pub(in crate::run) leaks: Option<Box<Leaks>>,
+}
+
+/// Credits of frames that were lost on their way to a port, by count.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaks {
+    /// Those that have not come back yet.
+    pub now: [u32; COUNTS],
+    /// All since measuring began, and those of them that have come back.
+    pub lost: [u64; COUNTS],
+    pub restored: [u64; COUNTS],
+    /// When the next message of the sending end is here, and their period.
+    pub message: Timer,
+    pub period: Time,
 }
 
 /// How a class has waited for credits since measuring began.
@@ -57,15 +74,27 @@ pub(in crate::run) struct Waits {
 }
 
 impl CreditState {
-    /// Nothing has been sent; `peer` is what the other end of the link, of this delay, grants.
-    pub fn new(own: &CreditSpec, peer: &CreditSpec, delay: Time, classes: ClassMap) -> CreditState {
+    /// Nothing has been sent; `peer` is what the other end of the link, of this rate and delay, grants.
+    pub fn new(
+        own: &CreditSpec,
+        peer: &CreditSpec,
+        (rate, delay): (BitRate, Time),
+        classes: ClassMap,
+    ) -> CreditState {
+        let spacing = |bytes: u32| rate.time_for_bits_ceil(u64::from(bytes) * 8);
+        let restores = peer.cc_message_timer > Time::ZERO;
+        let none = || {
+            let (lost, restored) = ([0; COUNTS], [0; COUNTS]);
+            let period = peer.cc_message_timer;
+            Box::new(Leaks { now: [0; COUNTS], lost, restored, message: Timer::IDLE, period })
+        };
         let classes_of =
             |channel: usize| classes.classes_of(own.channels.numbers_of(TrafficClass(channel as u8)));
         CreditState {
             of_channels: std::array::from_fn(classes_of),
             spec: own.clone(),
             sender: Sender::new(peer.credits),
-            receiver: Receiver::new(own.credits),
+            receiver: Receiver::new(own.credits).spaced(spacing(own.cf_min_spacing)),
             takes: delay + peer.update_delay,
             update: Timer::IDLE,
             left: Time::ZERO,
@@ -78,6 +107,8 @@ impl CreditState {
             plenty: u32::MAX,
             fills: None,
             bypass_waits: None,
+            again: if own.cf_max_spacing > 0 { spacing(own.cf_max_spacing) } else { Time::NEVER },
+            leaks: restores.then(none),
         }
     }
     /// Classes whose next frame lacks credits.
@@ -124,6 +155,9 @@ impl CreditState {
     pub fn restart(&mut self, now: Time) {
         for waits in &mut self.waits {
             *waits = Waits { times: 0, since: now, before: Time::ZERO, ..*waits };
+        }
+        if let Some(leaks) = &mut self.leaks {
+            (leaks.lost, leaks.restored) = ([0; COUNTS], [0; COUNTS]);
         }
     }
     /// No frame is longer. What fills the room at this end is recorded, or not.
@@ -192,6 +226,13 @@ impl CreditState {
     /// Whether the channel of a priority has a bypass queue.
     pub fn has_bypass(&self, priority: Priority) -> bool {
         self.spec.has_bypass(priority)
+    }
+    /// Credits of frames of a class that were lost on their way here, and those of them that have come back.
+    pub fn leaked(&self, class: u8) -> (u64, u64) {
+        let Some(leaks) = &self.leaks else { return (0, 0) };
+        let of_class = (0..CHANNELS).filter(|&channel| self.of_channels[channel] >> class & 1 != 0);
+        let counts = of_class.flat_map(counts_of_channel);
+        counts.fold((0, 0), |sum, count| (sum.0 + leaks.lost[count], sum.1 + leaks.restored[count]))
     }
     /// Bytes of what it keeps of updates.
     pub fn updates_bytes(&self) -> usize {

@@ -1,23 +1,24 @@
-//! Crossbars at work: from the input of a frame to the queue of its egress port.
+//! Crossbars: from the input of a frame to the queue of its egress port.
 //!
-//! A frame that comes through a port waits at that input until it is matched with its output (`queueing::Arbiter`). It
-//! then crosses; when it has crossed it comes to the queue of its egress port as in a switch without a crossbar, as if it
-//! began its way there: what counts where frames came in from has let go of it when it began to cross. A cut-through
-//! switch hands it over when it begins to cross, as its latency contains the way of the head; input and output are busy
-//! until all of it has come and crossed.
+//! A frame that comes through a port waits at that input until it is matched with its output (`queueing::Arbiter`). It then
+//! crosses. When it has crossed, it enters the queue of its egress port as in a switch without a crossbar, as if it began
+//! its way there: its ingress counter was released when it began to cross. A cut-through switch passes it to the output when
+//! it begins to cross, as its latency contains the path of the head; input and output are busy until all of it has arrived
+//! and crossed.
 //!
-//! A match is due only when it may find something: a frame wants to cross whose input and output are free, or become free,
-//! or an output has room again. The end of a crossing is a time that input and output know, and an event only where a frame
-//! waits for one of them, or is handed over then.
+//! A match is due only when it may find a pair: a frame's input and output are free, or become free, or an output has room
+//! again. Input and output hold the end of a crossing as a time; it is an event only where a frame waits for one of them, or
+//! enters its queue then.
 //!
-//! Pauses count a frame where it came in until it begins to cross; queue managers, outages and watchdogs meet it at its output.
+//! Pauses count a frame at its ingress until it begins to cross; queue managers, outages and watchdogs act on it at its
+//! output.
 //!
-//! The room of an output counts what crosses and what waits there. A frame that the switch itself sends, or that goes to
-//! the link at once, takes room as all others.
+//! The room of an output counts crossing and waiting frames. A frame that the switch itself sends, or that goes to the link
+//! at once, takes room as all others.
 //!
-//! A class with a bypass queue (`flow_control::channels`) has two *lanes*, an ordered and a bypass one, each with lists at the
-//! inputs and room at the outputs of its own. A bypassable frame that gets to the head of an ordered list moves to the bypass
-//! list. What is first there crosses before what is first in the ordered list, as far as it has room; if it has none, it is
+//! A class with a bypass queue (`flow_control::channels`) has two *lanes*, an ordered and a bypass one, each with lists at
+//! the inputs and room at the outputs of its own. A bypassable frame at the head of an ordered list moves to the bypass
+//! list. The head of the bypass list crosses before that of the ordered list, as far as it has room; if it has none, it is
 //! passed.
 
 pub(crate) mod crossing_time;
@@ -34,10 +35,10 @@ use measure::{LatencyByBatches, Sojourns};
 use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, ports_of};
 use units::{BitRate, Time};
 
-/// The crossbar of a switch, and what waits at its inputs.
+/// The crossbar of a switch, and the frames that wait at its inputs.
 #[derive(Debug)]
 pub(crate) struct Crossbar {
-    /// What is counted of what waits at outputs.
+    /// Occupancy counters of the frames that wait at outputs.
     pub memory: NodeMemory,
     pub(in crate::run) keys: CrossbarKeys,
     pub(in crate::run) ports: usize,
@@ -46,29 +47,29 @@ pub(crate) struct Crossbar {
     pub(in crate::run) bypasses: u32,
     pub(in crate::run) lanes: usize,
     pub(in crate::run) first_port: PortIx,
-    /// Whether a frame is handed over when it begins to cross.
+    /// True if a frame enters its output queue when it begins to cross.
     pub(in crate::run) cuts_through: bool,
     /// The rate of the fastest link of the switch.
     rate: BitRate,
     /// Picoseconds that a byte takes there, if they are whole; else 0.
     whole_ps: u64,
-    /// The longest frame of the fabric, and the most that a class of an output may hold and have room for it.
+    /// The longest frame of the fabric, and the highest occupancy of a class of an output at which such a frame still fits.
     pub(in crate::run) longest: u64,
     roomy_up_to: u64,
     pub(in crate::run) arbiter: Arbiter,
     /// By input, output and lane; with FIFO inputs by input and lane.
     pub(in crate::run) lists: Vec<List>,
-    /// By output and input, the lanes whose next frame wants to cross.
+    /// By output and input, the lanes whose next frame is to cross.
     wants: Vec<u32>,
-    /// The outputs that any frame wants to cross to.
+    /// The outputs that at least one frame is to cross to.
     wanted: Ports,
     /// By output and lane, bytes that cross or wait there.
     pub(in crate::run) held: Vec<u64>,
     pub(in crate::run) outputs: Vec<Output>,
     pub inputs: Vec<Input>,
-    /// The next match.
+    /// Timer of the next match.
     pub(in crate::run) matching: Timer,
-    /// The last one has left out a pair that could have been matched: the next thing that happens may find it.
+    /// True if the last match left out a pair that could have been matched: the next event may find it.
     pub(in crate::run) left_over: bool,
     pub(in crate::run) requests: Requests,
     pub(in crate::run) matches: Vec<Crossing>,
@@ -77,16 +78,16 @@ pub(crate) struct Crossbar {
 /// An output.
 #[derive(Clone, Debug)]
 pub(in crate::run) struct Output {
-    /// Until when something crosses to it, and from which input.
+    /// End of the current crossing, and its input.
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) from: usize,
-    /// Whether the end of that is an event.
+    /// True if the end of the crossing is an event.
     pub(in crate::run) noticed: bool,
     /// The inputs that have a frame for it.
     wanted_by: Ports,
-    /// The lanes that have room for the longest frame, all if each frame is looked at.
+    /// The lanes that have room for the longest frame; all of them if each frame is checked.
     pub(in crate::run) roomy: u32,
-    /// What crosses, unless it has been handed over already.
+    /// The frame that is crossing, unless it has been handed over already.
     pub(in crate::run) underway: Option<(Frame, TrafficClass)>,
 }
 
@@ -101,29 +102,29 @@ impl Output {
     };
 }
 
-/// An input, and what has waited at it.
+/// An input, and counts of the frames that have waited at it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Input {
-    /// Until when it sends, and to which output.
+    /// End of the current crossing, and its output.
     pub(in crate::run) busy_until: Time,
     pub(in crate::run) to: usize,
     /// The outputs that it has a frame for.
     wants: Ports,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
-    /// Of those frames that waited for any time.
+    /// Waiting times of frames that did not cross at once.
     pub waits: LatencyByBatches,
     pub frames: u64,
 }
 
 impl Input {
-    /// A frame comes.
+    /// Counts an arriving frame.
     #[inline]
     pub(in crate::run) fn enter(&mut self, bytes: u16) {
         self.occupancy.add(bytes);
         self.sojourns.enter(self.occupancy.both());
     }
-    /// A frame begins to cross as soon as it comes.
+    /// Counts a frame that begins to cross on arrival.
     #[inline]
     pub(in crate::run) fn pass(&mut self, bytes: u16) {
         let mut with_it = self.occupancy;
@@ -131,7 +132,7 @@ impl Input {
         self.sojourns.enter(with_it.both());
         self.frames += 1;
     }
-    /// A frame that has waited so long begins to cross.
+    /// Counts a frame that has waited this long and begins to cross.
     #[inline]
     pub(in crate::run) fn leave(&mut self, bytes: u16, waited: Time) {
         self.occupancy.remove(bytes);
@@ -144,11 +145,11 @@ impl Input {
     }
 }
 
-/// What a crossbar has to know of its switch.
+/// Facts about its switch that a crossbar needs.
 pub(crate) struct SwitchFacts {
     pub ports: usize,
     pub classes: usize,
-    /// Those that have bypass queues.
+    /// Classes that have bypass queues.
     pub bypasses: u32,
     pub first_port: PortIx,
     pub cuts_through: bool,
@@ -205,7 +206,7 @@ impl Crossbar {
         self.first_port.plus(nth as u32)
     }
 
-    /// Where what waits at inputs wants to leave.
+    /// Returns the output of a frame that waits at an input.
     #[inline(always)]
     pub(in crate::run) fn output_of(&self, waiting: &Waiting) -> usize {
         self.nth(waiting.across.expect("what waits at an input leaves through a port"))
@@ -241,7 +242,7 @@ impl Crossbar {
         std::iter::once(class.at()).chain(has_bypass.then(|| self.bypass_lane(class.at())))
     }
 
-    /// The next frame of a lane of an input wants to cross to an output.
+    /// Marks that the next frame of a lane of an input is to cross to an output.
     #[inline]
     pub(in crate::run) fn want(&mut self, input: usize, output: usize, lane: u8) {
         self.wants[output * self.ports + input] |= 1 << lane;
@@ -250,7 +251,7 @@ impl Crossbar {
         self.wanted |= 1 << output;
     }
 
-    /// It crosses.
+    /// Starts a crossing.
     pub(in crate::run) fn want_no_more(&mut self, input: usize, output: usize, lane: u8) {
         let wants = &mut self.wants[output * self.ports + input];
         *wants &= !(1 << lane);
@@ -264,19 +265,19 @@ impl Crossbar {
         }
     }
 
-    /// Until when one of an input and an output, or both, are busy.
+    /// Returns the time until which an input or an output, or both, are busy.
     #[inline]
     pub(in crate::run) fn busy_until(&self, input: usize, output: usize) -> Time {
         self.inputs[input].busy_until.max(self.outputs[output].busy_until)
     }
 
-    /// The output of what keeps an input or an output busy for longer.
+    /// Returns the output of the crossing that keeps an input or an output busy for longer.
     pub(in crate::run) fn busy_longer(&self, input: usize, output: usize) -> usize {
         let Input { busy_until, to, .. } = self.inputs[input];
         if busy_until > self.outputs[output].busy_until { to } else { output }
     }
 
-    /// Whether a frame that comes can cross, and no other could before it.
+    /// Returns true if an arriving frame can cross at once and no other frame could cross before it.
     #[inline]
     pub(in crate::run) fn crosses_at_once(
         &self,
@@ -293,19 +294,19 @@ impl Crossbar {
             && held + u64::from(bytes) <= self.keys.output_buffer.get()
     }
 
-    /// Whether a free input has a frame for an output.
+    /// Returns true if a free input has a frame for an output.
     #[inline]
     pub(in crate::run) fn is_wanted(&self, output: usize, now: Time) -> bool {
         ports_of(self.outputs[output].wanted_by).any(|input| self.inputs[input].busy_until <= now)
     }
 
-    /// Whether a frame waits for an input or an output: the end of what they do has to be noticed.
+    /// Returns true if a frame waits for this input or output: the end of their crossing then needs an event.
     #[inline]
     pub(in crate::run) fn is_awaited(&self, input: usize, output: usize) -> bool {
         self.inputs[input].wants | self.outputs[output].wanted_by != 0 || self.left_over
     }
 
-    /// So many bytes are on their way to an output in a lane.
+    /// Counts bytes that are on their way to an output in a lane.
     #[inline]
     pub(in crate::run) fn hold(&mut self, output: usize, lane: usize, bytes: u16) {
         let held = &mut self.held[output * self.lanes + lane];
@@ -315,7 +316,7 @@ impl Crossbar {
         }
     }
 
-    /// They have left it; true: there is room for more.
+    /// Counts bytes that have left an output. Returns true if there is room for another frame again.
     #[inline]
     pub(in crate::run) fn let_go(&mut self, output: usize, lane: usize, bytes: u16) -> bool {
         let held = &mut self.held[output * self.lanes + lane];
@@ -328,7 +329,7 @@ impl Crossbar {
         has_room_again || self.keys.room == Room::Frame
     }
 
-    /// Writes down which frames may cross.
+    /// Collects the requests: the frames that may cross.
     pub(in crate::run) fn request(&mut self, pool: &Pool, now: Time) {
         self.requests.clear();
         ports_of(self.wanted).for_each(|output| {
@@ -357,7 +358,8 @@ impl Crossbar {
         });
     }
 
-    /// What crosses to an output is over: what has to be handed over, and whether a frame has waited for that.
+    /// Ends the crossing to an output. Returns the frame to be handed over, and whether another frame has waited for the
+    /// end.
     pub(in crate::run) fn ended(&mut self, output: usize) -> (Option<(Frame, TrafficClass)>, bool) {
         let state = &mut self.outputs[output];
         state.noticed = false;
@@ -365,7 +367,7 @@ impl Crossbar {
         (frame, self.is_awaited(from, output))
     }
 
-    /// Those of these lanes whose next frame fits into the buffer of the output.
+    /// Returns the lanes among these whose next frame fits into the buffer of the output.
     fn that_fit(&self, mut lanes: u32, input: usize, output: usize, pool: &Pool) -> u32 {
         let mut left = lanes;
         while left != 0 {
@@ -379,15 +381,16 @@ impl Crossbar {
         lanes
     }
 
-    /// Of these lanes those that may go first: nothing passes a bypassed frame that has room.
+    /// Removes from these lanes the ordered ones whose bypass lane is present as well: nothing overtakes a bypassed frame
+    /// that has room.
     #[inline(never)]
     fn bypassed_first(&self, lanes: u32) -> u32 {
         let bypassed = members(lanes >> self.classes << self.classes);
         bypassed.fold(lanes, |left, lane| left & !(1 << self.class_of_bypass(lane)))
     }
 
-    /// A frame has left the ordered list of an input: bypassable ones that are at its head now go to the bypass list. The
-    /// output that the first of those wants to cross to, if it had none before.
+    /// Moves bypassable frames at the head of the ordered list of an input to the bypass list, after a frame has left the
+    /// former. Returns the output of the first of those, if the bypass list was empty before.
     #[inline(never)]
     pub(in crate::run) fn move_bypassable(
         &mut self,
@@ -412,12 +415,12 @@ impl Crossbar {
         Some(wanted)
     }
 
-    /// The fastest link of the switch has another rate: what begins to cross from now on takes another time.
+    /// The rate of the fastest link of the switch has changed: later crossings take another time.
     pub fn on_link_rate(&mut self, fastest: BitRate) {
         (self.rate, self.whole_ps) = (fastest, whole_ps_per_byte(fastest));
     }
 
-    /// How long a frame takes to cross.
+    /// Returns the crossing time of a frame.
     pub(in crate::run) fn takes(&self, bytes: u16) -> Time {
         crossing_time(self.whole_ps, self.rate, self.keys.speedup, bytes)
     }
@@ -433,7 +436,7 @@ impl Crossbar {
         }
     }
 
-    /// The lists of what waits at its inputs.
+    /// Returns the lists of frames that wait at its inputs.
     pub fn lists(&self) -> &[List] {
         &self.lists
     }
@@ -467,7 +470,7 @@ impl Crossbar {
     }
 }
 
-/// What waits in some lists: since when, and how long it is.
+/// Returns for each frame that waits in some lists since when it waits, and its length.
 fn of<'a>(pool: &'a Pool, lists: &'a [List]) -> impl Iterator<Item = (Time, u16)> + 'a {
     lists.iter().flat_map(|list| pool.iter(list)).map(|waiting| (waiting.since, waiting.frame.bytes))
 }

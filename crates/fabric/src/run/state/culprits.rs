@@ -1,14 +1,14 @@
-//! Whose frames stand in the queues that pauses begin at.
+//! Flows with frames in the queues at which pauses begin.
 //!
-//! A queue that no pause holds back and that fills a counter up to its watermark is a root (`blame`, `pausing`); of a host
+//! A queue that no pause holds back and that fills a counter up to its watermark is a root (`blame`, `pausing`); at a host
 //! that reads too slowly it is the receive buffer. From the decision to send XOFF until XON is due, its frames are counted
-//! by flow, each once: those that stand there when the first of its pauses begins, and those that come until the last of
-//! them is over. What went through the queue at other times has nothing to do with these pauses.
+//! by flow, each once: those in the queue when the first of its pauses begins, and those that arrive until the last of them
+//! is over. Frames that passed the queue at other times are unrelated to these pauses.
 //!
 //! Not modelled: a pause that another queue prolongs belongs to the first at the port that it stops. Where stations send no
 //! XON, the second queue may so be a root with culprits and without a pause of its own at that time.
 //!
-//! Nothing is counted while no pause is in force: then a port does not have the hook `BLAMED`.
+//! No frame is counted while no pause is in force: then a port does not have the feature `BLAMED`.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pool::Waiting;
@@ -23,16 +23,16 @@ const LOG: usize = 1024;
 /// Bits of a priority, or of the number of a channel.
 const PRIORITY_BITS: u32 = 5;
 
-/// Where pauses begin. Where all parts come together, queues and ports have the numbers of the whole.
+/// Places where pauses begin. After the run, queues and ports have the numbers of the whole fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RootPlace<Queue = QueueIx, Port = PortIx> {
-    /// An egress queue; `down`: its link was, when the pause was sent.
+    /// An egress queue; `down`: its link was down when the pause was sent.
     Queue { queue: Queue, down: bool },
-    /// What a host has not read: the port it came in through, and the group of priorities.
+    /// The receive buffer of a host: the ingress port, and the group of priorities.
     Receiver { port: Port, group: u8 },
 }
 
-/// What stood at a root while pauses because of it were in force.
+/// Frames queued at a root while pauses because of it were in force.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Root {
     /// Pauses in force.
@@ -80,7 +80,7 @@ impl Root {
 }
 
 impl Culprits {
-    /// Nothing is blamed yet; `flows` has the flow of each path.
+    /// Creates the state without roots; `flows` has the flow of each path.
     pub fn new(flows: Arc<[u32]>) -> Culprits {
         Culprits { flows, ..Culprits::default() }
     }
@@ -92,7 +92,7 @@ impl Culprits {
         }
     }
 
-    /// Counts those that stand at a root and have come since it was one last.
+    /// Counts the frames queued at a root that have arrived since it was one last.
     pub(in crate::run) fn stand<'a>(&mut self, place: RootPlace, waiting: impl Iterator<Item = &'a Waiting>) {
         let Some(root) = self.roots.get_mut(&place) else { return };
         let over = root.over;
@@ -101,7 +101,7 @@ impl Culprits {
         }
     }
 
-    /// One more pause of a root. True: its first.
+    /// Adds a pause of a root. Returns true if it is the first.
     pub(in crate::run) fn begin(&mut self, port: PortIx, group: u8, place: RootPlace) -> bool {
         let Err(at) = self.blames.binary_search(&(port, group, place)) else { return false };
         self.blames.insert(at, (port, group, place));
@@ -110,8 +110,8 @@ impl Culprits {
         root.pauses == 1
     }
 
-    /// The pauses sent through a port for a group or class are over, `of` one queue or of all: `free` are the roots
-    /// without any now.
+    /// Ends the pauses sent through a port for a group or class, `of` one queue or of all: `free` has the roots without any
+    /// pause now.
     pub(in crate::run) fn end(&mut self, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
         self.free.clear();
         let mut at = self.blames.partition_point(|blame| (blame.0, blame.1) < (port, group));
@@ -134,7 +134,7 @@ impl Culprits {
         }
     }
 
-    /// Whether pauses of a root are in force.
+    /// Returns true if pauses of a root are in force.
     pub(in crate::run) fn in_force(&self, place: RootPlace) -> bool {
         self.roots.get(&place).is_some_and(|root| root.pauses > 0)
     }

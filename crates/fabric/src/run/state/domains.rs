@@ -1,14 +1,14 @@
-//! CN-TAGs and the edges of congestion notification domains, where frames go to the link.
+//! CN-TAGs and the edges of congestion notification domains, applied as frames go to the link.
 
 use frame::{PRIORITIES, Priority};
 
-/// What a port does to the frames that it sends.
+/// Changes of a port to the frames that it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PortDomain {
-    /// Of a host: frames of these priorities get a CN-TAG. Bit n for priority n.
+    /// At a host: priorities whose frames get a CN-TAG. Bit n for priority n.
     pub tags: u8,
-    /// Of a switch: those of these priorities lose it.
+    /// At a switch: priorities whose frames lose it.
     pub strips: u8,
-    /// What each priority becomes where the other end keeps it out.
+    /// New priority of each priority where the other end is outside the domain.
     pub becomes: [Priority; PRIORITIES],
 }

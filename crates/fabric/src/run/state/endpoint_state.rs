@@ -21,6 +21,8 @@ pub(crate) struct EndpointState {
     pub way: Option<(PortIx, Route)>,
     /// Its frames may be bypassed.
     pub bypassable: bool,
+    /// Each of its frames may leave through another link of its host, which the entropy value of the frame says.
+    pub stripes: bool,
     pub priority: Priority,
     /// The priority of what its NIC tells the peer because of marks, if it does.
     pub notifies: Option<Priority>,
@@ -86,6 +88,7 @@ impl EndpointState {
             behind,
             way: None,
             bypassable: false,
+            stripes: false,
             priority,
             notifies: None,
             limiter: None,

@@ -7,6 +7,7 @@ use crate::Whole;
 use crate::run::across::peer::PeerIx;
 use crate::run::state::headers::Headers;
 use crate::run::state::index::{EventPlace, LimiterIx, PlaceIx, PortIx, Seal};
+use crate::run::state::retry::RetrySignal;
 use crate::run::state::tags::CONTROL;
 use engine::Windows;
 use flow_control::credit::Freed;
@@ -90,6 +91,8 @@ pub(crate) enum LossCause {
     BitError = 2,
     /// The link loses frames.
     Loss = 3,
+    /// Link-level retry has given up the frame.
+    Retry = 4,
 }
 
 /// What an event is about, with what it carries.
@@ -103,6 +106,10 @@ pub(crate) enum What {
     Credits(Freed),
     /// A port looks whether the other end of its link has told of credits.
     LookForCredits,
+    /// A signal of link-level retry has come to a port.
+    Retry(RetrySignal),
+    /// A timer of link-level retry of a port may have expired.
+    RetryDue,
     /// A frame has arrived through a port.
     Frame(Frame),
     /// The first bytes of a frame have arrived through a port of a cut-through switch.
@@ -113,6 +120,8 @@ pub(crate) enum What {
     Renew,
     /// An update of credits is due.
     UpdateDue,
+    /// The sending end of a link with credits tells how many it has consumed.
+    CreditsConsumed,
     /// A frame does not arrive at a port, or arrives damaged.
     Broken(Frame, LossCause),
     /// A host has taken in a frame.
@@ -177,6 +186,9 @@ const PLACE_BITS: u32 = 22;
 const OF_CREDITS: Priority = Priority(1);
 
 const LOOK: Priority = Priority(2);
+
+/// In place of a priority: of what happens to pauses, this happens to link-level retry.
+const OF_RETRY: Priority = Priority(3);
 
 /// A place, and what happens there: the order of events at one time.
 #[derive(Clone, Copy, Debug)]
@@ -276,11 +288,14 @@ impl Event {
             Kind::Decide => What::Decide,
             Kind::Pause if frame.priority() == OF_CREDITS => What::Credits(self.freed()),
             Kind::Pause if frame.priority() == LOOK => What::LookForCredits,
+            Kind::Pause if frame.priority() == OF_RETRY => What::Retry(RetrySignal::unpack(frame.word)),
             Kind::Pause => What::Pause(self.pause_frame()),
             Kind::Frame => What::Frame(frame),
             Kind::Head => What::Head(frame),
             Kind::Source => What::Source,
             Kind::Renew if frame.priority() == OF_CREDITS => What::UpdateDue,
+            Kind::Renew if frame.priority() == OF_RETRY => What::RetryDue,
+            Kind::Renew if frame.priority() == LOOK => What::CreditsConsumed,
             Kind::Renew => What::Renew,
             Kind::Broken => What::Broken(frame, self.loss_cause()),
             Kind::Served => What::Served,
@@ -357,7 +372,8 @@ impl Event {
             0 => LossCause::LinkDown,
             1 => LossCause::Restart,
             2 => LossCause::BitError,
-            _ => LossCause::Loss,
+            3 => LossCause::Loss,
+            _ => LossCause::Retry,
         }
     }
     /// A pause frame: its signal and quanta in the word, and the note of its sender in place of the time of creation.
@@ -380,6 +396,23 @@ impl Event {
     /// An update of credits is due.
     pub fn update_due(time: Time, port: PortIx) -> Event {
         Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_CREDITS))
+    }
+    /// The sending end of the link of a port tells how many credits it has consumed.
+    pub fn credits_consumed(time: Time, port: PortIx) -> Event {
+        Event::arrival(Kind::Renew, time, port, Frame::default().at(LOOK))
+    }
+    /// A signal of link-level retry comes to a port.
+    pub fn retry(time: Time, port: impl EventPlace, signal: RetrySignal) -> Event {
+        Event::arrival(
+            Kind::Pause,
+            time,
+            port,
+            Frame { word: signal.pack(), ..Frame::default().at(OF_RETRY) },
+        )
+    }
+    /// A timer of link-level retry of a port may have expired.
+    pub fn retry_due(time: Time, port: PortIx) -> Event {
+        Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_RETRY))
     }
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
     /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
@@ -470,7 +503,9 @@ mod tests {
 
     #[test]
     fn a_broken_frame_knows_why() {
-        for loss_cause in [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss] {
+        let causes =
+            [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss, LossCause::Retry];
+        for loss_cause in causes {
             for back in [false, true] {
                 let event = Event::broken(Time::from_ns(1), PortIx::new(3), frame(), loss_cause, back);
                 let broken = event.frame;

@@ -1,4 +1,4 @@
-//! Faults at work: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
+//! Faults: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
 
 use crate::run::state::domains::PortDomain;
 use crate::run::state::event::{Event, Kind, LossCause};
@@ -11,18 +11,18 @@ use scheduling::Scheduler;
 use std::sync::Arc;
 use units::{BitRate, Time};
 
-/// From, until.
+/// Begin and end.
 pub(crate) type Span = (Time, Time);
 
 /// The faults that frames leaving through a port may meet.
 #[derive(Debug)]
 pub(crate) struct FaultSchedule {
-    /// When the link is down; these and the next two in order and apart.
+    /// Outages of the link; these and the next two are in order and disjoint.
     pub outages: Vec<Span>,
-    /// When the own switch restarts, and that at the other end.
+    /// Restarts of the own switch, and of that at the other end.
     pub here: Vec<Span>,
     pub there: Vec<Span>,
-    /// When the link changes its rate.
+    /// Rate changes of the link.
     pub rates: Vec<Time>,
     /// Probability of a wrong bit.
     pub bit_errors: Vec<(Span, f64)>,
@@ -30,14 +30,14 @@ pub(crate) struct FaultSchedule {
     pub pause_losses: Vec<(Span, f64)>,
     /// Probability that a frame of a flow is lost.
     pub frame_losses: Vec<(Span, f64)>,
-    /// The scheduler as it was at the beginning, if it has a memory of what waits.
+    /// The scheduler in its initial state, if it has state about waiting frames.
     pub fresh: Option<Scheduler>,
     pub bits: Stream,
     pub pauses: Stream,
     pub losses: Stream,
 }
 
-/// What happens at a place.
+/// A change at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Action {
     Down {
@@ -45,7 +45,7 @@ pub(crate) enum Action {
     },
     Up,
     Rate(BitRate),
-    /// The switch of this port goes off, and on again.
+    /// The switch of this port goes off, and later on again.
     Off,
     On,
     Receive(CoreChange),
@@ -68,7 +68,7 @@ pub(crate) enum Action {
         path: u32,
         feedback: u8,
     },
-    /// The port does another thing of the table at the edge of a congestion notification domain.
+    /// The port gets other settings of the table at the edge of a congestion notification domain.
     Domain {
         nth: u32,
     },
@@ -81,11 +81,11 @@ pub(crate) struct Faults {
     pub schedules: Vec<Option<Box<FaultSchedule>>>,
     /// Events of the beginning, each with its actions.
     pub events: Vec<Event>,
-    /// Of the whole fabric.
+    /// Actions of the whole fabric.
     pub actions: Arc<[Action]>,
-    /// Those that ports get while the simulation runs, with nothing served yet.
+    /// Schedulers that ports get while the simulation runs, with nothing served yet.
     pub schedulers: Arc<[Scheduler]>,
-    /// What ports do at the edge of a congestion notification domain after they have heard of it.
+    /// Settings of ports at the edge of a congestion notification domain once the peer's state is received.
     pub domains: Arc<[PortDomain]>,
 }
 
@@ -95,7 +95,7 @@ impl Faults {
         size_of_val(&*self.actions) + size_of_val(&*self.schedulers) + size_of_val(&*self.domains)
     }
 
-    /// Bytes of the tables of this part; the spans of a port among them.
+    /// Bytes of the tables of this part, including the spans of a port.
     pub fn memory_bytes(&self) -> usize {
         let spans = self.schedules.iter().flatten().map(|schedule| {
             let spans = schedule.outages.capacity() + schedule.here.capacity() + schedule.there.capacity();
@@ -113,7 +113,7 @@ impl Faults {
     }
 }
 
-/// Whether some span has a moment in common with `from` to `until`.
+/// Returns true if some span overlaps `from` to `until`.
 pub(in crate::run) fn meets(spans: &[Span], from: Time, until: Time) -> bool {
     let next = spans.partition_point(|span| span.1 <= from);
     spans.get(next).is_some_and(|span| span.0 < until)
@@ -144,7 +144,7 @@ pub(in crate::run) fn strikes(spans: &[(Span, f64)], now: Time, bits: u64, strea
 }
 
 impl FaultSchedule {
-    /// What happens to something that is sent from `began` to `ended` and acts at the other end at `acts`.
+    /// Returns the cause of loss of a transmission from `began` to `ended` that takes effect at the other end at `acts`.
     pub(in crate::run) fn loss_cause(
         &self,
         began: Time,
@@ -161,8 +161,7 @@ impl FaultSchedule {
 }
 
 impl Faults {
-    /// A frame has been put on a link that faults can hit: decides what becomes of it. It may be on its way `back`
-    /// along its path.
+    /// Decides the outcome for a frame that has been put on a link with faults. It may be on its way `back` along its path.
     pub fn outcome_on_link(
         &mut self,
         egress: PortIx,
@@ -186,7 +185,7 @@ impl Faults {
             return Event::broken(acts, port.arrives_as.peer(), arrival.frame(), loss_cause, back);
         }
         if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
-            // The switch would compare rates that this frame did not travel at: it takes in all of it first.
+            // The switch would compare rates at which this frame did not travel: it receives all of it first.
             return Event::arrival(Kind::Frame, acts, port.arrives_as.peer(), arrival.frame());
         }
         arrival

@@ -1,7 +1,7 @@
 //! A log of the frames that pass chosen ports.
 //!
-//! What leaves a port is known there, and so is when it arrives at the other end: the sender writes both rows. Each log
-//! keeps the first rows by time, whichever thread writes them, and samples by what tells a frame apart, so that a
+//! When a frame leaves a port, its arrival time at the other end is known as well: the sender writes both rows. Each log
+//! keeps the first rows by time, regardless of the writing thread, and samples by a hash of the frame's identity, so that a
 //! frame is in the log at all of its ports or at none.
 
 use crate::run::state::index::PortIx;
@@ -10,14 +10,14 @@ use crate::run::state::own::NodeLocal;
 use frame::{Frame, Notice, PathId};
 use units::Time;
 
-/// What happened to a frame.
+/// Event in the life of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Happened {
     /// Its last bit has come in.
     Arrived,
     /// Its first bit leaves.
     Sent,
-    /// It is no more; a pause has no cause.
+    /// The frame is lost; a pause has no cause.
     Dropped(Option<Cause>),
 }
 
@@ -25,32 +25,32 @@ pub(crate) enum Happened {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub time: Time,
-    /// Number of the whole.
+    /// Port number in the whole fabric.
     pub port: u32,
-    /// Whether it comes in.
+    /// True for a frame that comes in.
     pub inward: bool,
     pub happened: Happened,
-    /// Its word is what it carries, also if it is wide. [`PAUSE`] is the path of a pause frame, whose word has XOFF, XON
-    /// and quanta.
+    /// The frame; its word is its payload, even for a wide frame. [`PAUSE`] is the path of a pause frame, whose word has
+    /// XOFF, XON and quanta.
     pub frame: Frame,
-    /// Whether it goes to the sender of its flow.
+    /// True for a frame to the sender of its flow.
     pub back: bool,
-    /// Which of the connections on its path it is of, if there are several.
+    /// Index of its connection, if several share its path.
     pub connection: u32,
-    /// Of the request of a READ the bytes that are asked for.
+    /// Bytes that a READ request asks for.
     pub asked: u32,
     /// The label of its operation, see [`frame::Header::operation`].
     pub operation: u8,
     /// The flow of its CN-TAG.
     pub cn_tag: Option<u16>,
-    /// What it says, if it is a congestion message.
+    /// Contents of a congestion message.
     pub notice: Option<Notice>,
 }
 
-/// Rows sort by it, what comes in first; no two are equal, but those of frames that nothing tells apart.
+/// Sort key of rows, arrivals first. Keys of two rows are equal only if nothing distinguishes the frames.
 type Key = (Time, bool, u32, Happened, u32, Time, u32, u16);
 
-/// What is to be logged.
+/// A log: its limits and its rows.
 #[derive(Debug)]
 pub(crate) struct Log {
     start: Time,
@@ -61,7 +61,7 @@ pub(crate) struct Log {
     last: Option<Key>,
 }
 
-/// A port, as the log knows it: its number in the whole and the log that it is in.
+/// A port of the log: its number in the whole fabric and the log that it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoggedPort {
     pub number: u32,
@@ -87,13 +87,13 @@ pub(crate) struct FrameLog {
 }
 
 impl Row {
-    /// What rows sort by.
+    /// Returns the sort key of the row.
     pub fn key(&self) -> Key {
         let Frame { path, created, word, bytes, .. } = self.frame;
         (self.time, !self.inward, self.port, self.happened, path.0, created, word, bytes)
     }
 
-    /// Whether it is a pause frame.
+    /// Returns true for a pause frame.
     pub fn is_pause(&self) -> bool {
         self.frame.path == PAUSE
     }
@@ -132,8 +132,8 @@ impl Log {
     }
 }
 
-/// Whether a frame is one of those that are logged: by a hash of what tells it apart (that of Steele, Lea and Flood 2014,
-/// "Fast splittable pseudorandom number generators", figure 19).
+/// Returns true if a frame is sampled, by a hash of its creation time and path (that of Steele, Lea and Flood 2014, "Fast
+/// splittable pseudorandom number generators", figure 19).
 fn is_chosen(frame: &Frame, one_in: u64) -> bool {
     let mut hash = frame.created.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(frame.path.0);
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -142,7 +142,7 @@ fn is_chosen(frame: &Frame, one_in: u64) -> bool {
 }
 
 impl FrameLog {
-    /// A row at a port, or at the one at its other end.
+    /// Writes a row at a port, or at its other end.
     pub(in crate::run) fn write(&mut self, port: PortIx, end: End, row: Row) {
         let LoggedPort { number, log } = self.ports[port][end as usize];
         if let Some(log) = log {
@@ -150,7 +150,7 @@ impl FrameLog {
         }
     }
 
-    /// What was to arrive then at the other end of a port does not.
+    /// Removes the row of an arrival at the other end of a port that will not take place.
     pub fn take_back(&mut self, port: PortIx, arrives: Time) {
         let LoggedPort { number, log } = self.ports[port][End::Far as usize];
         let Some(log) = log else { return };

@@ -1,21 +1,21 @@
-//! What wide frames carry: by value, in slots of which the frame knows the number.
+//! Payload of wide frames, held by value in slots; the frame carries the slot number.
 //!
-//! Each part of a fabric has those of the frames at its nodes and on the way to them. One that leaves for another part
-//! takes what it carries along (`pack` and `unpack` of [`World`](engine::World)). The number of a slot is nobody's business:
-//! fingerprints are made of what the slot says.
+//! Each part of a fabric holds the payload of the frames at its nodes and on the way to them. A frame that leaves for
+//! another part takes its payload along (`pack` and `unpack` of [`World`](engine::World)). Slot numbers are internal:
+//! fingerprints hash the contents of the slot.
 
 use frame::{Frame, Header, Notice, Sampled, Stamp, Stamps, Tag, Telemetry};
 use std::iter::Peekable;
 use std::vec::Drain;
 
-/// What a wide frame carries.
+/// Payload of a wide frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carried {
-    /// What an endpoint has written.
+    /// Header written by an endpoint.
     Header(Header),
-    /// A tag of so many bytes, and what the frame carries beside it.
+    /// A tag of `bytes` bytes, and the rest of the frame's payload.
     Tagged { tag: Tag, bytes: u8, word: u32, header: Option<Header> },
-    /// What a congestion point tells.
+    /// Message of a congestion point.
     Notice(Notice),
     /// A tag on its way back.
     Returned(Tag),
@@ -24,7 +24,7 @@ pub(crate) enum Carried {
 }
 
 impl Carried {
-    /// Whether it is the header of a packet that has stamps.
+    /// Returns true for the header of a packet that has stamps.
     fn has_stamps(&self) -> bool {
         match self {
             Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => {
@@ -49,13 +49,13 @@ impl Carried {
     }
 }
 
-/// What the wide frames of a part of the fabric carry.
+/// Payload of the wide frames of a part of the fabric.
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
     slots: Vec<Carried>,
-    /// Slots that nobody uses, the one that was freed last at the end.
+    /// Unused slots; the one freed last is at the end.
     free: Vec<u32>,
-    /// By slot, the stamps of a packet that has some; as long as nobody asks for any, there are none.
+    /// By slot, the stamps of packets that have them; empty until the first such packet.
     stamps: Vec<Stamps>,
 }
 
@@ -68,7 +68,7 @@ impl Headers {
         frame.flags = frame.flags.wide();
     }
 
-    /// Puts a tag of so many bytes on a frame that has none.
+    /// Puts a tag of `bytes` bytes on a frame that has none.
     pub fn tag(&mut self, frame: &mut Frame, tag: Tag, bytes: u8) {
         let header = match self.release(frame) {
             Some(Carried::Header(header)) => Some(header),
@@ -103,7 +103,8 @@ impl Headers {
         }
     }
 
-    /// What a message repeats of a frame: so many octets, if it has them. They begin with its type, behind the tags.
+    /// Samples up to `octets` octets of a frame for a congestion message, fewer if the frame is shorter. They begin with its
+    /// type, after the tags.
     pub fn sampled(&self, frame: &Frame, octets: u8) -> Sampled {
         let flow = match self.of(frame) {
             Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => Some(*flow),
@@ -116,14 +117,14 @@ impl Headers {
         Sampled { kind, priority, bytes, word: self.word_of(frame).0, flow, octets }
     }
 
-    /// What a frame carries in a word, and which of the connections on its path it is of.
+    /// Returns the word that a frame carries, and which of the connections on its path it belongs to.
     pub fn word_of(&self, frame: &Frame) -> (u32, u32) {
         match self.of(frame) {
             Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => header.word(),
             Some(Carried::Tagged { word, .. }) => (*word, 0),
             Some(Carried::Notice(notice)) => (notice.feedback, 0),
             Some(Carried::Returned(_) | Carried::Stamp(..)) => (0, 0),
-            // Of a copy the slot that it is made of.
+            // A copy has the slot that it is made of.
             None if frame.route.is_tree() => (0, 0),
             None => (frame.word, 0),
         }
@@ -145,22 +146,22 @@ impl Headers {
         }
     }
 
-    /// What a frame carries beyond a word; `None`: no more than that.
+    /// Returns the payload of a frame beyond its word; `None`: it has only a word.
     pub fn of(&self, frame: &Frame) -> Option<&Carried> {
         frame.flags.is_wide().then(|| &self.slots[frame.word as usize])
     }
 
-    /// What a wide frame carries whose word is this.
+    /// Returns the payload of a wide frame with this word.
     pub fn at(&self, word: u32) -> &Carried {
         &self.slots[word as usize]
     }
 
-    /// A frame is no more: what it carried beyond a word.
+    /// Releases the payload of a frame that has left the fabric: all beyond its word.
     pub fn release(&mut self, frame: &Frame) -> Option<Carried> {
         frame.flags.is_wide().then(|| self.take(frame.word))
     }
 
-    /// What a packet asks the switches on its way for, to be written into.
+    /// Returns the telemetry field of a packet, for switches on its way to write into; `None` if it has none.
     pub fn asked(&mut self, frame: &Frame) -> Option<&mut Telemetry> {
         match frame.flags.is_wide().then(|| &mut self.slots[frame.word as usize])? {
             Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => header.telemetry_mut(),
@@ -178,18 +179,18 @@ impl Headers {
         &mut self.stamps[slot]
     }
 
-    /// The stamps of a slot, if what it carries has some.
+    /// Returns the stamps of a slot, if its payload has some.
     fn stamps(&self, slot: u32) -> Option<&Stamps> {
         self.at(slot).has_stamps().then(|| self.stamps.get(slot as usize))?
     }
 
-    /// What a slot carries, for fingerprints.
+    /// Hashes the contents of a slot, for fingerprints.
     pub fn digest(&self, slot: u32) -> u64 {
         let own = self.at(slot).digest();
         self.stamps(slot).map_or(own, |stamps| own.rotate_left(9) ^ stamps.digest())
     }
 
-    /// What goes to another part, by its slot, and its stamps behind it.
+    /// Frees a slot and appends its contents to `cargo`, followed by its stamps, for another part.
     pub fn pack(&mut self, slot: u32, cargo: &mut Vec<Carried>) {
         cargo.push(self.take(slot));
         if let Some(stamps) = self.stamps(slot) {
@@ -197,7 +198,7 @@ impl Headers {
         }
     }
 
-    /// The next of what comes from another part: its slot here.
+    /// Stores the next payload from another part; returns its slot here.
     pub fn unpack(&mut self, cargo: &mut Peekable<Drain<'_, Carried>>) -> Option<u32> {
         let slot = self.insert(cargo.next()?);
         if self.slots[slot as usize].has_stamps() {
@@ -212,7 +213,7 @@ impl Headers {
         Some(slot)
     }
 
-    /// A slot for what has none.
+    /// Stores a payload, and returns its slot.
     #[inline(never)]
     pub fn insert(&mut self, carried: Carried) -> u32 {
         if let Some(slot) = self.free.pop() {
@@ -223,7 +224,7 @@ impl Headers {
         self.slots.len() as u32 - 1
     }
 
-    /// What is no longer here, by its slot.
+    /// Frees a slot and returns its contents.
     pub fn take(&mut self, slot: u32) -> Carried {
         self.free.push(slot);
         self.slots[slot as usize]
@@ -234,7 +235,7 @@ impl Headers {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether there has never been one: nothing else makes a frame wide.
+    /// Returns true if no slot has ever been used: no frame has been wide.
     pub fn is_untouched(&self) -> bool {
         self.slots.is_empty()
     }

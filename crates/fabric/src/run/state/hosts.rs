@@ -116,14 +116,27 @@ impl Hosts {
         let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&port);
         self.sources.indices().filter(|&nth| begins(self.sources[nth].first_path)).collect()
     }
-    /// The endpoints, at either end of a path, that send through a port; with its number in the whole.
-    pub fn endpoints_through(&self, (port, number): (PortIx, u32), routes: &RouteTable) -> Vec<EndpointIx> {
+    /// The endpoints, at either end of a path, that send through a port; with its number in the whole. `beside`: all ports of its host.
+    pub fn endpoints_through(
+        &self,
+        (port, number): (PortIx, u32),
+        beside: &[PortIx],
+        routes: &RouteTable,
+    ) -> Vec<EndpointIx> {
         let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&number);
         let leaves = |state: &EndpointState| match state.behind {
             None => begins(state.path),
             Some(behind) => routes.step_back(behind.get()).is_some_and(|(egress, _)| egress == port),
         };
-        self.endpoints.indices().filter(|&nth| leaves(&self.endpoints[nth])).collect()
+        let sends = |state: &EndpointState| {
+            if state.stripes { takes_one_of(state, beside, routes) } else { leaves(state) }
+        };
+        self.endpoints.indices().filter(|&nth| sends(&self.endpoints[nth])).collect()
+    }
+    /// The endpoints of a host with these ports whose frames may leave through any of them.
+    pub fn striping_through(&self, ports: &[PortIx], routes: &RouteTable) -> Vec<EndpointIx> {
+        let sends = |state: &EndpointState| state.stripes && takes_one_of(state, ports, routes);
+        self.endpoints.indices().filter(|&nth| sends(&self.endpoints[nth])).collect()
     }
 
     /// Who counts the frames of a path that ends here.
@@ -234,6 +247,15 @@ impl Hosts {
                 .sum::<usize>()
             + self.receiving.memory_bytes()
     }
+}
+
+/// Returns true if the planned path of an endpoint leaves through one of these ports.
+fn takes_one_of(state: &EndpointState, ports: &[PortIx], routes: &RouteTable) -> bool {
+    let planned = match state.behind {
+        None => Some(routes.first_port(state.path)),
+        Some(behind) => routes.step_back(behind.get()).map(|(egress, _)| egress),
+    };
+    planned.is_some_and(|egress| ports.contains(&egress))
 }
 
 #[cfg(test)]

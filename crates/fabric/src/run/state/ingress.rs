@@ -1,4 +1,4 @@
-//! What came in through each port and still waits, where pauses are decided by that (`flow_control::pfc`).
+//! Ingress counters of the waiting frames, for pauses by ingress port (`flow_control::pfc`).
 
 use flow_control::PauseKind;
 use flow_control::pfc::{IngressCounter, Levels};
@@ -9,11 +9,11 @@ use frame::PRIORITIES;
 pub(crate) struct IngressPort {
     /// Its watermarks, unless they move.
     pub levels: Levels,
-    /// What is counted; no priority if its node does not count what comes in.
+    /// The counted priorities; none if its node has no ingress counters.
     pub kind: PauseKind,
     /// The node shares its memory by dynamic thresholds: they are the watermarks.
     pub moving: bool,
-    /// By group of priorities that are counted together.
+    /// Counters by group of priorities that are counted together.
     pub counters: [IngressCounter; PRIORITIES],
 }
 

@@ -1,4 +1,4 @@
-//! The ledger: frames made, copied, delivered and lost. They must add up, whatever else is reset.
+//! The ledger: frames made, copied, delivered and lost. Their sums must match, even after other counters are reset.
 
 use crate::run::state::losses::Cause;
 use crate::run::state::outcome::Failure;
@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 /// Losses by port, class, path, part of the flow and cause: frames and bytes.
 pub(crate) type Drops = BTreeMap<(PortId, TrafficClass, PathId, Part, Cause), (u64, u64)>;
 
-/// What a frame is of its flow.
+/// Part of its flow that a frame belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// It carries what the flow sends to its destination: its source has counted it.
+    /// Data of the flow for its destination: counted by its source.
     Sent,
-    /// It belongs to what goes with that: acknowledgements, responses, tags, messages.
+    /// Everything else: acknowledgements, responses, tags, messages.
     Beside,
 }
 
@@ -28,11 +28,11 @@ impl Part {
     }
 }
 
-/// Frames since time zero, losses since measuring began, and the broken promise that stops the run.
+/// Frames since time zero, losses since measuring began, and the broken guarantee that stops the run.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub made: u64,
-    /// Copies that switches made, beside the frames that they were made of.
+    /// Copies that switches made, without their originals.
     pub copied: u64,
     pub delivered: u64,
     pub lost: u64,
@@ -90,7 +90,7 @@ impl Ledger {
         }
     }
 
-    /// A promise is broken. Several nodes may fail in one window, in any order: the earliest is told.
+    /// Records a broken guarantee. Several nodes may fail in one window, in any order: the earliest failure is reported.
     pub fn fail(&mut self, failure: Failure) {
         if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
             self.failure = Some(failure);

@@ -4,8 +4,8 @@ use frame::Occupancy;
 use measure::{Grid, RunningLevels};
 use units::Time;
 
-/// The most bytes and frames in the bin that is running; finished bins are in a grid. Unless every change has to be
-/// tallied, a change within a bin is only noted. One line of the cache.
+/// The most bytes and frames in the current bin; finished bins are in a grid. Unless every change has to be tallied, a
+/// change within a bin is only noted. One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Levels {
@@ -25,7 +25,7 @@ impl Levels {
         Levels { quiet_until: running.end(), running, grid: grid.unwrap_or(u16::MAX) }
     }
 
-    /// From now on no change is quiet.
+    /// Makes every later change take the slow path.
     pub fn tally(&mut self) {
         self.quiet_until = Time::ZERO;
     }
@@ -36,13 +36,13 @@ impl Levels {
         now < self.quiet_until
     }
 
-    /// The level changes, while it is quiet.
+    /// Sets the level within a bin, without a tally.
     #[inline(always)]
     pub fn note(&mut self, level: Occupancy) {
         self.running.note(numbers(level));
     }
 
-    /// The level changes where a bin may have ended. Returns the level before.
+    /// Sets the level where a bin may have ended. Returns the level before.
     pub fn set(&mut self, now: Time, level: Occupancy, grids: &mut [Grid]) -> Occupancy {
         let [bytes, frames] = self.running.level();
         match grids.get_mut(usize::from(self.grid)) {

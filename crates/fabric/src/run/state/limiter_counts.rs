@@ -1,19 +1,19 @@
-//! What a rate limiter has measured.
+//! Measurements of a rate limiter.
 
 use frame::PointId;
 use measure::Latency;
 use units::BitRate;
 
-/// What a limiter has measured.
+/// Measurements of a rate limiter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LimiterMeasured {
     /// Time from a congestion message to its arrival.
     pub messages: Latency,
-    /// Messages among all that it obeyed that no congestion point has sent.
+    /// Messages among all that changed the rate, from no congestion point.
     pub foreign: u64,
     /// The lowest rate that it had after a message.
     pub lowest: Option<BitRate>,
-    /// Frames and bytes that have left and that the control has heard of, from a number that may be below zero:
+    /// Frames and bytes that have left and are reported to the control, from an offset that may be below zero:
     /// [`LimiterMeasured::sent`].
     frames: u64,
     bytes: u64,
@@ -22,14 +22,14 @@ pub(crate) struct LimiterMeasured {
     /// Tags put on frames or sent alone, and those that came back.
     pub tags_sent: u64,
     pub tags_returned: u64,
-    /// What each congestion point has done to its rate.
+    /// Effect of each congestion point on its rate.
     pub slowed: Vec<(PointId, Slowed)>,
 }
 
-/// What a congestion point has done to the rate of a limiter.
+/// Effect of a congestion point on the rate of a limiter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slowed {
-    /// Whether it measures all that waits at its port, and not one class.
+    /// True if the congestion point measures the whole backlog of its port instead of one class.
     pub of_port: bool,
     /// How often it has lowered the rate.
     pub times: u64,
@@ -40,13 +40,13 @@ pub(crate) struct Slowed {
 }
 
 impl LimiterMeasured {
-    /// Nothing, once the control has heard of these frames and bytes, which left before.
+    /// Measurements that start from zero once these frames and bytes, which left before, are reported to the control.
     pub fn without((frames, bytes): (u64, u64)) -> LimiterMeasured {
         let (frames, bytes) = (frames.wrapping_neg(), bytes.wrapping_neg());
         LimiterMeasured { frames, bytes, ..LimiterMeasured::default() }
     }
 
-    /// The control has heard of frames and bytes that have left.
+    /// Counts frames and bytes that have left and are now reported to the control.
     pub fn count(&mut self, frames: u64, bytes: u64) {
         self.frames = self.frames.wrapping_add(frames);
         self.bytes = self.bytes.wrapping_add(bytes);
@@ -57,7 +57,7 @@ impl LimiterMeasured {
         self.messages.memory_bytes() + self.slowed.capacity() * size_of::<(PointId, Slowed)>()
     }
 
-    /// Frames and bytes that have left, with these of which the control has not heard.
+    /// Frames and bytes that have left, including these that are not yet reported to the control.
     pub fn sent(&self, (frames, bytes): (u64, u64)) -> (u64, u64) {
         (self.frames.wrapping_add(frames), self.bytes.wrapping_add(bytes))
     }

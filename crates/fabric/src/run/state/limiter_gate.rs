@@ -1,22 +1,22 @@
-//! What a frame touches of a rate limiter that it passes at once: a cache line, and if there is a rate, another one. A fabric has
-//! thousands of limiters, and most of them are in no cache.
+//! State of a rate limiter that a frame touches if it passes at once: a cache line, and with a rate, another one. A fabric
+//! has thousands of limiters, and most of them are in no cache.
 
 use queueing::{Quiet, Unheard};
 use transport::Pacer;
 use units::Time;
 
-/// From when on frames pass a limiter, and what has passed.
+/// Time from which frames pass a limiter, and counts of those that have passed.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Gate {
-    /// From when on a frame that comes passes at once, if its NIC takes it: nothing waits in the limiter, nothing has to be asked
-    /// before, and its rate allows it. [`Time::NEVER`]: it has to be looked at.
+    /// Time from which an arriving frame passes at once, provided that its NIC takes it: nothing waits in the limiter, the
+    /// control schedules no path probe, and its rate allows it. [`Time::NEVER`]: the full check is needed.
     opens: Time,
-    /// What has left since the control spoke last that it need not hear of.
+    /// Frames that have left since the control's last call and that it does not need to observe.
     pub unheard: Unheard,
-    /// When the last break ended.
+    /// End of the last break.
     pub busy_since: Time,
-    /// The longest frame that has passed at once: so much the limiter has held.
+    /// The longest frame that has passed at once: the maximum that the limiter has held so far.
     longest: u16,
     pub pacer: Pacer,
 }
@@ -33,26 +33,26 @@ impl Gate {
         }
     }
 
-    /// Whether a frame that comes now passes, if its NIC takes it.
+    /// Returns true if a frame that arrives now passes, provided that its NIC takes it.
     #[inline(always)]
     pub fn is_open(&self, now: Time) -> bool {
         self.opens <= now
     }
 
-    /// Nothing passes before the limiter is looked at.
+    /// Closes the gate: frames take the slow path until it opens.
     #[inline(always)]
     pub fn close(&mut self) {
         self.opens = Time::NEVER;
     }
 
-    /// Frames pass from then on, if the rate allows it.
+    /// Opens the gate from then on, as far as the rate allows.
     #[inline(always)]
     pub fn open(&mut self, from: Time) {
         self.opens = self.pacer.opens_at().unwrap_or(Time::ZERO).max(from);
     }
 
-    /// A frame passes that is open to it, if the control need not hear of it and it is not longer than all before. False:
-    /// nothing is done.
+    /// Passes a frame through the open gate, if the control does not need to observe it and it is no longer than all before.
+    /// Returns false, without side effects, otherwise.
     #[inline(always)]
     pub fn passes(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let passes = bytes <= self.longest && self.unheard.counts(now, bytes);
@@ -74,7 +74,7 @@ impl Gate {
         self.pacer.handle_timeout(now);
     }
 
-    /// A frame leaves, with so many bytes around it on the link.
+    /// Counts a frame that leaves, with `overhead` bytes around it on the link.
     #[inline(always)]
     pub fn leaves(&mut self, bytes: u16, overhead: u16, now: Time) {
         self.pacer.on_send(now, u32::from(bytes) + u32::from(overhead));
@@ -85,7 +85,7 @@ impl Gate {
         self.longest = self.longest.max(bytes);
     }
 
-    /// Measuring begins: none has.
+    /// Restarts measuring: no frame has passed.
     pub fn forget_lengths(&mut self) {
         self.longest = 0;
     }

@@ -1,4 +1,5 @@
-//! Who waits in a rate limiter, and who is next: strict priority, and within a priority frames of sources and endpoints by turns.
+//! The wait queue of a rate limiter: strict priority, and within a priority round-robin between frames of sources and
+//! endpoints.
 
 use crate::run::state::index::EndpointIx;
 use crate::run::state::pool::{List, Pool, Waiting};
@@ -7,23 +8,23 @@ use std::collections::VecDeque;
 
 /// Frames that sources have pushed, and endpoints that have something to send.
 ///
-/// The first bytes say whether anybody waits.
+/// The first bytes hold which of them wait.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct LimiterLine {
     /// The lists of frames that are not empty: bit n for priority n; and whether endpoints wait, the next bit.
     waiting: u16,
-    /// The last frame came from an endpoint: a source has the next turn.
+    /// True if the last frame came from an endpoint: a source has the next turn.
     endpoint_was_last: bool,
     /// Frames by priority.
     frames: [List; PRIORITIES],
     /// The paths of all of them.
     paths: Paths,
-    /// Endpoints, the highest priority first, by turns within one.
+    /// Endpoints, the highest priority first, round-robin within one.
     endpoints: VecDeque<(Priority, EndpointIx)>,
 }
 
-/// Who is next.
+/// The next entry to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The first frame of this priority.
@@ -41,13 +42,13 @@ impl Next {
     }
 }
 
-/// The paths of what sources push.
+/// The paths of pushed frames.
 #[derive(Clone, Copy, Debug)]
 enum Paths {
     /// There is none yet.
     None,
     One(PathId),
-    /// They differ.
+    /// Several paths.
     Several,
 }
 
@@ -55,7 +56,7 @@ enum Paths {
 const ENDPOINTS: u16 = 1 << PRIORITIES;
 
 impl LimiterLine {
-    /// So many of its bytes are touched where no endpoint waits.
+    /// Number of its bytes that are touched where no endpoint waits.
     #[cfg(test)]
     pub const OFTEN_TOUCHED: usize = std::mem::offset_of!(LimiterLine, endpoints);
 
@@ -69,13 +70,13 @@ impl LimiterLine {
         }
     }
 
-    /// Whether nobody waits.
+    /// Returns true if nothing waits.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Who is next; `None`: nobody waits.
+    /// Returns the next entry; `None`: nothing waits.
     pub fn next(&self) -> Option<Next> {
         let frame = self.pushed().checked_ilog2().map(|highest| Priority(highest as u8));
         let endpoint = self.endpoints.front().copied();
@@ -104,8 +105,8 @@ impl LimiterLine {
         self.paths = if matches!(self.paths, Paths::None) { Paths::One(path) } else { Paths::Several };
     }
 
-    /// The path of all frames that sources push, if it is one: known without a look at the first of them, which came long ago and is
-    /// in no cache.
+    /// Returns the path of all frames that sources push, if it is one: without reading the first of them, which came long
+    /// ago and is in no cache.
     #[inline(always)]
     pub fn only_path(&self) -> Option<PathId> {
         if let Paths::One(path) = self.paths { Some(path) } else { None }
@@ -116,7 +117,7 @@ impl LimiterLine {
         self.waiting & !ENDPOINTS
     }
 
-    /// Some endpoints have left.
+    /// Updates the bit of endpoints after some have left.
     fn note_endpoints(&mut self) {
         if self.endpoints.is_empty() {
             self.waiting &= !ENDPOINTS;
@@ -165,7 +166,7 @@ impl LimiterLine {
         self.endpoint_was_last = true;
     }
 
-    /// An endpoint stands here no more.
+    /// Removes an endpoint from the wait queue.
     pub fn leave(&mut self, endpoint: EndpointIx) {
         self.endpoints.retain(|&(_, other)| other != endpoint);
         self.note_endpoints();
@@ -234,7 +235,7 @@ mod tests {
         push(&mut line, &mut pool, Priority(2));
         assert_eq!(turn(&mut line), Some(endpoint(2, 20)));
         assert_eq!(line.next(), Some(Next::Frame(Priority(2))));
-        // A frame of a higher one goes ahead, whoever has the turn.
+        // A frame of a higher priority goes ahead, regardless of the turn.
         push(&mut line, &mut pool, Priority(3));
         assert_eq!(line.next(), Some(Next::Frame(Priority(3))));
         line.take(Priority(3), &mut pool);

@@ -1,4 +1,5 @@
-//! How frames leave a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time has come.
+//! Passage of frames through a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time
+//! has come.
 
 use crate::run::state::limiters::Limiter;
 use crate::run::state::pool::Pool;
@@ -6,26 +7,26 @@ use frame::{Ecn, Frame, Priority, Route};
 use units::Time;
 
 impl Limiter {
-    /// Whether a frame that comes now leaves at once, if its NIC takes it and nothing holds the limiter: nothing waits, and
-    /// nothing has to be asked before.
+    /// Returns true if a frame that arrives now leaves at once, provided that its NIC takes it and nothing holds the
+    /// limiter: nothing waits, and no path probe is scheduled.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.line.is_empty() && self.is_settled()
     }
 
-    /// Whether it stands in no line, and asks nothing about its path.
+    /// Returns true if it is in no wait queue, and no path probe is scheduled.
     #[inline(always)]
     fn is_settled(&self) -> bool {
         self.stands.is_none() && self.rate_limit.next_probe == Time::NEVER
     }
 
-    /// Whether its rate and nothing else holds what waits in it.
+    /// Returns true if its rate is all that holds its waiting frames.
     #[inline(always)]
     pub(in crate::run) fn is_held_by_rate(&self, now: Time) -> bool {
         self.is_settled() && !self.is_stopped(now) && !self.has_burst()
     }
 
-    /// The priority of the frame that leaves next, if a source has pushed it, nothing has to be asked before, and its rate
+    /// Returns the priority of the frame that leaves next, if a source has pushed it, no path probe is due, and its rate
     /// closes the limiter behind it.
     #[inline(always)]
     pub(in crate::run) fn next_pushed(&self, now: Time) -> Option<Priority> {
@@ -45,7 +46,8 @@ impl Limiter {
         self.gate.note_length(bytes);
     }
 
-    /// Whether a frame of this priority comes behind others while the limiter stands in line, and asks nothing: then it only waits.
+    /// Returns true if a frame of this priority queues behind others while the limiter is in a wait queue, and no path probe
+    /// is due: then it only waits.
     #[inline(always)]
     pub(in crate::run) fn has_before(&self, priority: Priority, now: Time) -> bool {
         self.stands.is_some()

@@ -1,4 +1,4 @@
-//! Where a rate limiter stands in line at the NIC of its host: at the port and class where its next frame leaves.
+//! Where a rate limiter joins the wait queue at the NIC of its host: at the port and class where its next frame leaves.
 
 use crate::run::state::index::EndpointIx;
 use frame::{PathId, Priority};

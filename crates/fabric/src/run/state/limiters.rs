@@ -1,24 +1,24 @@
-//! Rate limiters at work: where the controls of `queueing` meet the NICs of hosts.
+//! Rate limiters: connects the controls of `queueing` to the NICs of hosts.
 //!
-//! A limiter stands between those who send and the queue of their class in the NIC. What sources push waits in it;
-//! endpoints stand in line at it. If its frames have several priorities, the highest go first.
+//! A limiter sits between the senders of a host and the queue of their class in the NIC. Frames pushed by sources wait in
+//! it; endpoints join its wait queue. If its frames have several priorities, the highest go first.
 //!
-//! The NIC pulls from limiters as it does from endpoints: by turns, while less than a frame or two of theirs wait in
-//! the class. So what waits above a limiter does not fill the NIC, and a slow limiter holds back nobody else. After
-//! each frame a limiter is closed for as long as the frame takes at its rate, line overhead included. A change of the
-//! rate holds from the next frame on. Of limiters by path, frames above the lowest priority that passes any of the host leave
-//! before they open, as long as no more than `priority_burst` has left ahead of the rate; the next ones wait for as much
-//! longer. A frame may have closed the limiter for long, at a rate that is a part of a slow link.
+//! The NIC pulls from limiters as it does from endpoints: round-robin, while no more than a frame or two of theirs wait in
+//! the class. So frames queued above a limiter do not fill the NIC, and a slow limiter holds back no other sender. After
+//! each frame a limiter is closed for as long as the frame takes at its rate, line overhead included. A rate change takes
+//! effect with the next frame. With limiters by path, frames above the lowest limited priority of the host may leave before
+//! the limiter opens, as long as no more than `priority_burst` has left ahead of the rate; the frames that follow wait
+//! correspondingly longer. A frame may have closed the limiter for long, at a rate that is a fraction of that of a slow
+//! link.
 //!
-//! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of
-//! it.
+//! A control that probes its path does so when the limiter holds a frame, with a control frame sent ahead of that one.
 //!
-//! A limiter that has held something without a break for `mark_after` marks what leaves it, so that those above slow
-//! down before their events are full: the transport hears of the backlog in its own words. A break is a time in which
-//! the limiter could have sent and had nothing to send.
+//! A limiter that has been non-empty without a break for `mark_after` marks the frames that leave it, so that the senders
+//! above slow down before their queues are full: the transport receives its usual congestion signal. A break is a time in
+//! which the limiter could have sent and had nothing to send.
 //!
-//! Either end of a connection has a limiter at its host. Congestion messages for one end of a path and tags that come back
-//! to it are told to its limiter, and to nobody else.
+//! Either end of a connection has a limiter at its host. Congestion messages and returned tags for one end of a path go to
+//! the limiter of that end alone.
 
 use crate::run::state::index::{EndpointIx, PlaceIx, PortIx};
 use crate::run::state::limiter_counts::LimiterMeasured;
@@ -33,55 +33,56 @@ use queueing::{LimiterScope, PathFacts, RateConfiguration, RateControl, RateCont
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Bytes, Time};
 
-/// Whose limiter it is, and what passes it.
+/// Description of a limiter: its host, and the frames that pass it.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub host: NodeId,
-    /// The highest of its frames; and the lowest, of those by path the lowest of all that pass limiters of the host.
+    /// The highest priority of its frames, and the lowest; of limiters by path the lowest of all limited frames of the host.
     pub priority: Priority,
     pub lowest: Priority,
     /// The name of a flow; or a priority or a destination, or both.
     pub name: String,
 }
 
-/// A rate limiter of a host. What frames that pass it touch comes first, then what those that wait in it do: six cache lines. In all
-/// it is an odd number of them, so that the first ones of many do not compete for the same places of a cache.
+/// A rate limiter of a host. The fields that passing frames touch come first, followed by those that waiting frames touch:
+/// six cache lines. In all it is an odd number of them, so that the first ones of many do not compete for the same places of
+/// a cache.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Limiter {
     pub gate: Gate,
-    /// What the control said last.
+    /// The limits that the control returned last.
     pub rate_limit: RateLimit,
-    /// Where it stands in line at a NIC.
+    /// The NIC port and class whose wait queue it is in, if any.
     pub stands: Option<(PortIx, TrafficClass)>,
-    /// Its place among those of its part.
+    /// Its place among the limiters of its part.
     pub(in crate::run) place: PlaceIx,
     pub occupancy: Occupancy,
-    /// What the burst takes at the rate that it has.
+    /// Time that `burst` takes at the current rate.
     ahead: Time,
     /// The earliest pending call.
     pub wakes_at: Time,
-    /// The last call that was asked for because of the control alone: it stays pending while others come and go.
+    /// The latest pending call made for the control alone; it stays pending while other calls are scheduled and cancelled.
     pub(in crate::run) control_calls_at: Time,
-    /// After how long without a break frames are marked; [`Time::NEVER`]: they are not.
+    /// Frames are marked after this time without a break; [`Time::NEVER`]: they are not marked.
     mark_after: Time,
     pub sojourns: Sojourns,
-    /// Who waits in it.
+    /// The frames and endpoints that wait in it.
     pub line: LimiterLine,
-    /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
+    /// The highest priority of its frames, and the lowest of those sent since its last path probe.
     pub priority: Priority,
     pub(in crate::run) lowest_sent: Option<Priority>,
     /// Frames of higher priorities than this one may leave ahead of the rate, by `burst`.
     pub(in crate::run) lowest: Priority,
     burst: Bytes,
-    /// Since when it stands in line.
+    /// When it joined the wait queue of the NIC.
     pub in_line_since: Time,
     pub(in crate::run) control: Box<RateControls>,
     pub(in crate::run) random: Stream,
     pub measured: Box<LimiterMeasured>,
     /// The rate of the link.
     link: BitRate,
-    /// Its number in the whole fabric, its host there, and what passes it.
+    /// Its number in the whole fabric, its host there, and its counts of passing frames.
     pub number: u32,
     pub host: NodeId,
     pub name: String,
@@ -132,7 +133,7 @@ impl Limiter {
         limiter
     }
 
-    /// How long what may leave ahead of the rate takes at it.
+    /// Computes the time that `burst` takes at the current rate.
     fn measure_burst(&mut self) {
         if self.burst.get() > 0 {
             self.ahead = self.rate().time_for_bits_floor(8 * self.burst.get());
@@ -151,7 +152,8 @@ impl Limiter {
         self.rate_limit.rate.unwrap_or(self.link)
     }
 
-    /// Calls the control, which hears first of what has left meanwhile. A new rate holds from the next frame on.
+    /// Calls the control, after reporting to it the frames that have left since the last call. A new rate takes effect with
+    /// the next frame.
     pub(in crate::run) fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
         let answer = self.ask(call);
         self.gate.pacer.set_rate(self.rate_limit.rate);
@@ -159,7 +161,7 @@ impl Limiter {
         answer
     }
 
-    /// As `call`, but for what then is to be done with the rate.
+    /// Part of `call` that does not apply the new rate.
     #[inline(always)]
     fn ask<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
         let (frames, bytes) = self.gate.unheard.passed();
@@ -172,7 +174,7 @@ impl Limiter {
         answer
     }
 
-    /// Looks from when on frames that come pass at once.
+    /// Updates the time from which arriving frames pass at once.
     #[inline(always)]
     pub fn look(&mut self) {
         if self.is_idle() {
@@ -187,7 +189,7 @@ impl Limiter {
         self.measured.sent(self.gate.unheard.passed())
     }
 
-    /// Begins to measure anew. The control has not heard of some that left before.
+    /// Restarts measuring. Frames that have left but are not yet reported to the control are excluded.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
         *self.measured = LimiterMeasured::without(self.gate.unheard.passed());
         let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
@@ -196,12 +198,12 @@ impl Limiter {
         self.sojourns.restart(now, self.occupancy.both(), inside);
     }
 
-    /// The lowest rate that a message has left it; that of the link if none came.
+    /// Returns the lowest rate after a message; that of the link if none came.
     pub fn lowest_rate(&self) -> BitRate {
         self.measured.lowest.unwrap_or(self.link)
     }
 
-    /// What it knows of its path.
+    /// Returns the path facts that the control has learned.
     pub fn path(&self) -> Option<PathFacts> {
         self.control.path()
     }
@@ -216,7 +218,7 @@ impl Limiter {
         self.line.lists()
     }
 
-    /// Something comes: a break ends if it could have left at once.
+    /// Notes an arriving frame: a break ends if it could have left at once.
     pub fn holds_from(&mut self, now: Time) {
         if !self.gate.pacer.opens_after(now) && self.line.is_empty() {
             self.gate.busy_since = now;
@@ -224,12 +226,13 @@ impl Limiter {
         self.gate.close();
     }
 
-    /// Whether a frame that leaves now is marked.
+    /// Returns true if a frame that leaves now is marked.
     pub fn marks(&self, now: Time) -> bool {
         now - self.gate.busy_since >= self.mark_after
     }
 
-    /// A frame of so many bytes leaves, with so many around it on the link: the tag that it gets, and its length.
+    /// Passes a leaving frame of `bytes` bytes, with `overhead` bytes around it on the link; returns the tag that it gets,
+    /// and its length.
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
         let unheard = self.gate.unheard.counts(now, bytes);
@@ -241,7 +244,8 @@ impl Limiter {
         tag
     }
 
-    /// As `leaves`, if the control need not hear of it; false: it has to, and nothing is done.
+    /// Fast path of `leaves` for a frame that the control does not need to observe. Returns false, without side effects, if
+    /// it does.
     #[inline(always)]
     pub fn leaves_unheard(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let unheard = self.gate.unheard.counts(now, bytes);
@@ -251,7 +255,7 @@ impl Limiter {
         unheard
     }
 
-    /// The part of it that the control hears of.
+    /// Part of `leaves` that reports the frame to the control.
     #[inline(never)]
     fn leaves_heard(&mut self, priority: Priority, bytes: u16, now: Time) -> Option<(Tag, u8)> {
         self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
@@ -267,12 +271,12 @@ impl Limiter {
         tag
     }
 
-    /// An endpoint stands at it no more.
+    /// Removes an endpoint from its wait queue.
     pub fn leave(&mut self, endpoint: EndpointIx) {
         self.line.leave(endpoint);
     }
 
-    /// Whether nothing leaves it now, because of its rate or because it is stopped.
+    /// Returns true if nothing can leave now, because of the rate or because the limiter is stopped.
     #[inline(always)]
     pub fn is_held(&self, now: Time) -> bool {
         self.is_stopped(now)
@@ -280,13 +284,13 @@ impl Limiter {
                 && self.gate.pacer.opens_after(now.saturating_add(self.head_start()))
     }
 
-    /// Whether some of its frames may leave ahead of its rate.
+    /// Returns true if some of its frames may leave ahead of its rate.
     #[inline(always)]
     pub fn has_burst(&self) -> bool {
         self.ahead != Time::ZERO
     }
 
-    /// How long before its rate allows it the next frame may leave.
+    /// How long the next frame may leave before its rate allows it.
     #[inline(always)]
     fn head_start(&self) -> Time {
         if self.has_burst() { self.head_start_of_next() } else { Time::ZERO }
@@ -298,13 +302,13 @@ impl Limiter {
         if next.is_some_and(|priority| priority > self.lowest) { self.ahead } else { Time::ZERO }
     }
 
-    /// Whether it is stopped now.
+    /// Returns true while it is stopped.
     #[inline(always)]
     pub fn is_stopped(&self, now: Time) -> bool {
         self.rate_limit.stopped_until > now
     }
 
-    /// When it wants to be called; [`Time::NEVER`]: not before something else happens.
+    /// Time of the next call it needs; [`Time::NEVER`]: none until some other event.
     #[inline(always)]
     pub fn next_call(&self, now: Time) -> Time {
         if self.line.is_empty() {
@@ -313,14 +317,14 @@ impl Limiter {
         let stopped = if self.is_stopped(now) { Some(self.rate_limit.stopped_until) } else { None };
         let mut opens = self.gate.pacer.opens_at();
         if self.has_burst() {
-            // What may leave now stands in line, or waits for a link.
+            // A frame that may leave now is already in a NIC's wait queue, or waits for a link.
             opens = opens.map(|opens| opens.saturating_sub(self.head_start())).filter(|&opens| opens > now);
         }
         let opens = opens.max(stopped).unwrap_or(Time::NEVER);
         opens.min(self.rate_limit.next_probe).min(self.rate_limit.call_at)
     }
 
-    /// As `next_call`, where it is not stopped, and none of its frames may leave ahead of its rate.
+    /// Variant of `next_call` for a limiter that is not stopped and has no frames that may leave ahead of its rate.
     #[inline(always)]
     pub fn next_call_unless_stopped(&self) -> Time {
         let at = self.rate_limit.next_probe.min(self.gate.pacer.calls_at());

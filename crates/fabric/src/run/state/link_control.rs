@@ -1,14 +1,14 @@
-//! What stops a port from its link: the flow control between its two ends.
+//! Flow control between the two ends of a link, which stops classes of a port.
 //!
-//! A closed enum, one variant a mechanism. A port without any pays for none of it: the union of what stops its classes
-//! (`stops`) and the features of the port are all that a frame meets. What a mechanism needs of the fabric is called at a
-//! few places, each behind a hook of the port or in an event of its own:
+//! A closed enum, one variant per mechanism. A port without one has no overhead: the union of its stopped classes (`stops`)
+//! and the features of the port are all that a frame checks. A mechanism calls into the fabric at a few places, each behind
+//! a feature of the port or in an event of its own:
 //!
-//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `COUNTED`);
-//! - a frame comes to its queue, and one is on its link: `meets_credits` and `credits_used` (hook `CREDITS`);
-//! - something for the peer waits, and goes before all frames: `transmit_pause` (hook `PAUSE_WAITING`);
-//! - something of the peer has come: `receive_pause`;
-//! - which classes may not send: [`LinkControl::stopped`], and until when for all that is known: [`LinkControl::until`];
+//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (feature `INGRESS_ACCOUNTING`);
+//! - a frame enters its queue, and one is on its link: `meets_credits` and `credits_used` (feature `CREDITS`);
+//! - a pause frame for the peer waits, and goes before all frames: `transmit_pause` (feature `PAUSE_WAITING`);
+//! - a pause frame of the peer has arrived: `receive_pause`;
+//! - classes that may not send: [`LinkControl::stopped`], and until when: [`LinkControl::until`];
 //! - the link is down: [`LinkControl::clear`].
 
 use crate::run::state::credits::CreditState;
@@ -19,7 +19,7 @@ use units::Time;
 /// The flow control of a link, at one of its ends.
 #[derive(Debug)]
 pub(crate) enum LinkControl {
-    /// Neither end obeys or sends anything.
+    /// Neither end obeys or sends pauses or credits.
     None,
     /// PAUSE, PFC or TPFC (`stops`, `pausing`).
     Pause(Box<PauseState>),
@@ -38,7 +38,7 @@ pub(crate) struct PauseState {
     pub timers: PauseTimers,
     /// For each priority the pause in force: when it began and why.
     in_force: [Option<(Time, u64)>; PRIORITIES],
-    /// From when and until when the port has been paused in any priority, as known so far, and how long before.
+    /// Begin and end of the time for which the port has been paused in any priority, as known so far, and its total before.
     since: Time,
     until: Time,
     paused: Time,
@@ -46,8 +46,7 @@ pub(crate) struct PauseState {
     signal: PauseSignal,
     causes: [u64; PRIORITIES],
     quanta: [u16; PRIORITIES],
-    /// Causes that a pause frame of this port could not carry, because it carried another: when it acts, which
-    /// priority, why.
+    /// Causes that a pause frame of this port could not carry, because it carried another: effect time, priority, cause.
     pub other_causes: Vec<(Time, u8, u64)>,
 }
 
@@ -58,12 +57,12 @@ pub(crate) struct Ended {
     pub start: Time,
     pub end: Time,
     pub cause: u64,
-    /// It stopped a bypass queue.
+    /// True if it stopped a bypass queue.
     pub bypass: bool,
 }
 
 impl LinkControl {
-    /// The classes that it stops now.
+    /// Returns the classes that it stops now.
     #[inline(always)]
     pub fn stopped(&self, classes: ClassMap, now: Time) -> u32 {
         match self {
@@ -73,23 +72,23 @@ impl LinkControl {
         }
     }
 
-    /// Until when it stops the same classes, if nothing more is heard.
+    /// Time until which the same classes are stopped, unless the peer sends more.
     pub fn unchanged_until(&self, now: Time) -> Time {
         match self {
             LinkControl::None => Time::NEVER,
             LinkControl::Pause(pauses) => pauses.timers.first_end(now),
-            // Nobody knows when credits come.
+            // The arrival of credits is not known in advance.
             LinkControl::Credit(_) => Time::ZERO,
         }
     }
 
-    /// Until when these priorities are stopped, if nothing more is heard; in the past if they are not.
+    /// Time until which these priorities are stopped, unless the peer sends more; in the past if they are not.
     #[inline]
     pub fn until(&self, priorities: impl Into<u32>) -> Time {
         match self {
             LinkControl::None => Time::ZERO,
             LinkControl::Pause(pauses) => pauses.timers.until(priorities.into() as u8),
-            // Nobody knows when credits come.
+            // The arrival of credits is not known in advance.
             LinkControl::Credit(_) => Time::NEVER,
         }
     }
@@ -116,8 +115,8 @@ impl LinkControl {
         }
     }
 
-    /// The pause of a priority that is in force or has run out since it came: when it began and why. Of credits, the
-    /// wait of a class counts for the lowest of its priorities, and what it is for is known at the other end.
+    /// Returns the pause of a priority that is in force, or has run out since it arrived: when it began and why. With
+    /// credits, the wait of a class counts for the lowest of its priorities; its cause is recorded at the other end.
     pub fn in_force(&self, priority: u8) -> Option<(Time, u64)> {
         match self {
             LinkControl::None => None,
@@ -126,13 +125,13 @@ impl LinkControl {
         }
     }
 
-    /// The priorities whose pauses are in force, or have run out and are not told yet.
+    /// Priorities whose pauses are in force, or have run out and are not recorded yet.
     pub fn priorities_in_force(&self) -> u32 {
         let in_force = |&at: &u8| self.in_force(at).is_some();
         (0..CHANNELS as u8).filter(in_force).fold(0, |set, at| set | 1 << at)
     }
 
-    /// Tells of the pauses that have run out.
+    /// Reports the pauses that have run out.
     pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
         let pauses = match self {
             LinkControl::None => return,
@@ -168,14 +167,14 @@ impl LinkControl {
         }
     }
 
-    /// The link is down: forgets what came through it and what was to go.
+    /// Clears the state of both directions when the link goes down.
     pub fn clear(&mut self, now: Time, ended: impl FnMut(Ended)) {
         if let LinkControl::Pause(pauses) = self {
             pauses.clear(now, ended);
         }
     }
 
-    /// Bytes beside the port.
+    /// Bytes of heap memory, without the port itself.
     pub fn memory_bytes(&self) -> usize {
         let causes = |pauses: &PauseState| pauses.other_causes.capacity() * size_of::<(Time, u8, u64)>();
         match self {
@@ -190,7 +189,7 @@ impl LinkControl {
 }
 
 impl PauseState {
-    /// No pause so far.
+    /// Creates the state without pauses.
     pub fn new(obeys: u8, response: Time, peer_response: Time) -> PauseState {
         PauseState {
             obeys,
@@ -208,7 +207,7 @@ impl PauseState {
         }
     }
 
-    /// A pause frame of the peer takes effect: what it stops is stopped until then. Tells of the pauses that it ends.
+    /// A pause frame of the peer takes effect: its priorities are stopped until then. Reports the pauses that it ends.
     #[inline]
     pub fn receive(
         &mut self,
@@ -238,7 +237,7 @@ impl PauseState {
         self.settle(now);
     }
 
-    /// Says something to the peer, with the next pause frame; one that waits already says both.
+    /// Adds a signal to the next pause frame to the peer; one that waits already carries both.
     pub fn say(&mut self, signal: PauseSignal, quanta: &[u16; PRIORITIES], cause: u64) {
         self.signal = self.signal.then(signal);
         for priority in members(signal.xoff) {
@@ -251,7 +250,7 @@ impl PauseState {
         (std::mem::take(&mut self.signal), self.causes, self.quanta)
     }
 
-    /// Counts the time paused up to now, if the pause known of has run out before.
+    /// Counts the time paused up to now, if the last known pause has run out before.
     #[inline]
     fn settle(&mut self, now: Time) {
         if self.until <= now {

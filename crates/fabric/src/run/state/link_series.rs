@@ -87,12 +87,12 @@ impl LinkSeries {
         }
     }
 
-    /// What is sent, as a series alone.
+    /// Returns the series of sent bits alone.
     pub fn sent(&self) -> BitSeries {
         BitSeries { running: self.sent, grid: self.grids[0] }
     }
 
-    /// What is received.
+    /// Returns the series of received bits.
     pub fn received(&self) -> BitSeries {
         BitSeries { running: self.received, grid: self.grids[1] }
     }

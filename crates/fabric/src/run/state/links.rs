@@ -123,8 +123,8 @@ impl Links {
         let overhead = u64::from(self.ports[port].timing.overhead());
         let (bytes, frames) = self.sent_of(port, u32::MAX);
         let pauses = self.cold[port].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
-        let updates = self.cold[port].counts.update_bytes;
-        (bytes + frames * overhead + pauses + updates) * 8
+        let counts = &self.cold[port].counts;
+        (bytes + frames * overhead + pauses + counts.update_bytes + counts.retry_bytes) * 8
     }
 
     /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
@@ -145,6 +145,7 @@ impl Links {
             before.broken += cold.counts.broken.0;
             cold.control.restart(now);
             cold.contention.iter_mut().for_each(|contention| contention.clear());
+            cold.retry.iter_mut().for_each(|retry| retry.restart(now));
             let begun_before = on_link_until.saturating_sub(now);
             cold.counts = PortCounts { begun_before, ..PortCounts::default() };
         }
@@ -170,6 +171,13 @@ impl Links {
         self.ports.memory_bytes()
             + self.cold.memory_bytes()
             + self.cold.each().iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
+            + self
+                .cold
+                .each()
+                .iter()
+                .flat_map(|cold| &cold.retry)
+                .map(|own| own.memory_bytes())
+                .sum::<usize>()
             + self
                 .cold
                 .each()

@@ -24,6 +24,7 @@ pub(crate) enum Cause {
     Restart,
     BitError,
     LinkLoss,
+    LinkRetry,
     Watchdog,
 }
 
@@ -44,12 +45,21 @@ impl Cause {
             Cause::Restart => "restart",
             Cause::BitError => "bit_error",
             Cause::LinkLoss => "link_loss",
+            Cause::LinkRetry => "llr_flush",
             Cause::Watchdog => "watchdog",
         }
     }
     /// Whether a fault of the scenario or a watchdog is to blame, and no limit: such losses are counted and stop
     /// nothing.
     pub fn is_fault(self) -> bool {
-        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog)
+        matches!(
+            self,
+            Cause::LinkDown
+                | Cause::Restart
+                | Cause::BitError
+                | Cause::LinkLoss
+                | Cause::LinkRetry
+                | Cause::Watchdog
+        )
     }
 }

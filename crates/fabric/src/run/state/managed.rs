@@ -1,4 +1,4 @@
-//! Queue managers at work: where the state machines of `queueing` meet the queues of a port.
+//! Queue managers: connects the state machines of `queueing` to the queues of a port.
 
 use crate::run::state::links::Links;
 use engine::Stream;
@@ -6,25 +6,25 @@ use frame::{CHANNELS, PointId, Priority};
 use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, QueueManager, Quiet};
 use units::BitRate;
 
-/// The manager of one queue. What is the same for all managers comes first, so that one with little of its own lies in few cache
-/// lines.
+/// The manager of one queue. Fields common to all managers come first, so that one with little state of its own lies in few
+/// cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Managed {
     pub(in crate::run) random: Stream,
     pub(in crate::run) counts: ManagedCounts,
-    /// What its messages call it.
+    /// Identifier of the congestion point in its messages.
     pub(in crate::run) point: PointId,
     /// Priority of its messages; `None`: that of the frame.
     pub(in crate::run) message_priority: Option<Priority>,
     /// Octets of the sampled frame that its messages repeat.
     pub(in crate::run) header_octets: u8,
-    /// Of one for several queues of a port: its counts by class, in place of `counts`.
+    /// Counts by class of a manager of several queues of a port, in place of `counts`.
     pub(in crate::run) by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
     pub(in crate::run) manager: Manager,
 }
 
-/// What a manager has done since measuring began.
+/// Actions of a manager since measuring began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ManagedCounts {
     pub marks: u64,
@@ -41,7 +41,7 @@ impl Managed {
         Managed { manager, random, point, message_priority, header_octets, by_class, counts }
     }
 
-    /// What it has done with frames of a class.
+    /// Returns its actions on frames of a class.
     pub fn counts(&self, class: usize) -> ManagedCounts {
         self.by_class.as_ref().map_or(self.counts, |by_class| by_class[class])
     }
@@ -54,12 +54,12 @@ impl Managed {
         }
     }
 
-    /// Bytes beside it.
+    /// Bytes of heap memory, without the state itself.
     pub fn memory_bytes(&self) -> usize {
         self.by_class.as_ref().map_or(0, |by_class| size_of_val(&**by_class))
     }
 
-    /// Whether it has to hear of departures.
+    /// Returns whether it has to be notified of departures.
     pub fn departures(&self) -> Departures {
         self.manager.departures()
     }

@@ -1,4 +1,4 @@
-//! The queue managers of all ports, in one table: one that hears of a frame is found in few steps, as most of them are in no
+//! The queue managers of all ports, in one table: the manager of a frame is found in few steps, as most managers are in no
 //! cache.
 
 use crate::run::state::index::{ManagerIx, QueueIx};
@@ -7,12 +7,12 @@ use crate::run::state::own::NodeLocal;
 use crate::run::state::port::Port;
 use typed_index_collections::TiVec;
 
-/// What manages a queue.
+/// Assignment of a manager to a queue.
 #[derive(Debug)]
 pub(crate) enum Assigned {
-    /// One of its own.
+    /// A manager of its own.
     Own(Box<Managed>),
-    /// That of this class of the same port.
+    /// The manager of this class of the same port.
     OfClass(usize),
 }
 
@@ -38,12 +38,12 @@ impl Managers {
         }
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no manager.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// That of a queue.
+    /// Returns the manager of a queue.
     #[inline(always)]
     pub fn of(&self, queue: QueueIx) -> Option<&Managed> {
         Some(&self.all[(*self.of_queue.get(queue)?)?])
@@ -53,7 +53,7 @@ impl Managers {
         Some(&mut self.all[(*self.of_queue.get(queue)?)?])
     }
 
-    /// Those of a port.
+    /// Returns the managers of a port.
     pub fn of_port(&self, port: &Port) -> impl Iterator<Item = &Managed> {
         port.queues().filter_map(|queue| self.of(queue))
     }

@@ -1,11 +1,11 @@
-//! A network card: who waits at a port of a host, class by class, and for how long classes were stopped.
+//! A network card: the wait queues at a port of a host, class by class, and for how long classes were stopped.
 
 use crate::run::state::index::{EndpointIx, LimiterIx, SourceIx};
 use frame::{TrafficClass, members};
 use std::collections::VecDeque;
 use units::Time;
 
-/// Who stands in line at a NIC.
+/// An entry of a NIC's wait queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InLine {
     Endpoint(EndpointIx),
@@ -23,26 +23,26 @@ impl InLine {
     }
 }
 
-/// The network card of a port, with lines for each class: one that is full or paused holds back its own sources only. Every
-/// frame of the host asks whether somebody waits: bit sets answer that. It lies in one cache line.
+/// The network card of a port, with wait queues for each class: a class that is full or paused holds back its own sources
+/// only. Every frame of the host checks for waiting entries, in bit sets. The state occupies one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub(crate) struct Nic {
-    /// Classes in which endpoints or limiters stand in line, and those in which sources wait for room: bit n for class n.
+    /// Classes with endpoints or limiters in the wait queue, and those with sources waiting for room: bit n for class n.
     in_line: u32,
     blocked: u32,
     /// Classes that are stopped, by pauses or for other reasons.
     stopped: u32,
-    /// How many frames of endpoints may wait in a class: one for each core that works on what is sent, or one.
+    /// Limit on frames of endpoints that wait in a class: one for each core that works on sent frames, or one.
     keeps: u32,
     classes: Box<[NicClass]>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct NicClass {
-    /// How many frames of endpoints wait, those with the cores of the host included.
+    /// Number of frames of endpoints that wait, including those in the cores of the host.
     pulled: u32,
-    /// Endpoints and limiters that have something to send, by turns.
+    /// Endpoints and limiters with frames to send, served round-robin.
     line: VecDeque<InLine>,
     /// Sources that wait for room, in order.
     blocked: VecDeque<SourceIx>,
@@ -52,72 +52,72 @@ struct NicClass {
 }
 
 impl Nic {
-    /// One that may hold so many frames of endpoints in each of these classes.
+    /// Creates a NIC that holds this many frames of endpoints in each of these classes.
     pub fn new(keeps: u32, classes: usize) -> Nic {
         let classes = vec![NicClass::default(); classes].into();
         Nic { in_line: 0, blocked: 0, stopped: 0, keeps, classes }
     }
 
-    /// Whether nobody waits in any class.
+    /// Returns true if nothing waits in any class.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.in_line | self.blocked == 0
     }
 
-    /// Whether endpoints or limiters stand in line.
+    /// Returns true if endpoints or limiters are in the wait queue of the class.
     #[inline(always)]
     pub fn has_line(&self, class: TrafficClass) -> bool {
         self.in_line >> class.0 & 1 != 0
     }
 
-    /// Whether sources wait for room.
+    /// Returns true if sources wait for room.
     #[inline(always)]
     pub fn has_blocked(&self, class: TrafficClass) -> bool {
         self.blocked >> class.0 & 1 != 0
     }
 
-    /// Who stands in line, in order.
+    /// Entries of the wait queue, in order.
     pub fn line(&self, class: TrafficClass) -> impl Iterator<Item = InLine> {
         self.classes[class.at()].line.iter().copied()
     }
 
-    /// An endpoint or a limiter stands at the end of the line.
+    /// Appends an endpoint or a limiter to the wait queue.
     pub fn join(&mut self, class: TrafficClass, entry: InLine) {
         self.classes[class.at()].line.push_back(entry);
         self.in_line |= 1 << class.0;
     }
 
-    /// The first in line leaves it.
+    /// Removes the first entry of the wait queue.
     pub fn next_in_line(&mut self, class: TrafficClass) -> Option<InLine> {
         take_first(&mut self.in_line, class, &mut self.classes[class.at()].line)
     }
 
-    /// Takes an endpoint or a limiter out of all lines.
+    /// Removes an endpoint or a limiter from every wait queue.
     pub fn leave(&mut self, entry: InLine) {
         for class in members(self.in_line) {
             take_out(&mut self.in_line, class, &mut self.classes[class].line, entry);
         }
     }
 
-    /// All leave their lines.
+    /// Empties all wait queues.
     pub fn leave_all(&mut self) -> Vec<InLine> {
         self.in_line = 0;
         self.classes.iter_mut().flat_map(|class| class.line.drain(..)).collect()
     }
 
-    /// Fetches what is known of a class.
+    /// Prefetches the state of a class.
     #[inline(always)]
     pub fn fetch_class(&self, class: usize) {
         memory::fetch_all_at(&self.classes, class);
     }
-    /// Fetches the number of the first that stands in line.
+    /// Prefetches the first entry of the wait queue.
     #[inline(always)]
     pub fn fetch_line(&self, class: usize) {
         if let Some(first) = self.classes.get(class).and_then(|own| own.line.front()) {
             memory::fetch(first);
         }
     }
-    /// The first that stands in line.
+    /// Returns the first entry of the wait queue.
     #[inline(always)]
     pub fn first_in_line(&self, class: usize) -> Option<InLine> {
         self.classes.get(class)?.line.front().copied()
@@ -128,24 +128,24 @@ impl Nic {
         &self.classes[class.at()].blocked
     }
 
-    /// A source waits for room, behind all others.
+    /// Appends a source to those that wait for room.
     pub fn block(&mut self, class: TrafficClass, source: SourceIx) {
         self.classes[class.at()].blocked.push_back(source);
         self.blocked |= 1 << class.0;
     }
 
-    /// As `block`, before all others.
+    /// Puts a source at the front of those that wait for room; `block` appends.
     pub fn block_again(&mut self, class: TrafficClass, source: SourceIx) {
         self.classes[class.at()].blocked.push_front(source);
         self.blocked |= 1 << class.0;
     }
 
-    /// The first source that waits does no more.
+    /// Removes the first source that waits.
     pub fn unblock(&mut self, class: TrafficClass) -> Option<SourceIx> {
         take_first(&mut self.blocked, class, &mut self.classes[class.at()].blocked)
     }
 
-    /// Takes a source off the lists of those that wait. Whether it was there.
+    /// Removes a source from those that wait. Returns true if it was there.
     pub fn forget(&mut self, source: SourceIx) -> bool {
         let mut found = false;
         for class in members(self.blocked) {
@@ -154,13 +154,13 @@ impl Nic {
         found
     }
 
-    /// Whether one of those in line has a turn: fewer of their frames wait than may, or than that and some `more`.
+    /// Returns true if an entry of the wait queue may be pulled: fewer pulled frames wait than the limit plus `more`.
     #[inline(always)]
     pub fn has_a_turn(&self, class: TrafficClass, more: u32) -> bool {
         self.classes[class.at()].pulled < self.keeps + more
     }
 
-    /// A frame of one of those in line waits from now on; or waits no longer.
+    /// Counts a frame pulled from an entry of the wait queue; or one that has left.
     #[inline(always)]
     pub fn count_pulled(&mut self, class: TrafficClass) {
         self.classes[class.at()].pulled += 1;
@@ -176,10 +176,10 @@ impl Nic {
         (self.classes[class.at()].pulled, self.keeps + more)
     }
 
-    /// From now on these classes are stopped.
+    /// Sets the stopped classes.
     pub fn note_stopped(&mut self, stopped: u32, now: Time) {
         for class in members(self.stopped ^ stopped) {
-            // None beyond those that it has is ever asked for.
+            // No caller reads classes beyond those that the NIC has.
             if class < self.classes.len() {
                 self.classes[class].stopped_for = self.stopped_for(TrafficClass(class as u8), now);
                 self.classes[class].changed = now;
@@ -204,14 +204,14 @@ impl Nic {
     }
 }
 
-/// Takes the first out of the line of a class, and keeps the set of classes with somebody in line.
+/// Takes the first entry off the wait queue of a class, and updates the set of classes with entries.
 fn take_first<T>(set: &mut u32, class: TrafficClass, line: &mut VecDeque<T>) -> Option<T> {
     let first = line.pop_front();
     *set &= !(u32::from(line.is_empty()) << class.0);
     first
 }
 
-/// As `take_first`, with one of them. Whether it was there.
+/// Removes this entry from the wait queue of a class and updates the set; returns true if it was there.
 fn take_out<T: PartialEq>(set: &mut u32, class: usize, line: &mut VecDeque<T>, entry: T) -> bool {
     let before = line.len();
     line.retain(|other| *other != entry);

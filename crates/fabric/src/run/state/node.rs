@@ -1,4 +1,4 @@
-//! A host or a switch: what is the node's and not one port's.
+//! A host or a switch: the state of a node apart from its ports.
 
 use crate::run::state::architecture::{Architecture, NodeMemory};
 use crate::run::state::index::{EventPlace, NodeIx, PauseSenderIx, PlaceIx, PortIx, Seal};
@@ -32,13 +32,13 @@ pub(crate) struct Node {
     pub first_port: PortIx,
     pub classes: ClassMap,
     pub is_host: bool,
-    /// Priorities in which a loss breaks a promise.
+    /// Priorities in which a loss breaks a guarantee.
     pub lossless: u8,
     /// A host that returns the tags of frames: at this priority.
     pub returns_tags: Option<Priority>,
     /// The part that sends pauses.
     pub pause_sender: Option<PauseSenderIx>,
-    /// How it brings frames to their egress ports, and what it counts of what waits there.
+    /// Its architecture between ingress and egress ports, with the occupancy counters of its ports.
     pub architecture: Architecture,
 }
 

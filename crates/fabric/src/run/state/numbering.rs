@@ -1,4 +1,4 @@
-//! How a part of the fabric counts, and how the whole does.
+//! Numbers in a part of the fabric, and in the whole.
 //!
 //! A part owns a range of nodes. It counts nodes, ports, queues, sources and endpoints from 0, so that its tables hold
 //! nothing else; alone, it is the whole, and both counts are the same. Numbers of the whole are on what leaves the part:

@@ -78,9 +78,12 @@ impl Failure {
             }
             Cause::Stage(_) => (within(Refusal::Queue), None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress.unwrap_or(egress), frame.priority()),
-            Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
-                (within(Refusal::Queue), None)
-            }
+            Cause::LinkDown
+            | Cause::Restart
+            | Cause::BitError
+            | Cause::LinkLoss
+            | Cause::LinkRetry
+            | Cause::Watchdog => (within(Refusal::Queue), None),
             Cause::Headroom => {
                 let group =
                     pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority().0)).unwrap_or(0);

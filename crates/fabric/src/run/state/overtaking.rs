@@ -1,8 +1,8 @@
-//! Who overtook whom among the frames of flows whose paths are not listed (`Way::ByDestination`).
+//! Overtaking among the frames of flows whose paths are not listed (`Way::ByDestination`).
 //!
-//! All destinations of such a flow have one receiver, which cannot tell to which of them an earlier frame went. So each host
-//! keeps of each of these flows when the latest frame was made that has arrived, from the first frame on that comes to it.
-//! That is done only where a frame can be overtaken: where a switch chooses by more than a hash, or something may fail.
+//! All destinations of such a flow have one receiver, which does not hold the destinations of earlier frames. So each host
+//! stores, for each of these flows, the creation time of the latest frame that has arrived, from the first frame on. That is
+//! done only where a frame can be overtaken: where a switch chooses by more than a hash, or something may fail.
 
 use crate::run::state::index::NodeIx;
 use crate::run::state::own::NodeLocal;
@@ -13,7 +13,7 @@ use units::Time;
 /// More pairs of sender and destination than this are not kept apart: their times would take more than 128 MiB.
 pub(crate) const MOST_PAIRS: usize = 1 << 24;
 
-/// Whether frames of flows whose paths are not listed can be overtaken.
+/// Returns true if frames of flows whose paths are not listed can be overtaken.
 pub(crate) fn can_overtake(spec: &Spec) -> bool {
     let mut switches = spec.nodes.iter().filter_map(|node| node.switch());
     // A trimmed frame passes those that wait in the queue that it came to.
@@ -27,14 +27,14 @@ pub(crate) fn can_overtake(spec: &Spec) -> bool {
 pub(crate) struct Overtaking {
     /// By path of the whole, the number of its flow among those that are not listed, if it is one of them.
     number_of: Vec<Option<u32>>,
-    /// By node and number, when the latest frame was made that has arrived; empty before the first.
+    /// By node and number, creation time of the latest frame that has arrived; empty before the first.
     latest: NodeLocal<NodeIx, Box<[Time]>>,
     /// By number, frames that were overtaken.
     overtaken: Vec<u64>,
 }
 
 impl Overtaking {
-    /// That of a part with so many nodes; `None` if nothing can be overtaken, or there are too many pairs.
+    /// Creates the state of a part with this many nodes; `None` if nothing can be overtaken, or there are too many pairs.
     pub fn new(spec: &Spec, nodes: usize) -> Option<Overtaking> {
         let unlisted = || spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);
         let pairs: usize = unlisted().map(|flow| flow.source.destinations.count()).sum();

@@ -1,7 +1,8 @@
-//! What has passed the ports, and what their queue managers need not hear of.
+//! Counts of frames that have passed the ports, and of those that their queue managers do not need to observe.
 //!
-//! Counts lie number by number, a number being a priority or channel, and in each port by port: ports mostly use one of them,
-//! and what every frame touches then lies close together. A queue manager that is quiet counts in the same place.
+//! Counts are ordered by number first, a number being a priority or channel, and then by port: most ports use one number,
+//! and the counts that every frame touches then lie close together. A queue manager that needs no update is counted for in
+//! the same place.
 
 use crate::run::state::index::PortIx;
 use frame::Frame;
@@ -16,11 +17,11 @@ pub(crate) struct Passed {
     bytes: u64,
     /// Frames sent.
     frames: u64,
-    /// Until when the manager of the class need not hear of what happens.
+    /// Time until which the manager of the class needs no updates.
     until: Time,
-    /// Of the bytes that may come unheard, those that have not: [`Quiet::ALWAYS`] has the most.
+    /// Bytes that may still arrive without an update of the manager; the most is that of [`Quiet::ALWAYS`].
     left: u32,
-    /// Frames that came unheard.
+    /// Frames that arrived without an update of the manager.
     unheard: u32,
 }
 
@@ -32,7 +33,7 @@ impl Passed {
         self.frames += 1;
     }
 
-    /// Whether the manager of this class need not hear of a frame that comes: then it is counted.
+    /// Counts an arriving frame and returns true, if the manager of this class needs no update.
     #[inline(always)]
     pub fn needs_no_update(&mut self, now: Time, bytes: u16) -> bool {
         match self.left.checked_sub(u32::from(bytes)) {
@@ -45,25 +46,25 @@ impl Passed {
         }
     }
 
-    /// From when on the manager of the class wants to hear of what happens.
+    /// Time from which the manager of the class needs updates.
     #[inline(always)]
     pub fn heard_from(&self) -> Time {
         self.until
     }
 
-    /// What came unheard since the manager was quiet last.
+    /// Arrivals without an update since the manager last returned how long it needs none.
     pub fn not_heard(&self) -> NotHeard {
         NotHeard { frames: self.unheard.into(), left: self.left.into() }
     }
 
-    /// It is quiet from now on.
+    /// Starts a period without updates.
     pub fn be_quiet(&mut self, quiet: Quiet) {
         let left = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
         (self.until, self.left, self.unheard) = (quiet.until, left, 0);
     }
 }
 
-/// Those of all ports.
+/// Counts of all ports.
 #[derive(Debug, Default)]
 pub(crate) struct PassedPorts {
     ports: usize,
@@ -87,7 +88,7 @@ impl PassedPorts {
         self.counts[frame.priority().at() * self.ports + port.at()].count(frame.bytes);
     }
 
-    /// That of a number, or of the class that is called by it.
+    /// Returns the count of a number, or of the class with that number.
     #[inline(always)]
     pub fn of(&self, port: PortIx, number: usize) -> &Passed {
         &self.counts[number * self.ports + port.at()]

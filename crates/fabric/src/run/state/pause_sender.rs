@@ -1,4 +1,4 @@
-//! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
+//! The part of a node that sends pauses: its watermarks, its counters, and the note of the cause of a pause.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -15,14 +15,14 @@ use units::{Amount, Time};
 #[derive(Debug)]
 pub(crate) struct PauseSender {
     pub spec: PauseSpec,
-    /// Whom it pauses above the target watermark.
+    /// Selection of targets to pause above the target watermark.
     pub target: Option<Target>,
     pub first_port: PortIx,
     /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.
     pub levels: Vec<Levels>,
-    /// How long pauses are, and when they are renewed.
+    /// Length of pauses, and times of their renewal.
     pub timing: PauseTiming,
-    /// Searches for targets under way.
+    /// Searches for targets in progress.
     pub searches: Vec<Search>,
     /// By port and class; empty with ingress accounting.
     pub egress: Vec<EgressCounter>,
@@ -36,18 +36,18 @@ pub(crate) struct PauseSender {
     pub ports: Vec<u32>,
 }
 
-/// How long the pauses of a node are, and when they are renewed.
+/// Length of the pauses of a node, and times of their renewal.
 #[derive(Debug)]
 pub(crate) struct PauseTiming {
     length: PauseLength,
     refresh: bool,
     links: Vec<Renewal>,
-    /// By port, where all pauses are as long.
+    /// By port, the times where all pauses have one length.
     same: Vec<Time>,
 }
 
 impl PauseTiming {
-    /// `links`: what decides at each port.
+    /// `links`: renewal parameters of each port.
     pub fn new(control: &PauseSpec, links: Vec<Renewal>) -> PauseTiming {
         let (length, refresh) = (control.quanta, control.refresh);
         let mut timing = PauseTiming { length, refresh, links, same: Vec::new() };
@@ -58,7 +58,7 @@ impl PauseTiming {
         }
         timing
     }
-    /// Whether pauses are as long as what waits takes to drain.
+    /// Returns true if pauses last as long as the queue takes to drain.
     pub fn is_computed(&self) -> bool {
         self.length == PauseLength::Computed
     }
@@ -66,8 +66,8 @@ impl PauseTiming {
     pub fn link(&self, local: usize) -> &Renewal {
         &self.links[local]
     }
-    /// The times in a pause frame for these priorities, and when the first of them has to be renewed, or ends if it is
-    /// not. `drain`: what has to leave, if that decides.
+    /// Returns the times in a pause frame for these priorities, and when the first of them has to be renewed, or ends if it
+    /// is not. `drain`: the bytes to drain, if they decide the times.
     pub fn of(&self, local: usize, priorities: u8, drain: Option<&Drain>) -> (Quanta, Time) {
         let (each, shortest) = match self.length {
             PauseLength::Fixed(each) if !self.same.is_empty() => return (each, self.same[local]),
@@ -84,7 +84,7 @@ impl PauseTiming {
         let after = match self.length {
             _ if !self.refresh => pause_time(quanta, link.rates.1),
             PauseLength::Fixed(_) => link.renew_after(quanta),
-            // Late, when it is known what was on its way.
+            // Late, when the frames that were on their way are known.
             PauseLength::Computed => link.renew_late(quanta),
         };
         after.max(Time::from_ps(1))
@@ -97,7 +97,7 @@ impl PauseTiming {
 /// The times in a pause frame, by priority.
 pub(crate) type Quanta = [u16; PRIORITIES];
 
-/// A search for targets that is under way.
+/// A search for targets in progress.
 #[derive(Debug)]
 pub(crate) struct Search {
     pub ends: Time,
@@ -105,11 +105,11 @@ pub(crate) struct Search {
     pub queue: (usize, TrafficClass),
     pub priorities: u8,
     pub cause: PauseCause,
-    /// What it will have found.
+    /// The targets that it will have found.
     pub targets: Vec<u32>,
 }
 
-/// Why a pause was sent, packed into the pause frame's 64-bit note.
+/// Cause of a pause, packed into the pause frame's 64-bit note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PauseCause {
     /// The target watermark, not the high one.
@@ -173,7 +173,7 @@ impl PauseSender {
     pub fn local(&self, port: PortIx) -> usize {
         port.since(self.first_port) as usize
     }
-    /// Whether what came in through ports is counted, not what waits in queues.
+    /// Returns true if ingress ports are counted; otherwise queues are.
     pub fn by_ingress(&self) -> bool {
         self.spec.accounting == Accounting::Ingress
     }
@@ -203,7 +203,7 @@ impl PauseSender {
     }
 }
 
-/// What a pause frame says, by time: XONs are with the first. The most are as many as there are priorities.
+/// Parts of a pause frame by time; XONs are in the first. There are at most as many as priorities.
 #[derive(Debug)]
 pub(crate) struct Parts {
     each: [(PauseSignal, u16); PRIORITIES],
@@ -212,7 +212,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub fn of(signal: PauseSignal, times: &Quanta) -> Parts {
-        // That of an XON alone says nothing: it is the time of the pause that it ends.
+        // The time with an XON alone has no meaning: it is that of the pause that it ends.
         let first = if signal.xoff == 0 { signal.xon } else { signal.xoff };
         let first = times[first.trailing_zeros() as usize % PRIORITIES];
         let mut parts = Parts { each: [(PauseSignal::default(), first); PRIORITIES], count: 1 };

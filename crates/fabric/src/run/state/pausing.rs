@@ -1,11 +1,11 @@
-//! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
+//! Link-level flow control: connects its state machines (crate `flow_control`) to ports and queues.
 
 use crate::run::state::pause_sender::Quanta;
 use frame::{PRIORITIES, members};
 use units::Time;
 
-/// What has to be said again through a port: priorities and their times, the note of the last of them, and when to look
-/// next.
+/// Pauses to be renewed through a port: priorities and their times, the note of the last of them, and the time of the next
+/// check.
 pub(crate) struct RenewalsDue {
     pub(in crate::run) bits: u8,
     pub(in crate::run) quanta: Quanta,
@@ -17,7 +17,7 @@ impl RenewalsDue {
     /// These priorities, too.
     pub fn add(&mut self, bits: u8, quanta: &Quanta, note: u64) {
         for priority in members(bits) {
-            // Of queues that share a pause the one that needs most time.
+            // Among queues that share a pause, the one that needs most time decides.
             self.quanta[priority] = self.quanta[priority].max(quanta[priority]);
         }
         self.bits |= bits;

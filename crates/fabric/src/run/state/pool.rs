@@ -1,7 +1,7 @@
 //! Waiting frames: linked lists in one pool of slots.
 //!
-//! Queues come and go by the thousand and most are empty; a pool keeps what waits close together and
-//! allocates nothing once it has grown to the largest number that ever waited at once.
+//! Queues come and go by the thousand and most are empty; a pool keeps waiting frames close together and allocates nothing
+//! once it has grown to the largest number that ever waited at once.
 
 use crate::run::state::index::{PortIx, SlotIx};
 use frame::Frame;
@@ -12,12 +12,12 @@ use units::Time;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
     pub frame: Frame,
-    /// Since when.
+    /// Begin of its wait.
     pub since: Time,
-    /// When its transmission begins, once that is certain.
+    /// Begin of its transmission, once that is certain.
     pub leaves: Time,
-    /// The port at the other side of its node. Of what waits to leave: the one that it came in through, `None` if it began its
-    /// way here. Of what waits at an input of a crossbar: the one that it leaves through.
+    /// The port at the other side of its node. For a frame that waits to leave: its ingress port, `None` if it began its way
+    /// here. For a frame at an input of a crossbar: its egress port.
     pub across: Option<PortIx>,
     next: Option<SlotIx>,
 }
@@ -42,7 +42,7 @@ impl List {
     pub fn head(&self) -> Option<SlotIx> {
         self.head
     }
-    /// That of a list that is not empty.
+    /// Returns the first slot of a non-empty list.
     #[inline(always)]
     fn first(&self) -> SlotIx {
         self.head.expect("nothing waits in an empty list: this is a fault of the simulator")
@@ -83,7 +83,7 @@ impl Pool {
         self.append(list, slot);
     }
 
-    /// A slot comes to the end of a list.
+    /// Appends a slot to a list.
     #[inline(always)]
     fn append(&mut self, list: &mut List, slot: SlotIx) {
         match list.tail {
@@ -93,7 +93,7 @@ impl Pool {
         list.tail = Some(slot);
     }
 
-    /// One free slot more. By a quarter at a time, so that what is held is near what is needed.
+    /// Adds free slots, by a quarter at a time, so that the memory held is near the memory needed.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> SlotIx {
@@ -134,7 +134,7 @@ impl Pool {
     pub fn fetch_last(&self, list: &List) {
         self.fetch_slot(list.tail);
     }
-    /// Fetches what is behind one that is the first of a list.
+    /// Prefetches the second frame of a list.
     #[inline(always)]
     pub fn fetch_second(&self, first: &Waiting) {
         self.fetch_slot(first.next);
@@ -145,7 +145,7 @@ impl Pool {
             memory::fetch_all_at(&self.slots.raw, slot.at());
         }
     }
-    /// What lies in a slot.
+    /// Returns the frame in a slot.
     #[inline(always)]
     pub fn get(&self, slot: SlotIx) -> &Waiting {
         &self.slots[slot]
@@ -162,14 +162,14 @@ impl Pool {
         Some(&mut self.slots[tail])
     }
 
-    /// The transmission of a waiting frame will begin then. The frame, and the slot behind its own.
+    /// Sets the begin of a waiting frame's transmission. Returns the frame, and the slot behind its own.
     #[inline]
     pub fn commit(&mut self, slot: SlotIx, leaves: Time) -> (Frame, Option<SlotIx>) {
         let waiting = &mut self.slots[slot];
         waiting.leaves = leaves;
         (waiting.frame, waiting.next)
     }
-    /// Whether the frame in a slot has a tag.
+    /// Returns true if the frame in a slot has a tag.
     #[inline]
     pub fn is_tagged(&self, slot: SlotIx) -> bool {
         self.slots[slot].frame.flags.is_tagged()

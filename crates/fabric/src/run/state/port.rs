@@ -7,6 +7,7 @@ use crate::run::state::event::{Event, Kind, Place};
 use crate::run::state::index::QueueIx;
 use crate::run::state::link_control::LinkControl;
 use crate::run::state::losses::Cause;
+use crate::run::state::retry::RetryState;
 use crate::run::state::storms::PortWatch;
 use crate::run::state::trimming::PortTrimming;
 use engine::Timer;
@@ -207,6 +208,8 @@ pub(crate) struct ColdPort {
     pub domain: Option<Box<PortDomain>>,
     /// Trimming of frames that find no room; `None`: they are lost.
     pub trimming: Option<Box<PortTrimming>>,
+    /// Link-level retry, in both directions.
+    pub retry: Option<Box<RetryState>>,
 }
 
 /// The rate that a link had before a fault.
@@ -252,6 +255,8 @@ pub(crate) struct PortCounts {
     pub pause_frames: u64,
     /// Bytes that updates of credits took on the wire.
     pub update_bytes: u64,
+    /// Bytes of repeated frames with line overhead, and of control ordered sets of link-level retry.
+    pub retry_bytes: u64,
     /// What a frame that was on the link when measuring began still took.
     pub begun_before: Time,
     pub drops: u64,

@@ -1,4 +1,4 @@
-//! Probes: what is only observed. Nothing that a frame meets depends on it.
+//! Probes: recordings that do not affect the simulation.
 
 use crate::run::state::congestion_series::CongestionSeries;
 use crate::run::state::culprits::Culprits;
@@ -15,12 +15,12 @@ use measure::{BinnedBits, BinnedMax, Grid, Passage};
 use std::ops::Range;
 use units::Time;
 
-/// Fingerprints, and what else is recorded: empty or `None` where it is not.
+/// Fingerprints and recordings: empty or `None` where there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
-    /// By node, a hash over all that it saw.
+    /// By node, a hash over all events of the node.
     pub fingerprints: NodeLocal<NodeIx, u64>,
-    /// Whether anything is to be recorded when a frame arrives at its destination.
+    /// True if anything is recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
     /// Finished bins of links, classes, arrivals, queues and counters, by width.
     pub grids: Vec<Grid>,
@@ -31,39 +31,39 @@ pub(crate) struct Probes {
     pub links: Vec<LinkSeries>,
     /// The frame that is recorded next is lost on its link.
     pub breaks: bool,
-    /// By queue, what its class sends; and whether that of any is not all that its port sends.
+    /// By queue, bits sent by its class; and true if that differs for any class from all bits of its port.
     pub classes: Vec<ClassSeries>,
     pub tells_classes_apart: bool,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
-    /// Frames that the manager of each queue marks, one bit each; none if nobody manages any.
+    /// Frames that the manager of each queue marks, one bit each; empty without queue managers.
     pub marks: Vec<BinnedBits>,
     /// Bytes and frames of each ingress counter, port by port, and of how many groups at each.
     pub counters: Vec<Levels>,
     pub groups: usize,
-    /// How long occupancies were how high.
+    /// Distributions of occupancies over time.
     pub tallies: Option<Box<Tallies>>,
     /// Frames that pass chosen ports.
     pub frames: Option<Box<FrameLog>>,
-    /// What each endpoint knows of its path; empty if that of none is recorded.
+    /// Path state of each endpoint; empty if none is recorded.
     pub congestion: Vec<CongestionSeries>,
     /// The rate of each rate limiter, in bits a second.
     pub limiter_rates: Vec<BinnedMax>,
     /// Pauses that have ended; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
-    /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
+    /// Flows present where pauses begin, and where they take effect; `None` if pauses are not recorded or no node sends any.
     pub culprits: Option<Box<Culprits>>,
-    /// Frames that come no further apart than this are ties; zero: those of the same picosecond.
+    /// Arrivals no further apart than this are ties; zero: those in the same picosecond.
     pub alike: Time,
     pub victims: Option<Box<Victims>>,
 }
 
-/// What a class of a port sends over time.
+/// Bits that a class of a port sends over time.
 #[derive(Clone, Debug)]
 pub(crate) enum ClassSeries {
-    /// All that the port sends: no other class is in use.
+    /// All bits of the port: no other class is in use.
     OfPort,
-    /// A part of it.
+    /// A series of its own.
     Own(BitSeries),
     /// Not recorded.
     Off,
@@ -77,11 +77,11 @@ pub(crate) struct PauseRecord<Port = PortIx> {
     pub start: Time,
     pub end: Time,
     pub cause: u64,
-    /// A wait of a bypass queue.
+    /// True for a wait of a bypass queue.
     pub bypass: bool,
 }
 
-/// What of a port a pause stops: a priority of it, or the bypass queue of one.
+/// Target of a pause: a priority of a port, or the bypass queue of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stopped<Port = PortIx> {
     pub port: Port,
@@ -90,14 +90,14 @@ pub(crate) struct Stopped<Port = PortIx> {
 }
 
 impl<Port: Copy> PauseRecord<Port> {
-    /// What it stopped.
+    /// Returns the target of the pause.
     pub fn stopped(&self) -> Stopped<Port> {
         Stopped { port: self.port, priority: self.priority, bypass: self.bypass }
     }
 }
 
 impl PauseRecord {
-    /// It, where its port has another number.
+    /// Returns the record with another port number.
     pub fn at<Port>(self, port: Port) -> PauseRecord<Port> {
         let PauseRecord { priority, start, end, cause, bypass, .. } = self;
         PauseRecord { port, priority, start, end, cause, bypass }
@@ -105,14 +105,14 @@ impl PauseRecord {
 }
 
 impl<Port> Stopped<Port> {
-    /// It, where its port has another number.
+    /// Returns the target with another port number.
     pub fn at<Other>(self, port: Other) -> Stopped<Other> {
         Stopped { port, priority: self.priority, bypass: self.bypass }
     }
 }
 
 impl Probes {
-    /// Whether levels or transmissions are recorded, which have to be told in the order of time.
+    /// Returns true if levels or transmissions are recorded, which have to be noted in the order of time.
     pub fn any_levels(&self) -> bool {
         !(self.links.is_empty()
             && self.classes.is_empty()
@@ -120,12 +120,12 @@ impl Probes {
             && self.counters.is_empty()
             && self.frames.is_none())
     }
-    /// Those of these nodes; their numbers are those of the whole.
+    /// Creates the probes of these nodes; their numbers are those of the whole fabric.
     pub fn new(nodes: Range<u32>) -> Probes {
         Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
     }
 
-    /// A frame arrives at its receiver.
+    /// Records an arrival at a receiver.
     #[inline]
     pub fn arrives(&mut self, receiver: ReceiverIx, frame: Passage) {
         if let Some(arrived) = self.arrived.get_mut(receiver.at()) {
@@ -133,12 +133,12 @@ impl Probes {
         }
     }
 
-    /// The earliest time at which the run may end has changed.
+    /// Updates the earliest time at which the run may end.
     pub fn stop_at(&mut self, stop: Time) {
         self.grids.iter_mut().for_each(|grid| grid.stop_at(stop));
     }
 
-    /// A queue holds so much from now on. Asked for only if it is recorded.
+    /// Sets the occupancy of a queue from now on. The callback runs only if it is recorded.
     #[inline(always)]
     pub fn queue_holds(&mut self, queue: QueueIx, now: Time, level: impl FnOnce() -> Occupancy) {
         let Some(levels) = self.queues.get_mut(queue.at()) else { return };
@@ -150,7 +150,7 @@ impl Probes {
         }
     }
 
-    /// As `queue_holds`, where a bin has ended, or a tally listens.
+    /// Slow path of `queue_holds`, for the end of a bin and for tallies.
     #[inline(never)]
     fn queue_turns(&mut self, queue: QueueIx, now: Time, level: Occupancy) {
         let before = self.queues[queue.at()].set(now, level, &mut self.grids);
@@ -159,7 +159,7 @@ impl Probes {
         }
     }
 
-    /// An ingress counter holds so much from now on.
+    /// Sets the occupancy of an ingress counter from now on.
     #[inline(always)]
     pub fn counter_holds(
         &mut self,
@@ -178,7 +178,7 @@ impl Probes {
         }
     }
 
-    /// As `counter_holds`, where a bin has ended, or a tally listens.
+    /// Slow path of `counter_holds`, for the end of a bin and for tallies.
     #[inline(never)]
     fn counter_turns(&mut self, counter: usize, now: Time, level: Occupancy) {
         let before = self.counters[counter].set(now, level, &mut self.grids);
@@ -197,7 +197,7 @@ impl Probes {
     /// A pause has ended at a port.
     pub fn pause_ended(&mut self, port: PortIx, ended: Ended) {
         let Ended { priority, start, end, cause, bypass } = ended;
-        // One that an XON ends when it begins has stopped nobody.
+        // A pause that an XON ends at its beginning has stopped no frame.
         if end > start
             && let Some(pauses) = &mut self.pauses
         {

@@ -6,6 +6,7 @@
 use crate::run::state::index::{EndpointIx, PortIx, RankIx};
 use crate::run::state::own::NodeLocal;
 use jobs::Rank;
+use transport::MessageTimes;
 use units::Time;
 
 /// A rank and its connections.
@@ -21,6 +22,8 @@ pub(crate) struct RankState {
     pub machine: Rank,
     /// The endpoint of each peer that it sends to, by the number of the peer, ascending.
     pub ends: Box<[(u32, EndpointIx)]>,
+    /// Of its steps that are messages, by their numbers, what the time of each was spent on, where the transport measures that.
+    pub times: Vec<(u32, MessageTimes)>,
     /// Time of its pending call; [`Time::NEVER`]: there is none.
     pub wakes_at: Time,
     /// It is among the deferred steps.
@@ -53,12 +56,20 @@ impl Ranks {
     pub fn notified(&self, endpoint: EndpointIx) -> Option<Notified> {
         self.notified.get(endpoint).copied().flatten()
     }
-    /// A message has ended at an endpoint. Returns true if the rank is to be run that was not before.
-    pub fn notify(&mut self, notified: Notified, tag: u32, now: Time) -> bool {
+    /// A message of this label has ended at an endpoint, which may have measured it. Returns true if the rank is to be run that was
+    /// not before.
+    pub fn notify(
+        &mut self,
+        notified: Notified,
+        (tag, times): (u32, Option<MessageTimes>),
+        now: Time,
+    ) -> bool {
         let state = &mut self.ranks[notified.rank];
-        match notified.sends {
-            true => state.machine.on_sent(notified.peer, tag, now),
-            false => state.machine.on_delivered(notified.peer, tag, now),
+        if notified.sends {
+            let step = state.machine.on_sent(notified.peer, tag, now);
+            state.times.extend(step.zip(times));
+        } else {
+            state.machine.on_delivered(notified.peer, tag, now);
         }
         !std::mem::replace(&mut state.deferred, true)
     }
@@ -70,7 +81,9 @@ impl Ranks {
     /// Memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let own = |state: &RankState| {
-            state.machine.memory_bytes() + state.ends.len() * size_of::<(u32, EndpointIx)>()
+            state.machine.memory_bytes()
+                + state.ends.len() * size_of::<(u32, EndpointIx)>()
+                + state.times.capacity() * size_of::<(u32, MessageTimes)>()
         };
         self.ranks.memory_bytes()
             + self.ranks.indices().map(|rank| own(&self.ranks[rank])).sum::<usize>()

@@ -1,20 +1,20 @@
-//! Hosts whose work on frames takes time: those that arrive, and those that they send. They send pauses because of it.
+//! Hosts with processing time for arriving and sent frames. They send pauses because of it.
 //!
-//! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: what shares a
-//! pause shares the memory that the pause protects. Cores take the frames out, each those of its flows in order of
-//! arrival, whatever their priority, and `time_per_frame + bytes / rate` for each; a hash of the flow says which core. A
-//! frame holds its place in the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC
-//! sends XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
-//! half of XOFF. Without, a frame that finds no room is lost.
+//! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: priorities that
+//! share a pause share the memory that it protects. Cores take the frames out, each those of its flows in order of arrival,
+//! regardless of their priority, and `time_per_frame + bytes / rate` for each; a hash of the flow selects the core. A frame
+//! holds its place in the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC sends XOFF
+//! and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at half of XOFF.
+//! Without, a frame that finds no room is lost.
 //!
-//! A host can spend time on what it sends, too (`send`): before a frame comes to its NIC, the core of its flow works on it,
-//! in turn with what that core takes in. Of endpoints as many frames of a class are with cores and NIC as there are cores.
-//! A source that blocks counts what is with the cores as waiting in the NIC. Cores that a script stops send nothing either.
-//! A script of `send` changes what frames cost that are begun from then on.
+//! A host can spend time on sent frames, too (`send`): before a frame enters its NIC, the core of its flow processes it, in
+//! turn with the frames that this core takes in. At most as many frames of a class from endpoints are in cores and NIC as
+//! there are cores. A source that blocks counts frames in the cores as waiting in the NIC. Cores that a script stops send
+//! nothing either. A script of `send` changes the cost of frames begun from then on.
 //!
-//! A core that has nothing to do sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or
-//! when `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left.
-//! A frame to be sent wakes it at once, without an interrupt.
+//! A core without work sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or when
+//! `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left. A frame to be sent wakes it at
+//! once, without an interrupt.
 //!
 //! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its NIC); J. C. Mogul and K. K. Ramakrishnan,
 //! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
@@ -22,7 +22,7 @@
 //!
 //! Not modelled: copies through several buffers, what the cores do beside, a core that several ports have together; a
 //! budget of frames after which a core that polls does something else; a flow that changes its core because another one
-//! is idle. An ideal time of a transfer knows no interrupts, and one core for each direction.
+//! is idle. The ideal time of a transfer assumes no interrupts, and one core for each direction.
 
 use crate::run::state::pool::{List, Pool, Waiting};
 use crate::spec::routing::{mix_in, scale};
@@ -31,11 +31,11 @@ use flow_control::pfc::Levels;
 use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, Priority, TrafficClass};
 use units::{Amount, BitRate, Time, WireClock};
 
-/// What has arrived at a port of a host and is not taken in yet, and what is not yet sent there.
+/// Frames that have arrived at a port of a host and are not taken in yet, and frames that are not yet sent there.
 #[derive(Debug)]
 pub(crate) struct Receiving {
     time_per_frame: Time,
-    /// What a frame costs that is sent; `None`: sending is free.
+    /// Processing time of a frame that is sent; `None`: sending takes no time.
     pub(in crate::run) time_per_sent: Option<Time>,
     pub(in crate::run) interrupt: InterruptSpec,
     pub(in crate::run) buffer: Option<u64>,
@@ -43,26 +43,26 @@ pub(crate) struct Receiving {
     pub(in crate::run) cores: Box<[Core]>,
     /// By group of priorities that have a buffer together.
     pub(in crate::run) occupancy: [Occupancy; CHANNELS],
-    /// By traffic class, what is on its way to the NIC.
+    /// By traffic class, frames on their way to the NIC.
     pub(in crate::run) prepared: [Occupancy; CHANNELS],
-    /// Which priorities have one: all with PAUSE, those of a channel with credits.
+    /// Priorities that share a buffer: all with PAUSE, those of a channel with credits.
     groups: ClassMap,
 }
 
-/// Who works on frames. Those that are sent came in through no port.
+/// A core that processes frames. Sent frames have no ingress port.
 #[derive(Debug)]
 pub(in crate::run) struct Core {
     clock: Option<WireClock>,
     sends_at: Option<WireClock>,
     pub(in crate::run) busy_until: Time,
-    /// How long the frame at work takes.
+    /// Processing time of the current frame.
     pub(in crate::run) takes: Time,
-    /// The frame at work.
+    /// The frame being processed.
     pub(in crate::run) serving: Option<Waiting>,
     pub(in crate::run) waiting: List,
     /// Frames in that list.
     pub(in crate::run) count: u32,
-    /// It sleeps, until an interrupt at this time; [`Time::NEVER`]: none is due.
+    /// End of its sleep: an interrupt at this time; [`Time::NEVER`]: none is due.
     pub(in crate::run) sleeps_until: Option<Time>,
 }
 
@@ -80,8 +80,8 @@ impl Core {
         }
     }
 
-    /// What the interrupt takes that wakes this core now, or nothing if it is awake. Or else when it will wake, if that was not
-    /// known before.
+    /// Duration of the interrupt that wakes this core now; zero if it is awake. Otherwise the error holds the time at which
+    /// it will wake, if that is newly scheduled.
     pub(in crate::run) fn wake(
         &mut self,
         now: Time,
@@ -98,7 +98,7 @@ impl Core {
         Err((until == Time::NEVER).then_some(due))
     }
 
-    /// Begins with the next frame; returns when it is done.
+    /// Begins with the next frame; returns its end.
     pub(in crate::run) fn begin(
         &mut self,
         waiting: Waiting,
@@ -125,7 +125,7 @@ pub(in crate::run) fn is_sent(waiting: &Waiting) -> bool {
     waiting.across.is_none()
 }
 
-/// Where a NIC with this buffer sends XOFF and XON, if its link needs `headroom`.
+/// Returns the watermarks of a NIC with this buffer, if its link needs `headroom`.
 pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
     let xoff = buffer.saturating_sub(headroom).max(1);
     Levels { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xoff / 2), capacity: Amount::Bytes(buffer) }
@@ -158,7 +158,7 @@ impl Receiving {
         scale(mix_in(u64::from(path.0), NodeId(0)), self.cores.len())
     }
 
-    /// What a frame costs beside its bytes.
+    /// Returns the processing time of a frame apart from its bytes.
     pub(in crate::run) fn time_for(&self, waiting: &Waiting) -> Time {
         if is_sent(waiting) { self.time_per_sent.unwrap_or_default() } else { self.time_per_frame }
     }
@@ -177,7 +177,7 @@ impl Receiving {
         self.all(pool).filter(|waiting| !is_sent(waiting))
     }
 
-    /// What is with the cores on its way to a class of the NIC.
+    /// Returns the frames that the cores hold on their way to a class of the NIC.
     pub fn prepared(&self, class: TrafficClass) -> Occupancy {
         self.prepared[class.at()]
     }
@@ -187,12 +187,12 @@ impl Receiving {
         self.occupancy.iter().chain(&self.prepared).map(|occupancy| occupancy.frames).sum()
     }
 
-    /// As `frames`, one by one.
+    /// Returns the frames that `frames` counts.
     pub fn all_frames<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
         self.all(pool).map(|waiting| &waiting.frame)
     }
 
-    /// Those of them that lie in the pool.
+    /// Returns the number of those frames that lie in the pool.
     pub fn frames_in_pool(&self) -> u64 {
         self.cores.iter().map(|core| u64::from(core.count)).sum()
     }

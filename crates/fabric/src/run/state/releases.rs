@@ -1,27 +1,27 @@
-//! Transfers that begin when others have ended, as far as their host hears of it.
+//! Transfers that begin when others have ended, as observed by their host.
 //!
-//! A host begins a transfer that waits in the instant in which it hears of the last end that it waits for: the acknowledgement of
-//! one of its own, or the delivery of one to it. Both are events of that host, so that parts of the fabric run ahead of each other
-//! as without any that wait.
+//! A host begins a waiting transfer at the instant at which it observes the last end that it waits for: the acknowledgement
+//! of one of its own, or the delivery of one to it. Both are events of that host, so that parts of the fabric run ahead of
+//! each other as they do without waiting transfers.
 
 use crate::run::state::index::{EndpointIx, ReceiverIx, SourceIx};
 use std::collections::BTreeMap;
 use units::Time;
 
-/// The end of a transfer, where its host hears of it. Transfers are counted along their path.
+/// The end of a transfer, as observed by a host. Transfers are counted along their path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// At an endpoint.
     Endpoint(EndpointIx, u32),
-    /// Of a transfer that is pushed.
+    /// End of a pushed transfer.
     Receiver(ReceiverIx, u32),
 }
 
-/// What sends, or reads, a transfer that waits.
+/// Sender, or reader, of a transfer that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Starter {
     Endpoint(EndpointIx),
-    /// And the row in the list of the source.
+    /// A source, and the row in its list.
     Source(SourceIx, u32),
 }
 

@@ -15,13 +15,13 @@ pub(crate) const DELIVER: u32 = u32::MAX;
 pub(crate) struct RouteTable {
     /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`]; numbers of the whole.
     pub hops: Arc<[u32]>,
-    /// Where each path begins in `hops`. Routes may change while links are down: then a part gets a copy.
+    /// Index of each path's first hop in `hops`. Routes may change while links are down: then a part gets a copy.
     pub path_start: Arc<[u32]>,
     /// By port of the whole, the port at the other end of its link.
     pub peers: Arc<[u32]>,
     /// The number of the first port of this part in the whole.
     pub first_port: u32,
-    /// The source of each path, as this part counts; of a source elsewhere a number beyond.
+    /// The source of each path, in numbers of this part; a larger number for a source elsewhere.
     pub path_source: Vec<SourceIx>,
     /// By path, the color of its frames; empty: all are green.
     pub colors: Arc<[Color]>,
@@ -49,8 +49,8 @@ impl RouteTable {
         PortIx::new(port.wrapping_sub(self.first_port))
     }
 
-    /// Whether a frame of a path that goes this way, to a host that has one link and hands nothing on, is one of those that are
-    /// counted at its destination.
+    /// Returns true if a frame of a path that goes this way, to a host that has one link and forwards nothing, is one of
+    /// those counted at its destination.
     #[inline(always)]
     pub fn ends_there(&self, path: PathId, route: Route) -> bool {
         match route.next_hop() {
@@ -59,13 +59,14 @@ impl RouteTable {
         }
     }
 
-    /// Whether one receiver counts the frames of this path that go this way: not those to any destination of their flow.
+    /// Returns true if one receiver counts the frames of this path that go this way: not those to any destination of their
+    /// flow.
     #[inline(always)]
     pub fn has_one_receiver(&self, path: PathId, route: Route) -> bool {
         route.next_hop().is_some() || self.leads_to_end(path, route)
     }
 
-    /// As `has_one_receiver`, where switches choose.
+    /// Variant of `has_one_receiver` where switches choose the path.
     #[inline(never)]
     fn leads_to_end(&self, path: PathId, route: Route) -> bool {
         let Heading::Destination(to) = route.heading() else { return false };
@@ -79,7 +80,7 @@ impl RouteTable {
         self.port_at(self.path_start[path as usize])
     }
 
-    /// As `first_port`, for a place in the table of hops that is not the end of a path.
+    /// Returns the egress port of an entry in the table of hops that is not the end of a path.
     #[inline(always)]
     pub fn port_at(&self, hop: u32) -> PortIx {
         self.here(self.hops[hop as usize])
@@ -99,12 +100,12 @@ impl RouteTable {
         path_from(&self.hops, start)
     }
 
-    /// From now on a path begins there in the table of hops.
+    /// Sets the first hop of a path from now on.
     pub fn change_start(&mut self, path: u32, start: u32) {
         Arc::make_mut(&mut self.path_start)[path as usize] = start;
     }
 
-    /// How a frame of a path is sent from its source: by destination if switches choose; else as it is.
+    /// Returns the route of a frame from its source: by destination if switches choose; else unchanged.
     #[inline(always)]
     pub fn route_of(&self, path: u32, planned: Route) -> Route {
         match &self.spreading {
@@ -115,7 +116,7 @@ impl RouteTable {
         }
     }
 
-    /// As `route_of`, for what goes back to the source of a path.
+    /// Returns the route of a frame back to the source of a path.
     pub fn route_back(&self, path: u32, planned: Route) -> Route {
         let ends = self.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
         ends.map_or(planned, |ends| Route::to(ends.from))

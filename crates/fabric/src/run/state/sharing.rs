@@ -1,9 +1,9 @@
 //! A memory that the queues of a switch share (`queueing::SharedMemory`).
 //!
-//! A frame is charged to the priority group of the port that it came in through, to its egress queue, or to both. In a
-//! memory that is one pool (`dynamic_threshold`) a lossless frame is charged where it came in, any other to its egress queue;
-//! where pauses are counted at the egress, every frame is charged there. With pools each frame is charged to what has a
-//! profile. One that began its way at the switch came in through no port.
+//! A frame is charged to the priority group of its ingress port, to its egress queue, or to both. In a memory that is one
+//! pool (`dynamic_threshold`) a lossless frame is charged at the ingress, any other to its egress queue; where pauses are
+//! counted at the egress, every frame is charged there. With pools each frame is charged to the accounts with a profile. A
+//! frame that began its way at the switch has no ingress port.
 //!
 //! The watermarks of a lossless counter are then the threshold, which may move with what is free, and the headroom of the
 //! memory takes the place of the room above XOFF.
@@ -15,7 +15,7 @@ use frame::{Frame, PRIORITIES, TrafficClass};
 use queueing::{Holding, PoolsSpec, PortProfiles, Refused, SharedMemory, Side};
 use units::Amount;
 
-/// What a priority group or an egress queue holds, and its rules.
+/// Bytes held by a priority group or an egress queue, and its rules.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::run) struct Account {
     holding: Holding,
@@ -33,7 +33,7 @@ impl Account {
 pub(crate) struct Sharing {
     pub memory: SharedMemory,
     first_port: PortIx,
-    /// By port, priorities whose frames are charged to where they came in.
+    /// By port, priorities whose frames are charged at the ingress.
     charged: Vec<u8>,
     /// The group of each priority.
     groups: [u8; PRIORITIES],
@@ -43,11 +43,11 @@ pub(crate) struct Sharing {
     pub(in crate::run) egress: Vec<Account>,
     /// By port and group of priorities.
     pub(in crate::run) ingress: Vec<Account>,
-    /// Where each pool counts; empty if the memory is one.
+    /// Side of each pool; empty if the memory is one.
     sides: Vec<Side>,
 }
 
-/// What is in use of a limit that refused a frame, the limit, and where XOFF is.
+/// Usage of a limit that refused a frame, the limit, and the current XOFF.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refusal {
     pub used: u64,
@@ -121,7 +121,7 @@ impl Sharing {
         Levels { xoff, xon, capacity: never }
     }
 
-    /// What a frame without room would have joined, and the most that this may be. And where XOFF is now.
+    /// Returns the usage of the account that had no room for a frame, its limit, and the current XOFF.
     pub fn limits(
         &self,
         egress: PortIx,
@@ -146,13 +146,13 @@ impl Sharing {
             Cause::Pool { limit: PoolLimit::SharedHeadroom, .. } => {
                 Refusal { used: headroom_used, limit: headroom, xoff }
             }
-            // All share the headroom, and nothing else bounds what a lossless frame takes.
+            // All share the headroom, and no other limit applies to a lossless frame.
             Cause::SharedMemory if way_in.is_some() => Refusal { used: headroom_used, limit: headroom, xoff },
             _ => Refusal { used: account.holding.own, limit: self.memory.threshold(account.rules), xoff },
         }
     }
 
-    /// Takes a frame in, or tells what the memory has no room for it in.
+    /// Charges a frame, or returns the limit that has no room for it.
     pub(in crate::run) fn add(
         &mut self,
         egress: PortIx,
@@ -181,7 +181,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// Why a frame is lost that a queue with these rules has no room for.
+    /// Returns the cause of loss of a frame for which a queue with these rules has no room.
     #[cold]
     fn cause(&self, rules: u16, refused: Refused) -> Cause {
         let pool = self.memory.of(rules).0.pool;
@@ -217,7 +217,7 @@ impl Sharing {
         );
     }
 
-    /// Bytes in use of what is shared and of headroom: of the pools where frames come in, or of the one that there is.
+    /// Bytes in use of shared memory and of headroom: of the ingress pools, or of the only pool.
     pub(in crate::run) fn in_use(&self) -> [u64; 2] {
         let counts = |at: usize| self.sides.is_empty() || self.sides.get(at) == Some(&Side::Ingress);
         let pools = self.memory.pools().iter().enumerate().filter(|&(at, _)| counts(at));
@@ -228,9 +228,9 @@ impl Sharing {
 /// The limit of a pool that refused a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PoolLimit {
-    /// That of the priority group it came in with, or what is free.
+    /// Limit of the priority group it came in with, or free memory.
     Ingress,
-    /// That of its egress queue, or what is free.
+    /// Limit of its egress queue, or free memory.
     Egress,
     /// The headroom of its group.
     Headroom,

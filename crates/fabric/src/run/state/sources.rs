@@ -15,25 +15,27 @@ pub(crate) struct SourceState {
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
     pub priority: Priority,
-    /// Of its frames, their priority included: [`frame::FrameKind::Part`] if it sends transfers, or streams that are counted.
+    /// Flags of its frames, their priority included: [`frame::FrameKind::Part`] if it sends transfers, or streams that are
+    /// counted.
     pub flags: Flags,
-    /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
+    /// Occupancy of the queue of its class above which it stops sending; `None`: no limit.
     pub limit: Option<Amount>,
-    /// Its paths begin at more than one port: which queue is next depends on the frame.
+    /// True if its paths begin at more than one port: the next queue depends on the frame.
     pub several_ports: bool,
-    /// Endpoints send in its place; it counts what they send.
+    /// True if endpoints send in its place; it counts their frames.
     pub silent: bool,
-    /// Its frames pass rate limiters.
+    /// True if its frames pass rate limiters.
     pub limited: bool,
-    /// The limiter that all of them pass, if the source is plain but for that.
+    /// The limiter of all its frames, if the source is otherwise plain.
     pub limiter: Option<LimiterIx>,
-    /// Where its frames go, if its paths are not listed.
+    /// Destinations of its frames, if its paths are not listed.
     pub targets: Option<Box<Destinations>>,
-    /// Neither of the two, its host spends no time on it, and no stream is counted: a frame goes straight to the NIC, along a path of its own.
+    /// True if none of these applies, its host spends no time on it, and no stream is counted: a frame goes directly to the
+    /// NIC, along a path of its own.
     pub plain: bool,
-    /// Its frames are for several receivers.
+    /// True if its frames are for several receivers.
     pub multicast: bool,
-    /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
+    /// Number of frames that a greedy source keeps in the NIC, and the current number there.
     pub keeps: u8,
     pub in_nic: u8,
     pub frames: u64,
@@ -41,7 +43,7 @@ pub(crate) struct SourceState {
 }
 
 impl SourceState {
-    /// Counts a frame that it hands over.
+    /// Counts a frame that it sends.
     #[inline(always)]
     pub fn count(&mut self, made: Made) {
         self.frames += 1;

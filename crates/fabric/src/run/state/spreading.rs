@@ -11,6 +11,7 @@
 use crate::run::state::index::NodeIx;
 use crate::run::state::own::NodeLocal;
 use crate::spec::choice::{Chooser, PathChoice};
+use crate::spec::detours::{Detours, takes_detours};
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::ForwardingTable;
 use crate::spec::routing::{Routes, Wiring};
@@ -27,6 +28,8 @@ pub(crate) struct Spreading {
     pub table: Arc<ForwardingTable>,
     /// By path: both ends, and the hash of the flow; `None` if the flow has a route of its own. The same for all parts.
     pub ends: Arc<[Option<Ends>]>,
+    /// Groups over which switches send frames, if any does.
+    pub detours: Option<Arc<Detours>>,
     /// Those of switches that choose by digits of the destination.
     digits: Option<Arc<Digits>>,
     /// By node of this part.
@@ -68,7 +71,11 @@ impl Spreading {
         let destinations = spec.free_flows().flat_map(|(flow, to)| [flow.from].into_iter().chain(to));
         let table = Arc::new(ForwardingTable::new(&routes, destinations));
         let digits = Digits::of(spec, wiring).map(Arc::new);
-        Some(Spreading { table, ends: ends(spec, all_static).into(), digits, choosers: NodeLocal::default() })
+        // A fabric without groups is refused before.
+        let takes_detours = spec.nodes.iter().any(takes_detours);
+        let detours = if takes_detours { Detours::new(spec, wiring).ok().map(Arc::new) } else { None };
+        let ends = ends(spec, all_static).into();
+        Some(Spreading { table, ends, detours, digits, choosers: NodeLocal::default() })
     }
 
     /// That of the part with these nodes.
@@ -81,7 +88,7 @@ impl Spreading {
         };
         let choosers = nodes.map(chooser).collect();
         let (table, ends, digits) = (self.table.clone(), self.ends.clone(), self.digits.clone());
-        Box::new(Spreading { table, ends, digits, choosers })
+        Box::new(Spreading { table, ends, detours: self.detours.clone(), digits, choosers })
     }
 
     /// Bytes of the choosers.
@@ -91,7 +98,9 @@ impl Spreading {
 
     /// Bytes of what all parts have together.
     pub fn shared_bytes(&self) -> usize {
-        self.table.memory_bytes() + self.ends.len() * size_of::<Option<Ends>>()
+        self.table.memory_bytes()
+            + self.ends.len() * size_of::<Option<Ends>>()
+            + self.detours.as_ref().map_or(0, |detours| detours.memory_bytes())
     }
 }
 

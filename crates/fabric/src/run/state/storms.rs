@@ -1,4 +1,4 @@
-//! The watchdog at work: where its state machine (`flow_control::watchdog`) meets the queues of a port.
+//! The watchdog: connects its state machine (`flow_control::watchdog`) to the queues of a port.
 
 use engine::Timer;
 use flow_control::watchdog::{QueueWatch, WatchdogSpec};
@@ -10,7 +10,7 @@ use units::Time;
 pub(crate) struct PortWatch {
     pub spec: WatchdogSpec,
     pub(in crate::run) queues: [QueueWatch; PRIORITIES],
-    /// The next look at any of the queues.
+    /// The next check of any of the queues.
     pub(in crate::run) look: Timer,
     /// Classes whose frames are dropped, and those whose pauses are ignored.
     pub(in crate::run) dropping: u32,
@@ -40,11 +40,12 @@ impl PortWatch {
             storms: Vec::new(),
         }
     }
-    /// Which classes count as stopped, if pauses stop `paused`: a queue whose frames are dropped is empty, and closed.
+    /// Returns the classes that count as stopped, if pauses stop `paused`: a queue whose frames are dropped is empty, and
+    /// closed.
     pub fn stopped(&self, paused: u32) -> u32 {
         (paused | self.dropping) & !self.forwarding
     }
-    /// These classes are not paused now.
+    /// Notes that these classes are not paused now.
     pub fn free(&mut self, classes: u32) {
         for (class, queue) in self.queues.iter_mut().enumerate() {
             if classes >> class & 1 != 0 {
@@ -55,14 +56,14 @@ impl PortWatch {
     pub fn drops(&self, class: TrafficClass) -> bool {
         self.dropping >> class.0 & 1 != 0
     }
-    /// A frame is dropped because of a storm.
+    /// Counts a frame that is dropped because of a storm.
     pub(in crate::run) fn count(&mut self, class: TrafficClass, bytes: u16) {
         if let Some(storm) = self.storms.iter_mut().rev().find(|storm| storm.class == class.0) {
             storm.frames_dropped += 1;
             storm.bytes_dropped += u64::from(bytes);
         }
     }
-    /// Whether a look has to be scheduled: none is, or only a later one.
+    /// Arms the timer of checks for this time. Returns true if an event has to be scheduled: none is due as early.
     pub(in crate::run) fn arm(&mut self, at: Time) -> bool {
         at < self.look.due() && self.look.arm(at)
     }

@@ -1,4 +1,5 @@
-//! Frames that go from their end straight to the link: its port is free, and nobody stands in line there.
+//! Bypass of the NIC queue: frames that go from their endpoint directly to the link, whose port is idle and has no wait
+//! queue.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
@@ -11,10 +12,10 @@ use crate::run::state::stages::{When, asked};
 use frame::{Frame, Priority, TrafficClass};
 use units::Time;
 
-/// Who is asked, or has to be told, before a frame of a host goes straight to the link.
+/// Stages consulted or notified before a frame of a host goes directly to the link.
 const FROM_HOST: PortFeatures = asked(When::FROM_HOST);
 
-/// What such a frame touches of a port: looked up once.
+/// The state of a port that such a frame touches, looked up once.
 pub(crate) struct Straight<'a> {
     sources_wait: bool,
     at: PortIx,
@@ -23,24 +24,25 @@ pub(crate) struct Straight<'a> {
     neighbours: &'a NodeLocal<PortIx, u32>,
 }
 
-/// Where a frame of a host goes, of that class, with what its link has around frames.
+/// Bypass of a frame of a host, with its class and the line overhead.
 pub(crate) enum WayOut<'a> {
-    /// Straight to the link.
+    /// Directly to the link.
     Link(Straight<'a>, TrafficClass),
     /// To the NIC, which takes it.
     Nic(&'a mut Nic, TrafficClass, u16),
 }
 
 impl Port {
-    /// Whether a frame goes to the link at once, without a word to anybody but those that its NIC feeds.
+    /// Returns true if a frame can go to the link at once, with no stages consulted but those of the sources that its NIC
+    /// serves.
     #[inline(always)]
     pub fn is_free(&self, now: Time) -> bool {
         let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
         nothing_waits && !self.features.has(FROM_HOST)
     }
 
-    /// How many frames more than others its NIC holds: a scheduler that counts every frame must not see a queue run empty
-    /// between two.
+    /// Number of additional frames in its NIC: a scheduler that counts every frame must not see a queue run empty between
+    /// two.
     #[inline(always)]
     pub fn more_in_nic(&self) -> u32 {
         self.features.has(PortFeatures::SCHEDULER).into()
@@ -48,7 +50,7 @@ impl Port {
 }
 
 impl Links {
-    /// Whether a frame of an endpoint goes past its NIC: the link is free, and nobody waits for it.
+    /// Returns true if a frame of an endpoint bypasses its NIC: the link is idle, and nothing waits for it.
     #[inline(always)]
     pub fn takes_past_nic(&self, port: PortIx, priority: Priority, now: Time) -> bool {
         let Some(state) = self.ports.get(port) else { return false };
@@ -60,8 +62,8 @@ impl Links {
         state.is_free(now) && nic.is_some_and(is_idle)
     }
 
-    /// The way of a frame of this priority straight to the link of a host's port, if it is free, nobody stands in line before
-    /// it, and nobody has to hear of it but those that the NIC feeds.
+    /// Returns the bypass of a frame of this priority to the link of a host's port, if the link is idle, the wait queue is
+    /// empty, and no stage but the sources that the NIC serves has to observe the frame.
     #[inline(always)]
     pub fn straight(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<Straight<'_>> {
         let at = egress;
@@ -82,8 +84,8 @@ impl Links {
         Some(Straight { sources_wait, at, port, passed, neighbours })
     }
 
-    /// The way of a frame of this priority to the link or into the NIC of a host's port, if nobody stands in line before it, and the
-    /// NIC takes it without being asked for its room.
+    /// Returns the bypass of a frame of this priority to the link or into the NIC of a host's port, if the wait queue is
+    /// empty, and the NIC accepts the frame without a check of its room.
     #[inline(always)]
     pub fn way_out(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<WayOut<'_>> {
         let at = egress;
@@ -130,7 +132,7 @@ impl Straight<'_> {
         self.port.timing.overhead()
     }
 
-    /// Puts a frame on the link; whether sources wait for room in its class.
+    /// Puts a frame on the link. Returns true if sources wait for room in its class.
     #[inline(always)]
     pub fn transmit(self, frame: Frame, now: Time, events: &mut EventQueue) -> bool {
         let arrival = self.port.transmit(frame, now);

@@ -1,4 +1,4 @@
-//! What has arrived of each stream, where streams of a source are counted one by one.
+//! Counts of received frames by stream, for sources whose streams are counted one by one.
 
 use crate::run::state::index::ReceiverIx;
 use frame::Frame;
@@ -7,17 +7,17 @@ use units::Time;
 /// The streams that end in a part of the fabric, receiver by receiver.
 #[derive(Debug, Default)]
 pub(crate) struct StreamCounts {
-    /// By receiver, where its streams begin; and behind the last receiver, how many there are. Empty without streams.
+    /// By receiver, the index of its first stream; after the last receiver, the number of streams. Empty without streams.
     first: Vec<u32>,
     counts: Vec<StreamCount>,
 }
 
-/// What one destination has received of one stream.
+/// Received frames of one stream at one destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamCount {
     pub frames: u64,
     pub bytes: u64,
-    /// Of their latencies, in picoseconds.
+    /// Sum of their latencies, in picoseconds.
     pub sum_ps: u128,
     pub least: Time,
     pub most: Time,
@@ -28,7 +28,7 @@ impl StreamCount {
     pub const NONE: StreamCount =
         StreamCount { frames: 0, bytes: 0, sum_ps: 0, least: Time::NEVER, most: Time::ZERO };
 
-    /// What another part has received of the same.
+    /// Adds the counts of the same stream in another part.
     pub fn merge(&mut self, other: &StreamCount) {
         self.frames += other.frames;
         self.bytes += other.bytes;
@@ -39,7 +39,7 @@ impl StreamCount {
 }
 
 impl StreamCounts {
-    /// `streams`: of each receiver how many streams it has.
+    /// `streams`: the number of streams of each receiver.
     pub fn new(streams: impl Iterator<Item = u64>) -> StreamCounts {
         let mut all = 0;
         let mut first = vec![0];
@@ -53,7 +53,7 @@ impl StreamCounts {
         StreamCounts { first, counts: vec![StreamCount::NONE; all as usize] }
     }
 
-    /// Those of a receiver.
+    /// Returns the counts of a receiver.
     pub fn of(&self, receiver: ReceiverIx) -> &[StreamCount] {
         match self.first.get(receiver.at()..receiver.at() + 2) {
             Some(ends) => &self.counts[ends[0] as usize..ends[1] as usize],
@@ -61,7 +61,7 @@ impl StreamCounts {
         }
     }
 
-    /// A frame of a receiver has arrived. Whether it is of a stream.
+    /// Counts a received frame. Returns true if it belongs to a stream.
     #[inline]
     pub fn arrived(&mut self, receiver: ReceiverIx, frame: &Frame, now: Time) -> bool {
         let Some(ends) = self.first.get(receiver.at()..receiver.at() + 2) else { return false };
@@ -79,7 +79,7 @@ impl StreamCounts {
         true
     }
 
-    /// Begins to count anew.
+    /// Restarts counting.
     pub fn clear(&mut self) {
         self.counts.fill(StreamCount::NONE);
     }

@@ -1,9 +1,9 @@
-//! Tags and notices at work: what rate limiters put on frames, receivers take off, and congestion points write and send.
+//! Tags and notices: rate limiters put them on frames, receivers remove them, and congestion points write and send them.
 
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, PathId, Route};
 use units::Time;
 
-/// What tags on their way back and probes have in common.
+/// Common fields of returned tags and probes.
 pub(in crate::run) const CONTROL: Frame = Frame {
     created: Time::ZERO,
     path: PathId(0),

@@ -1,5 +1,5 @@
-//! How long occupancies were how high, and how high they were when, where that is recorded: of queues and of what they add
-//! up to, of ingress counters, and of the two parts of a memory that queues share.
+//! Distributions and series of occupancies, where they are recorded: of queues and their sums, of ingress counters, and of
+//! the two parts of a memory that queues share.
 
 use crate::run::state::index::{NodeIx, QueueIx, TallyIx};
 use crate::run::state::own::NodeLocal;
@@ -10,7 +10,7 @@ use measure::{BinnedMax, LevelTimes};
 use typed_index_collections::TiVec;
 use units::Time;
 
-/// What is occupied; numbers of the whole.
+/// A place with an occupancy; numbers are those of the whole fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// All queues of a node: its memory.
@@ -21,16 +21,16 @@ pub(crate) enum Place {
     Port(PortId),
     /// A queue: a class of a port.
     Queue(PortId, u8),
-    /// What came in through a port in a group of priorities.
+    /// Ingress counter of a port for a group of priorities.
     Counter(PortId, u8),
-    /// What queues hold beyond their minima of the memory that they share.
+    /// Occupancy of shared memory by queues, beyond their minima.
     Shared(NodeId),
     /// The headroom that they share.
     Headroom(NodeId),
 }
 
 impl Place {
-    /// Its kind, as results call it.
+    /// Its kind, as named in results.
     pub fn kind(self) -> &'static str {
         match self {
             Place::Memory(_) => "memory",
@@ -70,7 +70,7 @@ pub(crate) struct Tally {
     pub series: BinnedMax,
 }
 
-/// All of a part, and who tells them.
+/// All tallies of a part, and the places that update them.
 #[derive(Debug)]
 pub(crate) struct Tallies {
     /// By queue, the tallies that it is part of.
@@ -83,28 +83,28 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    /// One more; its number.
+    /// Adds a tally; returns its number.
     pub fn add(&mut self, place: Place, series: BinnedMax) -> TallyIx {
         let is_part = matches!(place, Place::Shared(_) | Place::Headroom(_));
         let frames = (!is_part).then(LevelTimes::default);
         self.tallies.push_and_get_key(Tally { place, bytes: LevelTimes::default(), frames, series })
     }
 
-    /// A queue holds more or less than before.
+    /// Updates the tallies of a queue.
     pub fn queue_changes(&mut self, queue: QueueIx, now: Time, before: Occupancy, after: Occupancy) {
         for at in self.of_queue[queue].into_iter().flatten() {
             self.tallies[at].shift(now, before, after);
         }
     }
 
-    /// A counter holds more or less than before.
+    /// Updates the tally of a counter.
     pub fn counter_changes(&mut self, counter: usize, now: Time, before: Occupancy, after: Occupancy) {
         if let Some(at) = self.of_counter[counter] {
             self.tallies[at].shift(now, before, after);
         }
     }
 
-    /// So many bytes of the memory that the queues of a node share are in use, and of its headroom.
+    /// Records the bytes in use of the memory that the queues of a node share, and of its headroom.
     pub fn memory_changes(&mut self, node: NodeIx, now: Time, used: [u64; 2]) {
         for (at, level) in self.of_memory[node].into_iter().zip(used) {
             let Some(at) = at else { continue };

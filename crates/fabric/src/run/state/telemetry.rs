@@ -1,13 +1,13 @@
-//! In-band telemetry: what the egress ports of switches write into packets that ask for it.
+//! In-band telemetry: values that the egress ports of switches write into packets that request them.
 
 use crate::run::state::headers::Headers;
 use frame::{Frame, FrameKind, Stamp};
 use units::Time;
 
-/// What a port keeps of what it sends.
+/// Telemetry state of a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortTelemetry {
-    /// Whether it writes: it is that of a switch.
+    /// True if it writes stamps: the port of a switch.
     pub(in crate::run) writes: bool,
     /// Bytes sent.
     pub(in crate::run) sent: u64,
@@ -23,7 +23,8 @@ impl PortTelemetry {
         PortTelemetry { writes, ..PortTelemetry::default() }
     }
 
-    /// The utilisation of the link, averaged until the packet of this stamp leaves, with the weight that its sender asks for.
+    /// The utilisation of the link, averaged until the packet of this stamp leaves, with the weight that its sender
+    /// specifies.
     pub(in crate::run) fn average(&mut self, stamp: &Stamp, over: Time) -> f64 {
         let took = (stamp.at - self.until).as_secs_f64();
         if took > 0.0 {

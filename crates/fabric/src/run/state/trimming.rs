@@ -1,4 +1,4 @@
-//! Packet trimming of a port, and what it has counted.
+//! Packet trimming of a port, and its counters.
 
 use engine::Stream;
 use frame::{Frame, Priority, TrafficClass};
@@ -14,7 +14,7 @@ pub(crate) struct PortTrimming {
     pub size: u16,
     pub priority: Priority,
     pub class: TrafficClass,
-    /// Bytes above which a queue is trimmed; `None`: only what finds no room is.
+    /// Bytes above which a queue is trimmed; `None`: only frames without room are.
     pub threshold: Option<u64>,
     /// Bytes that the queue of trimmed frames may hold; `None`: as the limits of the buffer allow.
     pub header_limit: Option<u64>,
@@ -75,7 +75,7 @@ impl PortTrimming {
 pub(crate) struct Trims {
     /// Frames, those included that were not longer than a trimmed frame.
     pub frames: u64,
-    /// Those among them that then found no room in the queue of trimmed frames of the same port.
+    /// Trimmed frames that then found no room in the queue of trimmed frames of the same port.
     pub dropped: u64,
     /// Bytes cut.
     pub bytes: u64,

@@ -1,17 +1,18 @@
-//! Whom pauses hold back: the flows that stand at a port while it is paused.
+//! Victims of pauses: the flows with frames queued at a port while it is paused.
 //!
-//! No frame leaves a queue while it is paused. So who stands there when a pause ends, with the time at which each came, is
-//! all that the pause has held back: one look at the queue a pause, and nothing for a frame that comes or goes. A look reads
-//! what has come since the last one, however long the queue: [`Line`]. Endpoints that stand in line
-//! at a paused class of a NIC count as well, though their frames are not made yet; of a rate limiter in line, whose frame is
-//! the next.
+//! No frame leaves a queue while it is paused. So the flows that are in the queue when a pause ends, with their arrival
+//! times, are all that the pause has held back. This takes one reading of the queue per pause, and nothing for frames that
+//! come or go. A reading covers the entries added since the last one, however long the queue: [`Line`]. Endpoints in the
+//! wait queue of a paused class of a NIC count as well, though their frames are not made yet; for a rate limiter in the wait
+//! queue, the flow of its next frame counts.
 //!
-//! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`BlockedFlow`].
+//! A flow that is queued at a port from one pause to the next is one entry in total: [`BlockedFlow`].
 //!
-//! A wait of a bypass queue holds back what stands in that, and in lines of a NIC whose frames would. Frames count from
-//! when they came to the queue of their class, in which they may have stood behind ordered ones first.
+//! A wait of a bypass queue holds back the frames in that queue, and the entries of a NIC's wait queues whose frames would
+//! join it. A frame counts from its arrival at the queue of its class, in which it may have waited behind ordered ones
+//! first.
 //!
-//! Not modelled: what a watchdog drops or sends in spite of a pause does not stand there when it ends.
+//! Not modelled: frames that a watchdog drops or sends in spite of a pause are no longer there when it ends.
 
 use crate::run::state::index::SlotIx;
 use crate::run::state::pool::{List, Pool};
@@ -21,14 +22,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
 
-/// A flow stood at a port from one of its pauses to another.
+/// A flow with frames queued at a port from one of its pauses to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockedFlow {
     pub flow: u32,
     /// The pauses of the port and priority, counted from 0 in the order of time.
     pub first: u32,
     pub last: u32,
-    /// When it came, if that was after the first of them had begun.
+    /// Arrival of the flow, if that was after the first of them had begun.
     pub since: Time,
 }
 
@@ -37,14 +38,14 @@ pub(crate) struct BlockedFlow {
 pub(crate) struct PausedPlace {
     /// Pauses that have ended.
     pub(in crate::run) pauses: u32,
-    /// Those who stood there in the last of them, by flow, and those who had gone before.
+    /// Flows that were queued there in the last of them, by flow, and those that had gone before.
     pub(in crate::run) standing: Vec<BlockedFlow>,
     gone: Vec<BlockedFlow>,
     pub(in crate::run) line: Line,
 }
 
-/// A queue that is one list, as the last look found it. Frames leave it in order, so that those which have gone are counted,
-/// not read. Frames are numbered in the order in which they were read.
+/// A queue that is one list, as of its last reading. Frames leave it in order, so that departed ones are counted, not read.
+/// Frames are numbered in the order in which they were read.
 #[derive(Debug)]
 pub(in crate::run) struct Line {
     /// Numbers of the first frame that was there, and of the next one to be read.
@@ -53,16 +54,16 @@ pub(in crate::run) struct Line {
     /// The last frame that was read: its slot, and since when it waits.
     pub(in crate::run) last: Option<SlotIx>,
     pub(in crate::run) since: Time,
-    /// Of a bypass queue, how many had left it, or stood in it up to that frame, modulo 2^32.
+    /// For a bypass queue, the number of frames that had left it, or were in it up to that frame, modulo 2^32.
     passed: u32,
     pub(in crate::run) flows: Vec<InLine>,
 }
 
-/// A list as a look finds it.
+/// A list as a reading finds it.
 pub(in crate::run) struct Found<'a> {
     pub(in crate::run) list: &'a List,
     pub(in crate::run) frames: u64,
-    /// Of a bypass queue, how many have left it, modulo 2^32.
+    /// For a bypass queue, the number of frames that have left it, modulo 2^32.
     pub(in crate::run) left: Option<u32>,
 }
 
@@ -71,20 +72,20 @@ pub(in crate::run) struct Found<'a> {
 pub(in crate::run) struct InLine {
     pub(in crate::run) flow: u32,
     pub(in crate::run) priority: Priority,
-    /// When the first of its frames came, or one that stood before it from look to look.
+    /// When the first of its frames arrived, or an earlier one that was queued from reading to reading.
     pub(in crate::run) since: Time,
-    /// When the first of those came that this look has read.
+    /// When the first frame of this reading arrived.
     fresh: Time,
-    /// Its last frame before this look, and with it.
+    /// Its last frame before this reading, and with it.
     before: u64,
     pub(in crate::run) last: u64,
 }
 
-/// Who has been seen in this look, and in which order.
+/// Entries found in this reading, and their order.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Seen {
     pub(in crate::run) look: u32,
-    /// By number, the look that saw it last, and its place among those of that look.
+    /// By number, the last reading with it, and its place in that reading.
     pub(in crate::run) last: Vec<(u32, u32)>,
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct Victims {
     /// By path.
     pub(in crate::run) flows: Arc<[u32]>,
     pub(in crate::run) places: BTreeMap<Stopped, PausedPlace>,
-    /// Scratch: flows that stand in a queue, and since when. Who has been seen, by flow, and by flow and priority in a line.
+    /// Scratch: flows with frames in a queue, and since when. Entries found, by flow, and by flow and priority in a line.
     pub(in crate::run) present: Vec<(u32, Time)>,
     pub(in crate::run) seen: Seen,
     pub(in crate::run) in_line: Seen,
@@ -105,7 +106,7 @@ impl Seen {
         self.look += 1;
     }
 
-    /// The place of a number in this look; `next` if it was not seen before.
+    /// Returns the place of a number in this reading; `next` if it is new.
     pub(in crate::run) fn place(&mut self, number: usize, next: usize) -> usize {
         if self.last.len() <= number {
             self.last.resize(number + 1, (0, 0));
@@ -125,7 +126,8 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Notes who has come to a list of so many frames, until `end`, and who has gone; `flows` has the flow of each path.
+    /// Records the flows that have joined a list of this many frames, until `end`, and those that have left; `flows` has the
+    /// flow of each path.
     pub(in crate::run) fn advance(
         &mut self,
         Found { list, frames, left }: Found<'_>,
@@ -142,9 +144,9 @@ impl Line {
         let stands = self.last.filter(|_| {
             !list.is_empty()
                 && match left {
-                    // What came after the last look came later than all that it read.
+                    // Frames that arrived after the last reading are later than all that it read.
                     None => pool.first(list).since <= self.since,
-                    // Two that came at the same time may have got to the bypass queue one after the other.
+                    // Two frames that arrived at the same time may have entered the bypass queue one after the other.
                     Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
                 }
         });
@@ -195,7 +197,7 @@ pub(in crate::run) fn number(flow: u32, priority: Priority) -> usize {
 }
 
 impl PausedPlace {
-    /// One more pause, that began at `start`, has ended, and these flows stand there, sorted.
+    /// Records another ended pause, which began at `start`, with the flows then queued, sorted.
     pub(in crate::run) fn ended(&mut self, start: Time, present: &[(u32, Time)]) {
         let number = self.pauses;
         self.pauses += 1;
@@ -217,14 +219,14 @@ impl PausedPlace {
         self.gone.extend(old);
     }
 
-    /// All who have stood there.
+    /// All flows that have been held back.
     pub fn held(&self) -> impl Iterator<Item = &BlockedFlow> {
         self.gone.iter().chain(&self.standing)
     }
 }
 
 impl Victims {
-    /// Nobody is held back yet; `flows` has the flow of each path.
+    /// Creates the state without victims; `flows` has the flow of each path.
     pub fn new(flows: Arc<[u32]>) -> Victims {
         Victims { flows, ..Victims::default() }
     }
@@ -235,7 +237,7 @@ impl Victims {
         self.present.clear();
     }
 
-    /// Notes that a flow stands there since then: the earliest counts.
+    /// Records that a flow is queued there since then; the earliest time counts.
     pub(in crate::run) fn stands(&mut self, flow: u32, since: Time) {
         let at = self.seen.place(flow as usize, self.present.len());
         if at == self.present.len() {
@@ -244,7 +246,7 @@ impl Victims {
         self.present[at].1 = self.present[at].1.min(since);
     }
 
-    /// Who has stood at the paused ports of this part.
+    /// Flows that were queued at the paused ports of this part.
     pub fn places(&self) -> impl Iterator<Item = (Stopped, &PausedPlace)> {
         self.places.iter().map(|(&place, state)| (place, state))
     }

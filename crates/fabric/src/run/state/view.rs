@@ -24,39 +24,39 @@ use units::{Amount, Time};
 /// The state that a step can reach: that of the node whose event runs. Each of its parts is a file of its own and keeps its own invariants.
 #[derive(Debug)]
 pub(crate) struct NodeView {
-    /// Where its numbers begin in those of the whole.
+    /// Offset of its numbers in those of the whole fabric.
     pub numbering: Numbering,
     /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: NodeOf,
     /// Hosts and switches.
     pub nodes: NodeLocal<NodeIx, Node>,
-    /// Those parts of them that send pauses.
+    /// The parts of nodes that send pauses.
     pub pause_senders: NodeLocal<PauseSenderIx, PauseSender>,
     /// Transmitters and the links behind them.
     pub links: Links,
-    /// What waits.
+    /// Queues and the frames that wait in them.
     pub buffers: Buffers,
-    /// By port, what came in through it and waits; empty if no node counts that.
+    /// By port, ingress counters of the frames that wait; empty if no node has them.
     pub ingress: NodeLocal<PortIx, IngressPort>,
-    /// What wide frames carry.
+    /// Payload of wide frames.
     pub headers: Headers,
-    /// By port, what it tells packets that ask; empty if none does.
+    /// By port, its telemetry for packets that collect it; empty if no packet does.
     pub telemetry: NodeLocal<PortIx, PortTelemetry>,
-    /// Where frames go.
+    /// Routes and forwarding tables.
     pub routes: RouteTable,
-    /// Who sends and receives them.
+    /// Sources, endpoints, limiters and receivers.
     pub hosts: Hosts,
-    /// What goes wrong, and when.
+    /// Scheduled faults.
     pub faults: Faults,
-    /// What is known of frames for several receivers.
+    /// State of frames with several receivers.
     pub copies: Copies,
     /// Frames made, copied, delivered and lost.
     pub ledger: Ledger,
-    /// What is observed.
+    /// Recordings.
     pub probes: Probes,
-    /// When the run comes back: nobody looks before, so that some things may be done ahead of their time.
+    /// End of the current run window: no state is read before, so that some steps may be done ahead of their time.
     pub horizon: Time,
-    /// A decision is handled: what takes effect now has not done so yet.
+    /// True while a decision is being handled, before its effects apply.
     pub deciding: bool,
     /// Steps to be run before the event ends; empty between events.
     pub deferred: DeferredSteps,
@@ -110,7 +110,7 @@ impl NodeView {
         (0..own).map(move |nth| first.plus(nth))
     }
 
-    /// What a receive buffer holds of a priority, and its limit.
+    /// Occupancy of a receive buffer by a priority, and its limit.
     pub fn received_so_far(&self, port: PortIx, priority: Priority) -> (Occupancy, Option<Amount>) {
         let receiving = self.hosts.receiving.get(port).and_then(Option::as_deref);
         receiving.map_or_else(Default::default, |receiving| {
@@ -118,7 +118,8 @@ impl NodeView {
         })
     }
 
-    /// What waits within a limit, where a frame of this class and port would; counted where that limit is set.
+    /// Occupancy that counts against a limit, where a frame of this class and port would wait; maintained where that limit
+    /// is set.
     #[inline]
     pub fn waits_within(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
         let memory = || self.nodes[self.node_of[egress]].memory();

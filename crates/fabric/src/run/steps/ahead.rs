@@ -1,10 +1,10 @@
-//! What is done ahead of its time.
+//! Steps done ahead of their time.
 //!
-//! An event does something ahead if nothing that is not known yet can change it: what it is about is then no event of its own. What
-//! was done bears the time at which it would have come to pass, and nobody can tell: a state is looked at after it has been
-//! brought up to that time ([`Fabric::settle_all`](crate::run::fabric::Fabric::settle_all)), and nothing is done that lies behind the moment at
-//! which the run comes back ([`horizon`](crate::run::state::view::NodeView::horizon)). There are three forms of it, and which places have them is
-//! known when the fabric is built (`build/ahead.rs`):
+//! An event does a step ahead of its time if no unknown event can change it: the step is then no event of its own. It is
+//! recorded with the time at which it would have occurred, and no result changes: a state is read after it has been brought
+//! up to that time ([`Fabric::settle_all`](crate::run::fabric::Fabric::settle_all)), and no step is done beyond the end of
+//! the run window ([`horizon`](crate::run::state::view::NodeView::horizon)). There are three forms, and the places that use
+//! them are known when the fabric is built (`build/ahead.rs`):
 //!
 //! | what is done ahead | where | instead of |
 //! |---|---|---|

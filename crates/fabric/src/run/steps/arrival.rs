@@ -1,4 +1,4 @@
-//! A frame, or its head, is there: its route says what comes next.
+//! Arrival of a frame, or of its head: its route has the next step.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -16,7 +16,7 @@ use crate::run::steps::replies;
 use frame::{Frame, PathId, Route};
 use units::Time;
 
-/// A frame is there as a whole.
+/// Handles the arrival of a whole frame.
 #[inline(always)]
 pub fn arrive(here: &mut NodeView, ingress: PortIx, event: Event, events: &mut EventQueue) {
     let (mut frame, now) = (event.frame(), event.time);
@@ -30,7 +30,7 @@ pub fn arrive(here: &mut NodeView, ingress: PortIx, event: Event, events: &mut E
     forward::forward(here, egress, frame, Some(ingress), now, events);
 }
 
-/// As `arrive`, at the end of its way, or where it may be copied.
+/// Variant of `arrive` for a frame at the end of its path, or where it may be copied.
 #[inline(always)]
 pub(super) fn arrive_at_end(
     here: &mut NodeView,
@@ -50,8 +50,8 @@ pub(super) fn arrive_at_end(
     arrived(here, ingress, frame, now, events);
 }
 
-/// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
-/// then the link would run dry in the middle of the frame.
+/// The head of a frame has arrived. It may go on at once unless the egress link is faster than the ingress link: then the
+/// former would run dry in the middle of the frame.
 #[inline(never)]
 pub fn head_arrives(
     here: &mut NodeView,
@@ -85,8 +85,8 @@ pub fn head_arrives(
     forward::forward(here, egress, frame, Some(ingress), now, events);
 }
 
-/// The port that a frame leaves through, `None` if it has come to its end, and the rest of its way. Not told of the
-/// frame as a whole, so that it need not lie in memory.
+/// Returns the egress port of a frame, `None` at the end of its path, and the rest of its path. The arguments are fields of
+/// the frame, which then need not lie in memory.
 #[inline(always)]
 pub(super) fn next_egress(
     here: &mut NodeView,
@@ -99,7 +99,7 @@ pub(super) fn next_egress(
     (here.routes.egress(hop), Route::forward(hop + 1))
 }
 
-/// A frame has come to its end: a host takes it in. Or to where it may be copied.
+/// Handles a frame at the end of its path, which a host takes in, or where it may be copied.
 #[inline(always)]
 pub(super) fn arrived(
     here: &mut NodeView,

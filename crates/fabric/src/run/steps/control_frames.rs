@@ -1,7 +1,7 @@
-//! Control frames that no station of the fabric sends: a tester, or somebody who attacks.
+//! Control frames that no station of the fabric sends: from a tester, or an attacker.
 //!
-//! The last bit of the frame is at the port at the time that is given. Pauses act a response time later, as all do;
-//! a congestion message acts at once.
+//! The last bit of the frame is at the port at the given time. Pauses act a response time later, as all do; a congestion
+//! message acts at once.
 //!
 //! Source: IEEE 802.3 annexes 31B and 31D, IEEE 802.1Q clause 33.
 //!
@@ -20,7 +20,7 @@ use frame::{Notice, PathId};
 use queueing::Feedback;
 use units::Time;
 
-/// A pause frame with one time for all priorities that it names has come in.
+/// Handles a pause frame with one time for all its priorities.
 pub fn hear_pause(
     here: &mut NodeView,
     port: PortIx,
@@ -40,8 +40,8 @@ pub fn hear_pause(
     }
 }
 
-/// A congestion message for the source of a path has come in. No congestion point of the fabric has sent it, so that
-/// the cut counts for none.
+/// Handles a congestion message for the source of a path. It is from no congestion point of the fabric, so that no point is
+/// credited with the cut.
 pub fn hear_congestion(here: &mut NodeView, path: u32, feedback: u8, now: Time, events: &mut EventQueue) {
     let Some(limiter) = limiter_calls::limiter_of(here, PathId(path)) else { return };
     let notice = Notice { feedback: feedback.into(), ..Notice::default() };

@@ -1,4 +1,4 @@
-//! Multicast at work: switches copy frames where the paths to their receivers part.
+//! Multicast: switches copy frames where the paths to their receivers part.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -8,7 +8,7 @@ use crate::run::steps::forward;
 use frame::{Frame, Heading, Route};
 use units::Time;
 
-/// A frame that switches may copy is at a switch, as a whole: it goes on to all of its receivers.
+/// Forwards a whole frame at a switch that may copy it to all of its receivers.
 #[inline(never)]
 pub fn copy_on(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let Heading::Tree(hop) = frame.route.heading() else { return };
@@ -28,7 +28,7 @@ pub fn copy_on(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
     }
 }
 
-/// As `copy_on`, when its head is there.
+/// Variant of `copy_on` for a frame whose head has arrived.
 #[inline(never)]
 pub fn copy_head(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     if !is_outrun(here, ingress, frame.route) {
@@ -39,7 +39,7 @@ pub fn copy_head(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, 
     events.push(Event::arrival(Kind::Frame, at, ingress, frame));
 }
 
-/// Whether a link that a frame goes on to is faster than the one that it comes over.
+/// Returns true if a link that a frame goes on to is faster than the one that it comes over.
 fn is_outrun(here: &NodeView, ingress: PortIx, route: Route) -> bool {
     let Heading::Tree(hop) = route.heading() else { return false };
     let rate = |port: PortIx| here.links.cold[port].rate;

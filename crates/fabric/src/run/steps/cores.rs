@@ -1,4 +1,4 @@
-//! Work of a host's cores on frames: those that it receives, and those that it sends.
+//! Processing of received and sent frames by the cores of a host.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -10,7 +10,7 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// Begins with the next frame of a core, if it is free, awake and at work.
+/// Begins with the next frame of a core, if it is free, awake and not stopped.
 pub fn take_in(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: &mut EventQueue) {
     let Some(receiving) = here.hosts.receiving[port].as_deref_mut() else { return };
     let core = &mut receiving.cores[at];
@@ -30,7 +30,7 @@ pub fn take_in(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: 
     }
 }
 
-/// A frame leaves a host through a port. A core works on it first, if sending costs anything there.
+/// Sends a frame of a host through a port. A core processes it first, if sending takes time there.
 #[inline(never)]
 pub fn depart(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let receiving = here.hosts.receiving.get(egress).and_then(Option::as_deref);
@@ -53,7 +53,8 @@ pub fn depart(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, even
     take_in(here, egress, at, now, events);
 }
 
-/// What waits within a limit where a frame of this class would leave a host, in its queue that with its cores included.
+/// Returns the occupancy that counts against a limit where a frame of this class would leave a host; for a queue, frames in
+/// the cores are included.
 pub fn waits_before_nic(here: &NodeView, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
     let mut waits = here.waits_within(limit, egress, class);
     if limit == Refusal::Queue

@@ -6,6 +6,7 @@
 
 pub(crate) mod balance;
 pub(crate) mod bypass_waits;
+pub(crate) mod leaks;
 pub(crate) mod updates;
 
 use crate::run::state::credits::CreditState;
@@ -226,9 +227,12 @@ pub fn credits_arrived(
 }
 
 /// A frame that took credits is lost on its way to `port`.
-pub fn credits_lost(here: &mut NodeView, port: PortIx, frame: &Frame, now: Time) {
+pub fn credits_lost(here: &mut NodeView, port: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
     let Some(credits) = here.links.cold[port].control.credits() else { return };
     let (channel, need) = credits.need(frame);
+    if credits.leaks.is_some() {
+        return leaks::note(here, port, (channel, need), now, events);
+    }
     let (port, what) = (sender_of(here, port), CreditFault::Lost(need));
     here.ledger.fail(Failure::Credits { at: now, port, channel: channel as u8, what });
 }

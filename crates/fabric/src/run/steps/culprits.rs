@@ -1,4 +1,4 @@
-//! Whose frames stand in the queues that pauses begin at.
+//! Flows with frames in the queues at which pauses begin.
 
 use crate::run::state::culprits::{Culprits, RootPlace};
 use crate::run::state::index::{PortIx, QueueIx};
@@ -10,8 +10,8 @@ use flow_control::credit::channel_of_count;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// XOFF is sent through a port because of a queue that nothing holds back (`None`: of what a host has not read):
-/// from now on its frames are counted.
+/// Begins counting the frames of a queue that nothing holds back, when XOFF is sent through a port because of it (`None`:
+/// because of frames that a host has not read).
 #[inline(never)]
 pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<QueueIx>) {
     let Some(mut culprits) = here.probes.culprits.take() else { return };
@@ -21,7 +21,7 @@ pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<Q
         features.set(PortFeatures::BLAMED, true);
         RootPlace::Queue { queue, down: features.has(PortFeatures::DOWN) }
     } else {
-        // With credits the group is a count of them, of which a channel may have two.
+        // With credits the group is one of its counts, of which a channel may have two.
         let credits = here.links.cold[port].control.credits().is_some();
         let group = if credits { channel_of_count(group.into()) as u8 } else { group };
         RootPlace::Receiver { port, group }
@@ -32,7 +32,7 @@ pub fn root_begins(here: &mut NodeView, port: PortIx, group: u8, queue: Option<Q
     here.probes.culprits = Some(culprits);
 }
 
-/// Counts those that stand at a root now.
+/// Records which flows are queued at the congestion root.
 fn stand_at(here: &NodeView, place: RootPlace, culprits: &mut Culprits) {
     match place {
         RootPlace::Queue { queue, .. } => culprits.stand(place, held::frames_for(here, queue)),
@@ -45,7 +45,7 @@ fn stand_at(here: &NodeView, place: RootPlace, culprits: &mut Culprits) {
     }
 }
 
-/// The pauses sent through a port for a group or class are over; of one queue only, if told.
+/// Ends the pauses sent through a port for a group or class; for one queue only, if it is given.
 #[inline(never)]
 pub fn root_ends(here: &mut NodeView, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
     let Some(culprits) = &mut here.probes.culprits else { return };
@@ -61,7 +61,7 @@ pub fn root_ends(here: &mut NodeView, port: PortIx, group: u8, of: Option<QueueI
     }
 }
 
-/// A frame comes to a port with a queue that is a root now.
+/// Counts a frame that arrives at a port with a queue that is a root now.
 #[cold]
 #[inline(never)]
 pub fn enters_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
@@ -72,14 +72,14 @@ pub fn enters_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, fra
     }
 }
 
-/// A frame comes to a receive buffer, perhaps a root.
+/// Counts a frame that arrives at a receive buffer, if it is a root.
 pub fn notify_receiver(here: &mut NodeView, port: PortIx, group: usize, frame: &Frame) {
     if let Some(culprits) = &mut here.probes.culprits {
         culprits.entered(RootPlace::Receiver { port, group: group as u8 }, frame);
     }
 }
 
-/// Begins measuring: what stands at a root now has been there in measured time.
+/// Begins measuring: frames queued at a root now have been there in measured time.
 pub fn restart_culprits(here: &mut NodeView) {
     let Some(mut culprits) = here.probes.culprits.take() else { return };
     let places: Vec<RootPlace> = culprits.roots.keys().copied().collect();

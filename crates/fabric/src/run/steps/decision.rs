@@ -12,10 +12,10 @@ use crate::run::state::view::NodeView;
 use frame::TrafficClass;
 use units::Time;
 
-/// Features whose stages observe every look of the port that finds nothing to send.
+/// Features whose stages observe every decision of the port that finds nothing to send.
 const WHEN_STALLING: PortFeatures = asked(When::STALLS);
 
-/// The port has something to send: now if it is free, else when it will be.
+/// Schedules a decision of a port with a waiting frame: now if it is idle, else when it will be.
 #[inline(always)]
 pub fn try_transmit(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let busy_until = here.links.ports[egress].busy_until;
@@ -26,8 +26,8 @@ pub fn try_transmit(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     }
 }
 
-/// A frame waits at a port: the port looks when it is free, or, if all that waits is stopped for some time and more of this class
-/// waited before, when it would have looked without this frame.
+/// Schedules the decision of a port where a frame waits: when it is idle, or, if all waiting classes are stopped for some
+/// time and more frames of this class waited before, when it would have decided without this frame.
 #[inline(always)]
 pub fn decide_when_free(
     here: &mut NodeView,
@@ -47,7 +47,7 @@ pub fn decide_when_free(
     }
 }
 
-/// The port decides then.
+/// Schedules the decision of the port for this time.
 #[inline(always)]
 pub fn arm(here: &mut NodeView, egress: PortIx, at: Time, events: &mut EventQueue) {
     if here.links.ports[egress].decision.arm(at) {
@@ -55,7 +55,7 @@ pub fn arm(here: &mut NodeView, egress: PortIx, at: Time, events: &mut EventQueu
     }
 }
 
-/// A frame finds its port free and nothing waiting that may go: whether its scheduler lets it go at once.
+/// Returns true if the scheduler of an idle port, at which no frame may go, lets an arriving frame go at once.
 pub fn may_pass(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) -> bool {
     let scheduler = &mut here.links.cold[egress].scheduler;
     if here.links.ports[egress].waiting == 0 {
@@ -64,7 +64,7 @@ pub fn may_pass(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes:
     scheduler.pass(u32::from(class.0), u32::from(bytes), now)
 }
 
-/// A frame has entered the queue of its class; `waiting` does not show it yet.
+/// Notifies the scheduler of a frame that has entered the queue of its class; `waiting` does not include it yet.
 #[inline(always)]
 pub fn on_arrival(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
     let port = &here.links.ports[egress];
@@ -76,7 +76,7 @@ pub fn on_arrival(here: &mut NodeView, egress: PortIx, class: TrafficClass, byte
     scheduler.arrive(u32::from(class.0), u32::from(bytes), may_send, now);
 }
 
-/// The head of a class, which has left its queue, begins its transmission.
+/// Notifies the scheduler of the transmission of a class's head, which has left its queue.
 #[inline(always)]
 pub fn on_sent(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
     let port = &here.links.ports[egress];
@@ -88,7 +88,7 @@ pub fn on_sent(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: 
     }
 }
 
-/// The set of stopped classes is about to become `stopped`.
+/// Notifies the scheduler before the set of stopped classes becomes `stopped`.
 pub fn on_stopped(here: &mut NodeView, egress: PortIx, stopped: u32, now: Time) {
     let port = &here.links.ports[egress];
     let mut free = port.waiting & port.stopped & !stopped;
@@ -101,7 +101,7 @@ pub fn on_stopped(here: &mut NodeView, egress: PortIx, stopped: u32, now: Time) 
     }
 }
 
-/// Other frames than before are the heads of these classes, which go on being active.
+/// Notifies the scheduler of new head frames of these classes, which remain active.
 pub fn notify_heads(here: &mut NodeView, egress: PortIx, mut classes: u32, now: Time) {
     if !here.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
         return;

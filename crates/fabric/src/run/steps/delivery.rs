@@ -13,7 +13,7 @@ use units::Time;
 #[inline(always)]
 pub fn deliver(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     if !frame.flags.is_plain() {
-        // A copy: whose address is told has to lie in memory.
+        // A copy: a frame passed by reference has to lie in memory.
         let frame = *frame;
         return deliver_slow(here, &frame, now, events);
     }
@@ -21,7 +21,7 @@ pub fn deliver(here: &mut NodeView, frame: &Frame, now: Time, events: &mut Event
     here.ledger.delivered += 1;
 }
 
-/// A frame that means something to whoever receives it.
+/// Delivers a frame that its receiver acts on.
 #[inline(never)]
 pub(super) fn deliver_slow(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     if frame.flags.is_of_endpoint() {
@@ -31,7 +31,7 @@ pub(super) fn deliver_slow(here: &mut NodeView, frame: &Frame, now: Time, events
     }
 }
 
-/// A frame that is not what endpoints send each other.
+/// Delivers a frame of a kind that endpoints do not exchange.
 #[inline(never)]
 pub(super) fn deliver_special(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     if frame.flags.is_tagged() {
@@ -46,7 +46,7 @@ pub(super) fn deliver_special(here: &mut NodeView, frame: &Frame, now: Time, eve
     endpoints::deliver_message(here, frame, now, events);
 }
 
-/// As `deliver_special`, with a tag, which its host takes.
+/// Delivers a frame with a tag, which its host removes.
 #[inline(never)]
 pub(super) fn deliver_tagged(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     // A planned route leads beyond the end of its path by now.
@@ -59,14 +59,14 @@ pub(super) fn deliver_tagged(here: &mut NodeView, frame: &Frame, now: Time, even
     }
 }
 
-/// A pushed frame without its payload: its host takes it in and discards it.
+/// Discards a pushed frame without its payload at its host.
 #[cold]
 fn discard_trimmed(here: &mut NodeView, frame: &Frame) {
     here.ledger.delivered += 1;
     here.ledger.count_trimmed(frame);
 }
 
-/// A part of a transfer or of a stream.
+/// Delivers a part of a transfer or of a stream.
 #[inline(never)]
 pub(super) fn deliver_part(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     let receiver = here.hosts.receiver_of(frame.path);

@@ -23,8 +23,8 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// A frame of which a queue manager hears finds its port free, and nobody else is asked: it goes, unless it is lost. Apart, as
-/// it is worth a tenth of the instructions of the workload `red`.
+/// Sends a frame that finds its port idle and is observed by a queue manager only, unless it is dropped. Separate, which
+/// saves a tenth of the instructions of the workload `red`.
 #[inline(never)]
 pub fn pass_manager(
     here: &mut NodeView,
@@ -46,8 +46,8 @@ pub fn pass_manager(
     }
 }
 
-/// A frame comes to a busy port that has no stage but the counter of where the frame came in: apart, as most of a fabric with PFC
-/// is this. Worth 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
+/// Handles a frame at a busy port whose only stage is the ingress counter. Separate, because this is the case for most of a
+/// fabric with PFC: saves 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
 #[inline(always)]
 pub fn wait_for_link(
     here: &mut NodeView,
@@ -69,7 +69,8 @@ pub fn wait_for_link(
     decision::arm(here, egress, at, events);
 }
 
-/// A frame comes to the queue of its egress port: the stages in their order. It may be refused, or may go at once.
+/// Passes a frame that arrives at the queue of its egress port through the stages in their order. It may be refused, or may
+/// go at once.
 #[inline(never)]
 pub fn enqueue_at_output(
     here: &mut NodeView,
@@ -83,7 +84,7 @@ pub fn enqueue_at_output(
     enter_behind(here, PortFeatures::NONE, AtEgress::new(frame, egress, class, ingress), now, events);
 }
 
-/// A frame goes on behind a stage, after the message that the stage has sent because of it.
+/// Continues with a frame behind a stage, after the message that the stage has sent because of it.
 #[cold]
 pub fn goes_on_behind(
     here: &mut NodeView,
@@ -99,7 +100,7 @@ pub fn goes_on_behind(
     }
 }
 
-/// The stages behind one of them, and what follows: the frame leaves at once, waits or is lost.
+/// Passes a frame through the stages behind one of them; it then leaves at once, waits or is lost.
 #[inline(always)]
 fn enter_behind(
     here: &mut NodeView,
@@ -131,7 +132,8 @@ fn enter_behind(
     }
 }
 
-/// A stage has refused a frame. It is trimmed, if its port does that, and comes to the stages again in its new class; else it is lost.
+/// Handles a frame that a stage has refused. It is trimmed, if its port does that, and passes the stages again in its new
+/// class; else it is lost.
 #[cold]
 #[inline(never)]
 fn refused(here: &mut NodeView, mut at: AtEgress, cause: Cause, now: Time, events: &mut EventQueue) {
@@ -145,19 +147,19 @@ fn refused(here: &mut NodeView, mut at: AtEgress, cause: Cause, now: Time, event
     }
 }
 
-/// A trimmed frame comes to the stages behind trimming.
+/// Passes a trimmed frame through the stages behind trimming.
 #[inline(never)]
 fn enter_again(here: &mut NodeView, at: AtEgress, now: Time, events: &mut EventQueue) {
     enter_behind(here, PortFeatures::TRIMMING, at, now, events);
 }
 
-/// A frame of a queue was replaced by another one.
+/// Records the level of a queue after one of its frames was replaced.
 #[cold]
 pub fn note_level(here: &mut NodeView, queue: QueueIx, now: Time) {
     here.probes.queue_holds(queue, now, || here.buffers.queues[queue].occupancy);
 }
 
-/// A frame is about to wait.
+/// Notifies the scheduler of a frame that is about to wait.
 #[inline(always)]
 fn notify_scheduler(here: &mut NodeView, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
     if here.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
@@ -165,7 +167,7 @@ fn notify_scheduler(here: &mut NodeView, egress: PortIx, class: TrafficClass, by
     }
 }
 
-/// A frame begins to wait where somebody may hear of that.
+/// Adds a frame to its queue, and notifies the scheduler and the credits of the port.
 #[inline(always)]
 pub fn begin_to_wait(
     here: &mut NodeView,
@@ -184,7 +186,7 @@ pub fn begin_to_wait(
     }
 }
 
-/// A frame begins to wait.
+/// Adds a frame to its queue.
 #[inline(always)]
 fn wait(
     here: &mut NodeView,
@@ -202,8 +204,8 @@ fn wait(
     here.probes.queue_holds(queue_id, now, || here.buffers.queues[queue_id].occupancy);
 }
 
-/// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
-/// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
+/// Returns true if a frame at a port with an idle transmitter need not wait: no pause frame goes first, its class is not
+/// stopped, and the classes of waiting frames are. It then takes no memory, and limits of queues do not apply to it.
 #[inline(always)]
 fn goes_at_once(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
     let port = &here.links.ports[egress];
@@ -220,14 +222,14 @@ fn goes_at_once(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame:
             || decision::may_pass(here, egress, class, frame.bytes, now))
 }
 
-/// The limit that a frame may not wait within, if any.
+/// Returns the limit that has no room for a frame, if any.
 #[inline(never)]
 pub fn refusal(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
     let node = &here.nodes[here.node_of[egress]];
     if node.memory().limited { admit(here, egress, class, frame.bytes).err() } else { None }
 }
 
-/// Whether the limits leave room for a frame.
+/// Checks the limits for a frame.
 #[inline(always)]
 fn admit(here: &NodeView, egress: PortIx, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
     let node = &here.nodes[here.node_of[egress]];
@@ -246,7 +248,8 @@ pub fn take(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time)
     take_out(here, false, egress, class, now)
 }
 
-/// As `take`; `send`: it goes to the link, so that its waiting time counts.
+/// Takes the next frame of a class out of its queue, like `take`; with `send` it goes to the link, so that its waiting time
+/// counts.
 #[inline(always)]
 pub fn take_out(
     here: &mut NodeView,
@@ -269,7 +272,7 @@ pub fn take_out(
     (waiting, before)
 }
 
-/// A frame has left its queue where limits or a shared memory count it.
+/// Counts a frame that has left its queue against limits or a shared memory.
 #[inline(never)]
 pub fn count_leaving(here: &mut NodeView, egress: PortIx, class: TrafficClass, waiting: &Waiting, now: Time) {
     let node_id = here.node_of[egress];

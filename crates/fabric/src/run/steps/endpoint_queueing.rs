@@ -33,7 +33,7 @@ pub fn schedule_call(here: &mut NodeView, nth: EndpointIx, at: Time, events: &mu
 
 /// Puts an endpoint that has something to send at the end of its line: port and class.
 #[inline(never)]
-fn stand_in_line(
+pub fn stand_in_line(
     here: &mut NodeView,
     nth: EndpointIx,
     now: Time,

@@ -8,6 +8,7 @@ use crate::run::state::view::NodeView;
 use crate::run::steps::replies;
 use crate::run::steps::spreading;
 use frame::{Frame, Heading, Route};
+use transport::Protocol;
 use units::Time;
 
 /// The port that an endpoint sends through.
@@ -29,10 +30,31 @@ pub fn way_of(here: &mut NodeView, nth: EndpointIx) -> Option<(PortIx, Route)> {
 
 #[inline(never)]
 fn find_way(here: &mut NodeView, nth: EndpointIx) -> Option<(PortIx, Route)> {
-    let EndpointState { path, behind, .. } = here.hosts.endpoints[nth];
+    let EndpointState { path, behind, stripes, .. } = here.hosts.endpoints[nth];
     let way = replies::way_from(here, path, behind);
+    if stripes {
+        return Some(way_of_next(here, nth, way?));
+    }
     here.hosts.endpoints[nth].way = way;
     way
+}
+
+/// The link by which the next frame of an endpoint leaves, where each may take another one.
+fn way_of_next(here: &mut NodeView, nth: EndpointIx, (egress, route): (PortIx, Route)) -> (PortIx, Route) {
+    let Heading::Destination(to) = route.heading() else { return (egress, route) };
+    let entropy = here.hosts.endpoints[nth].endpoint.next_entropy();
+    let node = here.node_of[egress];
+    (spreading::striped_egress(here, node, to, entropy).unwrap_or(egress), route)
+}
+
+/// The links of its host that hold frames of an endpoint.
+pub fn links_of(here: &NodeView, nth: EndpointIx) -> Vec<PortIx> {
+    let EndpointState { path, behind, way, stripes, .. } = here.hosts.endpoints[nth];
+    if !stripes {
+        return way.map(|(egress, _)| egress).into_iter().collect();
+    }
+    let way = replies::way_from(here, path, behind);
+    way.into_iter().flat_map(|(egress, _)| here.ports_beside(egress)).collect()
 }
 
 /// The port that an endpoint sends through while the link of its own is down.

@@ -198,16 +198,18 @@ pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mu
     }
     state.called(now);
     if state.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+        let egresses = endpoint_ways::links_of(here, nth);
         let NodeView { hosts, links, buffers, headers, .. } = here;
         let state = &mut hosts.endpoints[nth];
         let (path, priority) = (PathId(state.path), state.priority);
-        let egress = state.way.map(|(egress, _)| egress);
-        let receiving = egress.and_then(|egress| hosts.receiving.get(egress)).and_then(Option::as_deref);
+        let receiving =
+            egresses.first().and_then(|&egress| hosts.receiving.get(egress)).and_then(Option::as_deref);
         // Called for a timer that has expired only: what the NIC holds of the endpoint is looked through.
         let is_queued = |pair: u32, number: Option<u32>| {
-            let Some(egress) = egress else { return false };
-            let port = &links.ports[egress];
-            let queued = buffers.frames(port.queue(port.classes.class(priority)));
+            let queued = egresses.iter().flat_map(|&egress| {
+                let port = &links.ports[egress];
+                buffers.frames(port.queue(port.classes.class(priority)))
+            });
             let queued = queued.map(|waiting| &waiting.frame);
             let prepared = receiving.into_iter().flat_map(|own| own.preparing(&buffers.pool));
             queued.chain(prepared).filter(|frame| frame.path == path).any(|frame| {

@@ -38,11 +38,13 @@ use crate::run::steps::egress;
 use crate::run::steps::endpoints;
 use crate::run::steps::frame_log;
 use crate::run::steps::limiters;
+use crate::run::steps::link_changes;
 use crate::run::steps::losses;
 use crate::run::steps::nics;
 use crate::run::steps::path_change;
 use crate::run::steps::pausing;
 use crate::run::steps::receive;
+use crate::run::steps::retry;
 use crate::run::steps::sources;
 use crate::run::steps::stops;
 use crate::run::steps::victims;
@@ -55,17 +57,25 @@ use units::{BitRate, Time};
 /// A frame that should have arrived does not, or arrives with a wrong checksum.
 #[cold]
 #[inline(never)]
-pub fn broken(here: &mut NodeView, port: PortIx, frame: &Frame, cause: LossCause, now: Time) {
+pub fn broken(
+    here: &mut NodeView,
+    port: PortIx,
+    frame: &Frame,
+    cause: LossCause,
+    now: Time,
+    events: &mut EventQueue,
+) {
     let cause = match cause {
         LossCause::LinkDown => Cause::LinkDown,
         LossCause::Restart => Cause::Restart,
         LossCause::BitError => Cause::BitError,
         LossCause::Loss => Cause::LinkLoss,
+        LossCause::Retry => Cause::LinkRetry,
     };
     let class = here.nodes[here.node_of[port]].classes.class(frame.priority());
     frame_log::log_drop(here, port, true, frame, cause, now);
     losses::count_loss(here, port, class, frame, cause);
-    credits::credits_lost(here, port, frame, now);
+    credits::credits_lost(here, port, frame, now, events);
     let counts = &mut here.links.cold[port].counts;
     counts.broken.0 += 1;
     counts.broken.1 += u64::from(frame.bytes);
@@ -114,6 +124,8 @@ fn link_down(here: &mut NodeView, port: PortIx, keep: bool, now: Time, events: &
         sources::unblock_all(here, port, false, now, events);
     }
     endpoints::change_lines(here, port, now, events);
+    retry::link_down(here, port, LossCause::LinkDown, now, events);
+    link_changes::report_links(here, port, now, events);
 }
 
 fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQueue) {
@@ -123,6 +135,7 @@ fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQ
     }
     for port in here.ports_beside(place) {
         flush(here, port, Cause::Restart, now, events);
+        retry::link_down(here, port, LossCause::Restart, now, events);
     }
 }
 
@@ -178,7 +191,10 @@ fn change_rate(here: &mut NodeView, port: PortIx, rate: BitRate, now: Time, even
     for source in here.hosts.sources_through(number, &here.routes) {
         here.hosts.sources[source].source.on_link_rate(rate);
     }
-    for nth in here.hosts.endpoints_through((port, number), &here.routes) {
+    let links: Vec<PortIx> = here.ports_beside(port).collect();
+    for nth in here.hosts.endpoints_through((port, number), &links, &here.routes) {
+        let rate =
+            if here.hosts.endpoints[nth].stripes { link_changes::rate_of_all(here, port) } else { rate };
         if here.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::LinkRate(rate)) {
             endpoints::update_endpoint(here, nth, now, events);
         }
@@ -197,11 +213,13 @@ fn revive(here: &mut NodeView, port: PortIx, reason: u8, now: Time, events: &mut
     if here.links.cold[port].down != 0 {
         return;
     }
+    retry::link_up(here, port, now, events);
     if here.links.ports[port].waiting != 0 {
         decision::try_transmit(here, port, now, events);
     }
     sources::unblock_all(here, port, true, now, events);
     nics::pull_all(here, port, now, events);
+    link_changes::report_links(here, port, now, events);
 }
 
 /// Loses what waits at a port. Its scheduler begins anew: schedulers do not expect a head to leave unsent.

@@ -14,14 +14,13 @@ use crate::run::steps::transmission;
 use frame::Frame;
 use units::Time;
 
-/// Who is asked before a frame goes straight to the link.
+/// Stages consulted before a frame goes directly to the link.
 const WHEN_FREE: PortFeatures = asked(When::FREE);
 
-/// Whom a frame may meet that comes to a busy port, beside the counter of where it came in.
+/// Stages consulted when a frame arrives at a busy port, other than the ingress counter.
 const WHEN_BUSY: PortFeatures = asked(When::BUSY);
 
-/// A frame wants to leave through `egress`; `ingress` is the port it came in through, `None` if it begins its way
-/// here.
+/// Forwards a frame to `egress`; `ingress` is the port it came in through, `None` if it begins its way here.
 #[inline(always)]
 pub fn forward(
     here: &mut NodeView,
@@ -48,13 +47,13 @@ pub fn forward(
     }
 }
 
-/// A node sends a frame of its own through one of its ports.
+/// Sends a frame of the node itself through one of its ports.
 pub fn originate(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     here.ledger.made += 1;
     forward(here, egress, frame, None, now, events);
 }
 
-/// A frame comes to a port that it cannot go past: to its queue, or to the crossbar before that.
+/// Passes a frame that cannot bypass the queue of its port to that queue, or to the crossbar before it.
 pub fn enqueue(
     here: &mut NodeView,
     egress: PortIx,

@@ -9,17 +9,17 @@ use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, Frame, Heading, Tag};
 use units::Time;
 
-/// In place of the port of a row, until that is known.
+/// Placeholder for the port of a row that is not known yet.
 const TO_BE_WRITTEN: u32 = u32::MAX;
 
-/// A frame goes to the link of a port, which is busy with it from now on.
+/// Logs a frame that goes to the link of a port, which is busy with it from now on.
 #[inline(never)]
 pub fn log_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     let row = row(here, frame, now);
     log_passage(here, egress, row, Happened::Arrived);
 }
 
-/// As `log_sent`, of a pause frame, which may get lost.
+/// Variant of `log_sent` for a pause frame, which may get lost.
 #[inline(never)]
 pub fn log_pause(
     here: &mut NodeView,
@@ -47,7 +47,7 @@ pub fn log_pause(
     log_passage(here, egress, row, if lost { Happened::Dropped(None) } else { Happened::Arrived });
 }
 
-/// A port drops a frame: one that has come in through it, or one that was to leave.
+/// Logs the loss of a frame at a port: one that has come in through it, or one that was to leave.
 #[cold]
 pub fn log_drop(here: &mut NodeView, port: PortIx, inward: bool, frame: &Frame, cause: Cause, now: Time) {
     let row = Row { happened: Happened::Dropped(Some(cause)), inward, ..row(here, frame, now) };
@@ -56,12 +56,12 @@ pub fn log_drop(here: &mut NodeView, port: PortIx, inward: bool, frame: &Frame, 
     }
 }
 
-/// When the frame that a port is busy with is at the other end.
+/// Time at which the frame that a port is busy with is at the other end.
 pub fn arrives_at_peer(here: &NodeView, egress: PortIx) -> Time {
     here.links.ports[egress].busy_until + here.links.cold[egress].delay
 }
 
-/// What leaves a port, and what becomes of it at the other end.
+/// Logs the departure of a frame from a port, and the resulting event at the other end.
 fn log_passage(here: &mut NodeView, egress: PortIx, row: Row, there: Happened) {
     let time = arrives_at_peer(here, egress);
     if let Some(log) = &mut here.probes.frames {

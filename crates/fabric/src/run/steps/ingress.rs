@@ -1,7 +1,7 @@
-//! What came in through each port and still waits, where pauses are decided by that (`flow_control::pfc`).
+//! Ingress counters of the waiting frames, for pauses by ingress port (`flow_control::pfc`).
 //!
-//! The counters of all ports lie in one table by port, and the watermarks of a port beside its counters: a frame that
-//! begins to wait, or leaves, finds them by the port that it came in through, without asking its node.
+//! The counters of all ports lie in one table by port, and the watermarks of a port beside its counters: a frame that begins
+//! to wait, or leaves, finds them by its ingress port, without a look-up of its node.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PauseSenderIx, PortIx, QueueIx};
@@ -18,7 +18,7 @@ use flow_control::pfc::{Counted, Levels};
 use frame::{Frame, Occupancy, PRIORITIES};
 use units::{Amount, Time};
 
-/// The watermarks of a counter now, where they move.
+/// Returns the current watermarks of a counter with dynamic ones.
 #[inline(never)]
 fn moved(here: &NodeView, ingress: PortIx, group: usize) -> Levels {
     let node = &here.nodes[here.node_of[ingress]];
@@ -27,14 +27,14 @@ fn moved(here: &NodeView, ingress: PortIx, group: usize) -> Levels {
     sharing.map_or(fixed, |sharing| sharing.levels(ingress.since(node.first_port) as usize, group))
 }
 
-/// A counter holds more or less than before.
+/// Records the level of a counter after a change.
 #[inline(always)]
 fn counter_changes(here: &mut NodeView, ingress: PortIx, group: usize, now: Time) {
     let level = || here.ingress[ingress].counters[group].occupancy;
     here.probes.counter_holds(ingress, group, now, level);
 }
 
-/// A frame that came in through a port is about to wait. Whoever calls does what the answer asks for.
+/// Counts a frame that is about to wait at its ingress port. The caller acts on the returned value.
 #[must_use]
 #[inline(always)]
 pub fn count_in(here: &mut NodeView, frame: &Frame, ingress: Option<PortIx>, now: Time) -> Counted {
@@ -52,7 +52,8 @@ pub fn count_in(here: &mut NodeView, frame: &Frame, ingress: Option<PortIx>, now
     counted
 }
 
-/// As `send_xoff`, of a frame for a queue that came in through a port: who began its way here is not counted.
+/// Variant of `send_xoff` for a frame of a queue and its ingress port; a frame that began its way here has none, and is not
+/// counted.
 pub fn send_xoff_to(
     here: &mut NodeView,
     frame: &Frame,
@@ -66,7 +67,7 @@ pub fn send_xoff_to(
     }
 }
 
-/// The counter of a frame has reached its high watermark; the frame is for `queue`.
+/// Handles the counter of a frame at its high watermark; the frame is for `queue`.
 #[inline(never)]
 pub fn send_xoff(
     here: &mut NodeView,
@@ -97,7 +98,7 @@ pub fn send_xoff(
     signals::signal(here, ingress, signal, &quanta, cause.pack(), now, events);
 }
 
-/// A frame that came in through a port has left its queue: XON may be due there.
+/// Handles a frame that came in through a port and has left its queue: XON may be due there.
 #[inline(always)]
 pub fn count_out(here: &mut NodeView, waiting: &Waiting, now: Time, events: &mut EventQueue) {
     let Some(ingress) = waiting.across else { return };
@@ -116,7 +117,7 @@ pub fn count_out(here: &mut NodeView, waiting: &Waiting, now: Time, events: &mut
     }
 }
 
-/// An ingress counter is back at its low watermark.
+/// Handles an ingress counter that is back at its low watermark.
 #[inline(never)]
 fn send_xon(here: &mut NodeView, ingress: PortIx, group: usize, now: Time, events: &mut EventQueue) {
     culprits::root_ends(here, ingress, group as u8, None, now);
@@ -126,7 +127,7 @@ fn send_xon(here: &mut NodeView, ingress: PortIx, group: usize, now: Time, event
     }
 }
 
-/// What has to be said again through `port` because of what came in through it.
+/// Adds to `due` the pauses to be renewed through `port` because of its ingress counters.
 pub fn renew_by_ingress(
     here: &mut NodeView,
     at: PauseSenderIx,
@@ -153,7 +154,7 @@ pub fn renew_by_ingress(
                 signals::cause(here, false, queue, now, occupancy.count(levels.xoff)).pack(),
             );
         }
-        // One that may end is not said again, and must not hide those that are.
+        // A pause that may end is not renewed, and must not hide those that are.
         let pause = here.ingress[port].counters[group].pause;
         if pause.in_force() && !pause.is_due(now) {
             due.next = due.next.min(pause.renew_at());
@@ -161,8 +162,8 @@ pub fn renew_by_ingress(
     }
 }
 
-/// What has to leave before the pause of a counter may end; what it holds waits in `queue`. A host takes it in at
-/// no rate that is known: that of its link.
+/// Bytes that must drain from `queue` before this counter may send XON. A host drains at no known rate; that of its link is
+/// used.
 fn ingress_drain(here: &NodeView, (ingress, group): (PortIx, usize), queue: Option<QueueIx>) -> Drain {
     let levels = moved(here, ingress, group);
     let held = here.ingress[ingress].counters[group].occupancy;
@@ -171,7 +172,7 @@ fn ingress_drain(here: &NodeView, (ingress, group): (PortIx, usize), queue: Opti
     what_drains(here, egress, held, (levels.xoff, levels.xon), waiting)
 }
 
-/// What has to leave through a port.
+/// Bytes that must drain through a port, and its rate.
 pub fn what_drains(
     here: &NodeView,
     egress: PortIx,

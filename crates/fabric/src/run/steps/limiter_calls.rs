@@ -8,19 +8,19 @@ use queueing::{Feedback, RateControl};
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
 
-/// The limiter that the frames from the near end of a path pass.
+/// Returns the limiter that the frames from the near end of a path pass.
 #[inline]
 pub fn limiter_of(here: &NodeView, path: PathId) -> Option<LimiterIx> {
     limiter_at(here, path, false)
 }
 
-/// The limiter that the frames from one end of a path pass.
+/// Returns the limiter that the frames from one end of a path pass.
 #[inline]
 pub fn limiter_at(here: &NodeView, path: PathId, far: bool) -> Option<LimiterIx> {
     here.hosts.limiters_of_path.get(path.at())?[usize::from(far)]
 }
 
-/// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
+/// Schedules the next call of a limiter, unless one is pending that is not later; that one then reschedules.
 #[inline(always)]
 pub fn wake_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let limiter = &here.hosts.limiters[nth];

@@ -1,7 +1,8 @@
-//! How frames leave a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time has come.
+//! Passage of frames through a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time
+//! has come.
 //!
-//! Where the link is free and nobody stands in line, a frame goes from its limiter straight to the link, and where the control
-//! is quiet it hears nothing of that: such a frame costs a few comparisons more than one without a limiter.
+//! Where the link is idle and the wait queue empty, a frame goes from its limiter directly to the link; where the control
+//! needs no update, it is not notified. Such a frame costs a few comparisons more than one without a limiter.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{LimiterIx, PortIx};
@@ -15,8 +16,8 @@ use crate::run::steps::nics;
 use frame::{Frame, PathId, TrafficClass};
 use units::Time;
 
-/// A source hands a frame to a limiter; its way begins at this hop unless its path changes meanwhile. `counted`: the source
-/// counts the frames that it has in the NIC.
+/// Passes a frame from a source to a limiter; its route begins at this hop unless its path changes meanwhile. `counted`: the
+/// source counts the frames that it has in the NIC.
 #[inline(always)]
 pub fn limit(
     here: &mut NodeView,
@@ -34,7 +35,7 @@ pub fn limit(
             && let Some(straight) = here.links.straight(egress, frame.priority(), now)
             && limiter.gate.passes(frame.bytes, straight.overhead(), now)
         {
-            // No call of the limiter: it wants none that it has not asked for when its control last spoke.
+            // The limiter is not called: it needs no calls but those that its control has requested.
             debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
             if straight.transmit(frame, now, events) || counted {
                 let class = here.links.ports[egress].classes.class(frame.priority());
@@ -50,7 +51,7 @@ pub fn limit(
     limit_slow(here, nth, egress, &frame, now, events);
 }
 
-/// A frame waits until the rate of its limiter allows it to leave.
+/// Queues a frame until the rate of its limiter allows it to leave.
 #[inline(always)]
 fn hold(here: &mut NodeView, nth: LimiterIx, frame: &Frame, now: Time, events: &mut EventQueue) {
     let limiter = &mut here.hosts.limiters[nth];
@@ -63,7 +64,7 @@ fn hold(here: &mut NodeView, nth: LimiterIx, frame: &Frame, now: Time, events: &
     }
 }
 
-/// As `hold`, where the frame waits for something else, or somebody has to hear of it.
+/// Slow path of `hold`, for a frame that waits for something other than the rate, or that some stage has to observe.
 #[inline(never)]
 fn limit_slow(
     here: &mut NodeView,
@@ -91,8 +92,8 @@ fn limit_slow(
     }
 }
 
-/// A frame passes a limiter in which nothing waits, and goes to a link or a NIC that takes it: what would come of it if it
-/// entered, stood in line and was pulled, without these steps. False: nothing is done.
+/// Passes a frame through a limiter in which nothing waits, to a link or a NIC that takes it: the result of entering,
+/// joining the wait queue and being pulled, without these steps. Returns false, without side effects, if it cannot.
 fn passes_slow(
     here: &mut NodeView,
     nth: LimiterIx,
@@ -117,12 +118,13 @@ fn passes_slow(
     true
 }
 
-/// The next of the frames that sources have pushed leaves a limiter whose time has come, straight to the link or to a NIC that
-/// takes it: if nobody stands in line there, and nobody has to be asked or to hear of it. False: nothing is done.
+/// Sends the next of the frames that sources have pushed from a limiter whose time has come, directly to the link or to a
+/// NIC that takes it, if the wait queue there is empty and no stage has to be consulted or notified. Returns false, without
+/// side effects, otherwise.
 #[inline(always)]
 pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) -> bool {
     let limiter = &mut here.hosts.limiters[nth];
-    // Behind it another one may leave ahead of the rate.
+    // A later frame may leave ahead of the rate.
     if limiter.has_burst() || !here.hosts.receiving.is_empty() {
         return false;
     }
@@ -161,7 +163,7 @@ pub fn sends_next(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut E
     true
 }
 
-/// Compiled apart, so that where the path is known otherwise nothing waits for the frame.
+/// A separate function, so that callers that already have the path need not load the frame.
 #[cold]
 #[inline(never)]
 fn path_of(frame: &Frame) -> PathId {

@@ -1,4 +1,4 @@
-//! Where a rate limiter stands in line at the NIC of its host: at the port and class where its next frame leaves.
+//! Where a rate limiter joins the wait queue at the NIC of its host: at the port and class where its next frame leaves.
 //!
 //! Frames from the near end of a path leave where it begins, those from its far end where the last frame from the near end
 //! has come in.
@@ -30,8 +30,9 @@ fn open_limiter_in_line(here: &mut NodeView, nth: LimiterIx, now: Time) -> Optio
     Some(place)
 }
 
-/// The next frame of a limiter that may send, and the port and class where it leaves; `None` if the limiter stands in
-/// line there. One that stands elsewhere, as its next frame is another one now, leaves that line.
+/// Returns the next frame of a limiter that may send, and the port and class where it leaves; `None` if the limiter is
+/// already in the wait queue there. A limiter that is in another wait queue, because its next frame has changed, leaves that
+/// queue.
 #[inline(always)]
 pub fn next_to_leave(
     here: &mut NodeView,
@@ -57,7 +58,7 @@ pub fn next_to_leave(
     Some((next, (egress, class)))
 }
 
-/// A limiter stands at the end of a line.
+/// Appends a limiter to a wait queue.
 pub fn join_line_of(here: &mut NodeView, nth: LimiterIx, (egress, class): (PortIx, TrafficClass), now: Time) {
     let limiter = &mut here.hosts.limiters[nth];
     (limiter.stands, limiter.in_line_since) = (Some((egress, class)), now);
@@ -66,7 +67,7 @@ pub fn join_line_of(here: &mut NodeView, nth: LimiterIx, (egress, class): (PortI
     }
 }
 
-/// The frame that leaves a limiter next.
+/// Returns the frame that leaves a limiter next.
 #[inline]
 pub fn next_of_limiter(here: &NodeView, nth: LimiterIx) -> Option<NextFrame> {
     let line = &here.hosts.limiters[nth].line;
@@ -82,20 +83,20 @@ pub fn next_of_limiter(here: &NodeView, nth: LimiterIx) -> Option<NextFrame> {
     Some(NextFrame { path, priority, far })
 }
 
-/// The port of the next frame of a limiter, and its way from there, unless a link is down.
+/// Returns the port of the next frame of a limiter, and its route from there, unless a link is down.
 pub fn way_of_next(here: &NodeView, next: &NextFrame) -> Option<(PortIx, Route)> {
     let behind = next.far.and_then(|far| here.hosts.endpoints[far].behind);
     replies::way_from(here, next.path.0, behind)
 }
 
-/// The port that the next frame of a limiter leaves through.
+/// Returns the port that the next frame of a limiter leaves through.
 #[inline]
 fn egress_of_next(here: &mut NodeView, next: &NextFrame) -> Option<PortIx> {
     let Some(far) = next.far else { return Some(here.routes.first_port(next.path.0)) };
     endpoint_ways::egress_of(here, far).or_else(|| Some(way_of_next(here, next)?.0))
 }
 
-/// Whether the next frame of a limiter can leave through a port and class.
+/// Returns true if the next frame of a limiter can leave through a port and class.
 #[inline]
 pub fn leaves_at(here: &NodeView, next: &NextFrame, (egress, class): (PortIx, TrafficClass)) -> bool {
     here.links.ports[egress].classes.class(next.priority) == class
@@ -106,7 +107,8 @@ pub fn leaves_at(here: &NodeView, next: &NextFrame, (egress, class): (PortIx, Tr
         }
 }
 
-/// As `leaves_at`, of a frame from a far end. What switches choose a path for takes any port that is up if its own is down.
+/// Variant of `leaves_at` for a frame from a far end. If switches choose its path, it takes any port that is up while its
+/// own is down.
 fn answer_leaves_at(here: &NodeView, next: &NextFrame, egress: PortIx) -> bool {
     let Some((planned, route)) = way_of_next(here, next) else { return false };
     let is_down = |port: PortIx| here.links.ports[port].features.has(PortFeatures::DOWN);
@@ -114,12 +116,12 @@ fn answer_leaves_at(here: &NodeView, next: &NextFrame, egress: PortIx) -> bool {
     planned == egress || is_chosen && is_down(planned) && !is_down(egress)
 }
 
-/// A limiter stands in line no more.
+/// Notes that a limiter is in no wait queue.
 pub fn limiter_left_line(here: &mut NodeView, nth: LimiterIx) {
     here.hosts.limiters[nth].stands = None;
 }
 
-/// Takes a limiter out of all lines at the host of a port.
+/// Removes a limiter from all wait queues at the host of a port.
 pub fn take_out_of_lines(here: &mut NodeView, nth: LimiterIx, port: PortIx) {
     for port in here.ports_beside(port) {
         if let Some(nic) = &mut here.links.nics[port] {
@@ -128,7 +130,7 @@ pub fn take_out_of_lines(here: &mut NodeView, nth: LimiterIx, port: PortIx) {
     }
 }
 
-/// Whose frame an entry of a line stands for: its path, its priority, and since when.
+/// Returns the frame that an entry of a wait queue represents: its path, its priority, and since when it waits.
 pub fn stands_for(here: &NodeView, entry: InLine) -> Option<(PathId, Priority, Time)> {
     match entry {
         InLine::Endpoint(nth) => {
@@ -142,7 +144,7 @@ pub fn stands_for(here: &NodeView, entry: InLine) -> Option<(PathId, Priority, T
     }
 }
 
-/// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.
+/// Adds an endpoint with a frame to send to its limiter; returns the port and class whose wait queue the limiter now joins.
 #[inline(never)]
 pub fn stand_at_limiter(
     here: &mut NodeView,

@@ -1,4 +1,4 @@
-//! Rate limiters: timeouts, feedback, and what leaves when the control allows it.
+//! Rate limiters: timeouts, feedback, and frames that leave when the control allows it.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::LimiterIx;
@@ -13,7 +13,7 @@ use queueing::{Feedback, RateControl};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// A congestion message that was sent then, or a tag, has come for the source of a path.
+/// Handles a congestion message, sent at a given time, or a tag, for the source of a path.
 pub fn on_limiter_message(
     here: &mut NodeView,
     nth: LimiterIx,
@@ -41,8 +41,8 @@ pub fn on_limiter_message(
     update_limiter(here, nth, now, events);
 }
 
-/// A limiter asked to be called now, unless a later wish has overtaken that. Like a decision, its call is no part of a
-/// fingerprint: what it leads to is.
+/// Handles a scheduled call of a limiter, unless it has been rescheduled. Like a decision, the call is no part of a
+/// fingerprint: its effects are.
 #[inline(never)]
 pub fn limiter_called(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let limiter = &mut here.hosts.limiters[nth];
@@ -58,7 +58,7 @@ pub fn limiter_called(here: &mut NodeView, nth: LimiterIx, now: Time, events: &m
     }
 }
 
-/// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
+/// Sets the timer of a limiter after a change, and adds it to the wait queue if it may send.
 pub fn update_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     if here.hosts.limiters[nth].rate_limit.next_probe <= now {
         ask_path(here, nth, now, events);
@@ -79,7 +79,7 @@ pub fn update_limiter(here: &mut NodeView, nth: LimiterIx, now: Time, events: &m
     }
 }
 
-/// A limiter that is due to asks about the path of its next frame, if it holds one.
+/// Sends a path probe for the next frame of a limiter that is due to, if it holds one.
 #[inline(never)]
 fn ask_path(here: &mut NodeView, nth: LimiterIx, now: Time, events: &mut EventQueue) {
     let Some(next) = limiter_places::next_of_limiter(here, nth) else { return };

@@ -1,9 +1,9 @@
-//! Lost frames: why, where, and what a loss means.
+//! Lost frames: causes, places, and consequences.
 //!
-//! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that loses a frame of a
-//! lossless class breaks a promise, whoever made the frame; a fault of the scenario does not. No pause holds back what a
-//! switch sends itself, and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of what comes in through a port):
-//! messages belong to a priority that is not lossless, or need room.
+//! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that drops a frame of
+//! a lossless class breaks the guarantee, regardless of the frame's origin; a fault of the scenario does not. No pause holds
+//! back the frames that a switch sends itself, and no headroom is meant for them (IEEE 802.1Q, clause 36, covers frames that
+//! come in through a port): messages belong to a priority that is not lossless, or need room.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::ledger::Part;
@@ -18,7 +18,7 @@ use crate::spec::OnLosslessDrop;
 use frame::{Frame, PortId, TrafficClass};
 use units::Time;
 
-/// Counts a lost frame at a port. It is no more.
+/// Counts a lost frame at a port.
 pub fn count_loss(here: &mut NodeView, port: PortIx, class: TrafficClass, frame: &Frame, cause: Cause) {
     let part = if probes::is_of_flow(here, frame) { Part::Sent } else { Part::Beside };
     here.ledger.count_loss(PortId(here.numbering.port(port)), class, frame, part, cause);
@@ -26,7 +26,7 @@ pub fn count_loss(here: &mut NodeView, port: PortIx, class: TrafficClass, frame:
     here.links.cold[port].counts.drops += 1;
 }
 
-/// A frame that should have waited, or waits, at a port is lost.
+/// Handles the loss of a frame that waits, or should have waited, at a port.
 #[cold]
 pub fn lose(
     here: &mut NodeView,
@@ -50,7 +50,7 @@ pub fn lose(
     }
 }
 
-/// Whether a node promises not to lose a frame that came in through a port.
+/// Returns true if a node guarantees not to drop a frame that came in through a port.
 pub fn is_promised(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
     // Only frames of lossy classes are trimmed: a payload that was cut is no loss of a lossless class.
     if frame.flags.is_trimmed() {
@@ -60,7 +60,7 @@ pub fn is_promised(here: &NodeView, node: &Node, frame: &Frame, ingress: Option<
     pauses.map_or(node.lossless, |pauses| pauses.obeys) >> frame.priority().0 & 1 != 0
 }
 
-/// A limit has lost a frame of a lossless class.
+/// Handles the loss of a frame of a lossless class at a limit.
 pub fn violate(
     here: &mut NodeView,
     port: PortIx,
@@ -76,7 +76,7 @@ pub fn violate(
     }
 }
 
-/// Whether a frame of this class is dropped because of a storm; if so it is counted there.
+/// Drops and counts a frame if its class is in a storm; returns false, without side effects, if it is not.
 #[cold]
 pub fn dropped_in_storm(here: &mut NodeView, port: PortIx, class: TrafficClass, bytes: u16) -> bool {
     let Some(watch) = here.links.cold[port].watch.as_mut().filter(|watch| watch.drops(class)) else {

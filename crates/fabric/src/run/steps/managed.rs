@@ -1,8 +1,8 @@
-//! Queue managers at work: where the state machines of `queueing` meet the queues of a port.
+//! Queue managers: connects the state machines of `queueing` to the queues of a port.
 //!
-//! A manager hears of every frame that comes to its queue and of every one that leaves it, also of those that find
-//! their port free, unless it is quiet: then the queue counts what it need not hear of. It is asked before limits are, so
-//! that it sees what they refuse.
+//! A manager observes every frame that arrives at its queue and every one that leaves it, including frames that find their
+//! port idle. While it needs no updates, the queue counts these frames instead. It is consulted before limits are checked,
+//! so that it also observes frames that they refuse.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
@@ -21,11 +21,11 @@ use queueing::{Fill, FrameFacts, Moment, QueueManager, Quiet, Report, Verdict};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// Who is asked at a free port beside a queue manager.
+/// Stages consulted at an idle port, other than the queue manager.
 pub(super) const BESIDE_MANAGER: PortFeatures = asked(When::FREE).without(PortFeatures::MANAGED);
 
-/// Whether the manager of a queue need not hear of a frame that comes: then it is counted. Of what carries a tag it hears,
-/// and of one on its way back if somebody writes into it.
+/// Counts an arriving frame and returns true, if the manager of its queue does not need to observe it. The manager observes
+/// frames that carry a tag, and returned tags if some manager writes into them.
 #[inline(always)]
 pub fn needs_no_update(
     here: &mut NodeView,
@@ -40,19 +40,20 @@ pub fn needs_no_update(
     !heard && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
 }
 
-/// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
+/// Returns true if a frame that finds its port idle bypasses a queue manager that needs no update, and no other stage is
+/// consulted.
 #[inline(always)]
 pub fn passes_quiet_manager(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) -> bool {
     let port = &here.links.ports[egress];
     if port.features.has(BESIDE_MANAGER) {
         return false;
     }
-    // No channels, then, of which there may be more than priorities.
+    // This port has no channels, of which there may be more than priorities.
     let class = port.classes.class_of_priority(frame.priority());
     needs_no_update(here, egress, class, frame, now)
 }
 
-/// Whether it need not hear that a frame leaves.
+/// Returns true if the manager does not need to observe the departure of this frame.
 #[inline(always)]
 fn leaves_unheard(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
     now < here.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
@@ -77,14 +78,14 @@ pub fn enter_manager(here: &mut NodeView, at: &mut AtEgress, now: Time) -> stage
     }
 }
 
-/// A frame goes on behind a stage of its port as soon as the message has left that the stage has deferred.
+/// Continues with a frame behind a stage of its port as soon as the deferred message of that stage has left.
 pub fn defer_behind(here: &mut NodeView, stage: PortFeatures, at: &AtEgress) {
     let &AtEgress { frame, egress, class, ingress, .. } = at;
     let frame = here.deferred.keep(frame);
     here.deferred.push(Deferred::Behind { stage: stage.place(), egress, class, ingress, frame });
 }
 
-/// A frame leaves the queue of a class for the link, perhaps with a mark.
+/// Passes a frame that leaves the queue of a class for the link to its manager, which may mark it.
 #[inline(always)]
 pub fn manager_on_dequeue(
     here: &mut NodeView,
@@ -102,7 +103,7 @@ pub fn manager_on_dequeue(
     frame
 }
 
-/// A frame has left the queue of a class at a port that sends ahead, as of then.
+/// Notifies a manager of a frame that has left the queue of a class at a port that sends ahead, as of that time.
 #[inline]
 pub fn manager_on_departure(
     here: &mut NodeView,
@@ -118,17 +119,17 @@ pub fn manager_on_departure(
     debug_assert_eq!(said, Verdict::Pass, "it does no more than note departures");
 }
 
-/// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
+/// Updates a returned tag that has come in through a port, by the congestion points that its frame met there.
 fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     let Some(tag) = here.headers.returned(frame) else { return };
     let port = &here.links.ports[port];
-    // Those of schemes without such tags leave it as it is.
+    // Managers of schemes without such tags leave it unchanged.
     here.links.managers.for_port(port, |managed| {
         *tag = managed.manager.stamp_returned(*tag, || here.buffers.bytes_at(port));
     });
 }
 
-/// What the manager of a queue says of a frame; a mark is made at once.
+/// Returns the verdict of a queue's manager on a frame; a mark is applied at once.
 #[inline(never)]
 fn manager_verdict(
     here: &mut NodeView,
@@ -175,8 +176,8 @@ fn manager_verdict(
     verdict
 }
 
-/// Sends a congestion message that says this to the source of a frame, as soon as the current step returns. Returns false if none is
-/// sent: to a source whose way back is not known, and because of messages and of tags on their way back.
+/// Sends a congestion message with this report to the source of a frame, as soon as the current step returns. Returns false
+/// if none is sent: to a source whose way back is not known, and because of messages and returned tags.
 fn notify_source(
     here: &mut NodeView,
     egress: PortIx,
@@ -216,8 +217,8 @@ fn notify_source(
     false
 }
 
-/// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, perhaps CN-TAG, type, 24 octets, what it repeats
-/// of the frame, FCS; padded.
+/// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, CN-TAG if any, type, 24 octets, the sampled
+/// octets of the frame, FCS; padded.
 fn message_bytes(sampled: &Sampled) -> u16 {
     let cn_tag = if sampled.flow.is_some() { u16::from(queueing::CN_TAG_BYTES) } else { 0 };
     (12 + 4 + cn_tag + 2 + 24 + u16::from(sampled.octets) + 4).max(CONTROL_FRAME_BYTES)

@@ -1,4 +1,4 @@
-//! Places in NICs: which frames occupy one, and what fills it when they have left.
+//! Places in NICs: the frames that occupy one, and their successors.
 
 use crate::run::state::deferred::Deferred;
 use crate::run::state::index::PortIx;
@@ -6,7 +6,7 @@ use crate::run::state::view::NodeView;
 use crate::run::steps::limiter_calls;
 use frame::{Frame, TrafficClass};
 
-/// A frame has left a NIC: defers what may take its place, if anything waits for that.
+/// Defers the refill of a NIC that a frame has left, if a source or endpoint waits for room.
 #[inline(always)]
 pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame) {
     let class = here.links.ports[egress].classes.class(frame.priority());
@@ -22,7 +22,7 @@ pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame) {
     }
 }
 
-/// A frame that occupied no place for endpoints and limiters has left for the link: sources may follow.
+/// Handles a frame that occupied no place for endpoints and limiters and has left for the link: sources may follow.
 #[inline(always)]
 pub fn refill_from_sources(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
     let pushed = frame.flags.is_pushed().then_some(frame.path);
@@ -36,14 +36,14 @@ pub fn was_pulled(here: &NodeView, frame: &Frame, pushed: bool) -> bool {
     if pushed { limiter_calls::limiter_of(here, frame.path).is_some() } else { !frame.flags.is_originated() }
 }
 
-/// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
+/// Handles a pulled frame that waits no longer: it is on the link, or lost.
 pub fn pulled_frame_left(here: &mut NodeView, egress: PortIx, class: TrafficClass) {
     if let Some(nic) = &mut here.links.nics[egress] {
         nic.pulled_left(class);
     }
 }
 
-/// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
+/// Handles a frame that a full NIC has dropped: a greedy source tries again when a frame of its class has left.
 pub fn nic_refused(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
     let pushed = frame.flags.is_pushed();
     if was_pulled(here, frame, pushed) {
@@ -55,7 +55,7 @@ pub fn nic_refused(here: &mut NodeView, egress: PortIx, class: TrafficClass, fra
     let source = here.routes.path_source[frame.path.at()];
     let state = &mut here.hosts.sources[source];
     if state.source.is_greedy() {
-        // What it left at another port when its path changed is not counted any more.
+        // Frames left at another port when its path changed are no longer counted.
         state.in_nic = state.in_nic.saturating_sub(1);
         if let Some(nic) = &mut here.links.nics[egress] {
             nic.block(class, source);

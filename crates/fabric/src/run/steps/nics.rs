@@ -40,7 +40,13 @@ pub fn pull(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time,
                     state.endpoint.on_event(now, &HostEvent::Stopped(stopped - state.stopped));
                 }
                 (state.stopped, state.in_line) = (stopped, false);
-                pull_segment(here, nth, (egress, class), now, events)
+                let stripes = state.stripes;
+                if stripes && endpoint_ways::egress_of(here, nth) != Some(egress) {
+                    // Meanwhile something else has become due, which leaves through another link.
+                    endpoint_queueing::stand_in_line(here, nth, now, events)
+                } else {
+                    pull_segment(here, nth, (egress, class), now, events)
+                }
             }
             InLine::Limiter(limiter) => pull_limited(here, limiter, (egress, class), now, events),
         };

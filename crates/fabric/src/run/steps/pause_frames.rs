@@ -49,7 +49,7 @@ pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &m
         }
     }
     let faulted = here.links.ports[egress].features.has(PortFeatures::FAULTED);
-    let lost = faulted && transmission::pause_is_lost(here, egress, now, at);
+    let lost = faulted && transmission::pause_is_lost(here, egress, (now, at), CONTROL_FRAME_BYTES.into());
     if here.probes.frames.is_some() {
         for (part, quanta) in parts.iter() {
             frame_log::log_pause(here, egress, part, quanta, now, lost);

@@ -1,4 +1,4 @@
-//! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
+//! Link-level flow control: connects its state machines (crate `flow_control`) to ports and queues.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::{PauseSenderIx, PortIx};
@@ -19,9 +19,9 @@ use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
-/// Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or on what came in
-/// through the ingress port with it.
+/// Handles a frame that is about to wait: XOFF may be due. Returns false if it does not fit the headroom of its ingress
+/// port. Pauses are decided on the queue without the frame (Hagen 2012, Appendices A and B), or on the ingress counter with
+/// it.
 #[must_use]
 #[inline(always)]
 pub fn before_enqueue(
@@ -47,7 +47,7 @@ pub fn before_enqueue(
     true
 }
 
-/// A frame is about to wait, perhaps at a root of pauses.
+/// Counts a frame that is about to wait, if it is at a root of pauses.
 #[inline(always)]
 pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, frame: &Frame) {
     if here.links.ports[egress].features.has(PortFeatures::BLAMED) {
@@ -55,7 +55,7 @@ pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, fr
     }
 }
 
-/// A frame is about to wait where queues are counted at the egress: XOFF may be due.
+/// Handles a frame that is about to wait with egress accounting: XOFF may be due.
 #[inline(never)]
 fn count_egress(
     here: &mut NodeView,
@@ -76,7 +76,7 @@ fn count_egress(
     let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
     let counter = &mut counters[local * PRIORITIES + class.at()];
     let buffers = &here.buffers;
-    // While a search is under way, only the high watermark counts.
+    // During a search only the high watermark counts.
     let searched = searches.iter().any(|search| search.queue == (local, class));
     let aim = counter.aim(
         xoff,
@@ -117,7 +117,7 @@ fn count_egress(
     pause_ports(here, at, (local, class), (bits, drain), cause, now, events);
 }
 
-/// Sends XOFF through the ports that a queue wants paused, except where it is in force.
+/// Sends XOFF through the ports to be paused for a queue, except where it is in force.
 fn pause_ports(
     here: &mut NodeView,
     at: PauseSenderIx,
@@ -148,8 +148,8 @@ fn pause_ports(
     }
 }
 
-/// What has to leave a queue before its pauses may end, if that decides how long they are, with a frame of so many
-/// bytes that comes to it, or none.
+/// Bytes that must drain from a queue before its pauses may end, if that decides their length, with an arriving frame of
+/// `bytes`, or none.
 fn egress_drain(
     here: &NodeView,
     at: PauseSenderIx,
@@ -169,7 +169,7 @@ fn egress_drain(
     })
 }
 
-/// Searches for targets in the queues of a port that have come to an end.
+/// Ends the searches for targets in the queues of a port that are due.
 #[inline(never)]
 fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time, events: &mut EventQueue) {
     let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
@@ -178,7 +178,7 @@ fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time,
         let sender = &mut here.pause_senders[at];
         let egress = sender.port(local);
         let queue = here.links.ports[egress].queue(class);
-        // Nothing would end the pauses.
+        // No departure would end the pauses.
         if here.buffers.queues[queue].occupancy.within(sender.levels[local].xon) {
             continue;
         }
@@ -188,7 +188,7 @@ fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time,
     }
 }
 
-/// A frame has left its queue, which held `before` with it: XON may be due.
+/// Handles a frame that has left its queue, which held `before` with it: XON may be due.
 #[inline(always)]
 pub fn after_dequeue(
     here: &mut NodeView,
@@ -206,7 +206,7 @@ pub fn after_dequeue(
     }
 }
 
-/// As `after_dequeue`, where queues are counted at the egress.
+/// Variant of `after_dequeue` where queues are counted at the egress.
 #[inline(never)]
 fn release_egress(
     here: &mut NodeView,
@@ -246,7 +246,7 @@ fn release_egress(
     }
 }
 
-/// Says again what is about to run out and still needed.
+/// Renews pauses that are about to run out and still needed.
 #[inline(never)]
 pub fn renew_pauses(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(at) = here.nodes[here.node_of[port]].pause_sender else { return };
@@ -265,7 +265,7 @@ fn renew_due(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Time, ev
     let next = searched.map(|search| search.ends).min().unwrap_or(Time::NEVER);
     let mut due = RenewalsDue { bits: 0, quanta: NO_QUANTA, note: 0, next };
     if !sender.spec.refresh {
-        // Only searches wait.
+        // Only searches are pending.
     } else if sender.by_ingress() {
         ingress::renew_by_ingress(here, at, port, now, &mut due);
     } else {

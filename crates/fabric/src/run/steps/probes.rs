@@ -15,6 +15,15 @@ pub fn record_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time
     if !here.telemetry.is_empty() {
         telemetry::write_telemetry(here, egress, frame, now);
     }
+    record_passage(here, egress, frame);
+    if here.probes.frames.is_some() {
+        frame_log::log_sent(here, egress, frame, now);
+    }
+}
+
+/// The bits of a frame pass the link of a port, until the port is free again.
+#[inline(always)]
+pub fn record_passage(here: &mut NodeView, egress: PortIx, frame: &Frame) {
     let port = &here.links.ports[egress];
     let (end, took) = (port.busy_until, port.clock.span_ceil(u64::from(frame.bytes)));
     let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
@@ -27,9 +36,6 @@ pub fn record_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time
     }
     if let Some(link) = probes.links.get_mut(egress.at()) {
         link.carry(passage, !probes.breaks, &mut probes.grids);
-    }
-    if here.probes.frames.is_some() {
-        frame_log::log_sent(here, egress, frame, now);
     }
 }
 

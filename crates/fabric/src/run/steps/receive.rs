@@ -1,4 +1,4 @@
-//! Hosts that need time for each frame that arrives. They send pauses when their receive buffers fill.
+//! Hosts with processing time for each frame that arrives. They send pauses when their receive buffers fill.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
@@ -20,7 +20,7 @@ use flow_control::pfc::Counted;
 use frame::Frame;
 use units::{Amount, Time};
 
-/// A frame has arrived at a host, some of which take their time.
+/// Handles a frame at a host that may take time to process it.
 #[inline(never)]
 pub fn receive(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     let Some(receiving) = here.hosts.receiving[ingress].as_deref_mut() else {
@@ -44,7 +44,7 @@ pub fn receive(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
     core.count += 1;
     let node = here.node_of[ingress];
     if here.nodes[node].pause_sender.is_some() {
-        // A pause that begins with this frame counts it with all that waits.
+        // A pause that begins with this frame counts it together with all waiting frames.
         culprits::notify_receiver(here, ingress, group, &frame);
         let counted = ingress::count_in(here, &frame, Some(ingress), now);
         if counted == Counted::AtXoff {
@@ -61,7 +61,7 @@ pub fn receive(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
     cores::take_in(here, ingress, at, now, events);
 }
 
-/// Cores of a port are done with a frame, or woken.
+/// Handles cores of a port that are done with a frame, or woken.
 #[inline(never)]
 pub fn served(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let cores = here.hosts.receiving[port].as_deref().map_or(0, |all| all.cores.len());
@@ -71,7 +71,7 @@ pub fn served(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQu
     }
 }
 
-/// A core is done with its frame, if it is.
+/// Ends the current frame of a core, if it is done.
 fn finish(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: &mut EventQueue) {
     let Some(receiving) = here.hosts.receiving[port].as_deref_mut() else { return };
     let core = &mut receiving.cores[at];
@@ -102,7 +102,7 @@ fn finish(here: &mut NodeView, port: PortIx, at: usize, now: Time, events: &mut 
     updates::credits_free_last(here, port, &frame, now, events);
 }
 
-/// The script changes the cores.
+/// Applies a change of the cores by the script.
 pub fn change_receiving(
     here: &mut NodeView,
     port: PortIx,

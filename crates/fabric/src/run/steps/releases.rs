@@ -13,12 +13,12 @@ use units::Time;
 /// Takes the ends that an endpoint tells of.
 #[inline(never)]
 pub fn take_ends(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) {
-    while let Some(transfer) = here.hosts.endpoints[nth].endpoint.poll_ended() {
+    while let Some((transfer, times)) = here.hosts.endpoints[nth].endpoint.poll_ended_with_times() {
         let Some(notified) = here.hosts.ranks.notified(nth) else {
             transfer_ended(here, End::Endpoint(nth, transfer), now, events);
             continue;
         };
-        if here.hosts.ranks.notify(notified, transfer, now) {
+        if here.hosts.ranks.notify(notified, (transfer, times), now) {
             here.deferred.push(Deferred::Rank(notified.rank));
         }
     }

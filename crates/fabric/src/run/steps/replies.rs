@@ -42,14 +42,8 @@ fn routed_by_choice(
     route: Route,
     now: Time,
 ) -> (Option<PortIx>, Route) {
-    let Heading::Destination(to) = route.heading() else { return (None, route) };
-    (
-        {
-            let node = here.node_of[ingress];
-            spreading::choose_egress(here, node, path.0, (to, route.entropy()), now)
-        },
-        route,
-    )
+    let node = here.node_of[ingress];
+    spreading::onward(here, node, path.0, route, now)
 }
 
 /// The port through which one end of a path sends, and the way from there. `behind`: as in

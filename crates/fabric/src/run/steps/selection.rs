@@ -16,6 +16,7 @@ use crate::run::steps::egress;
 use crate::run::steps::ingress;
 use crate::run::steps::managed;
 use crate::run::steps::pause_frames;
+use crate::run::steps::retry;
 use crate::run::steps::stages;
 use crate::run::steps::stops;
 use crate::run::steps::transmission;
@@ -61,13 +62,16 @@ fn decide_asking(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Ev
     }
     if port.features.has(PortFeatures::PAUSE_WAITING) {
         pause_frames::transmit_pause(here, egress, now, events);
+    } else if port.features.has(PortFeatures::RETRY) && retry::is_replaying(here, egress) {
+        retry::replay(here, egress, now, events);
     } else if let Some(class) = pick(here, egress, now) {
         serve(here, egress, class, now, events);
     } else {
         return arm_next_eligible(here, egress, now, events);
     }
     let port = &here.links.ports[egress];
-    if port.waiting != 0 || port.features.has(PortFeatures::PAUSE_WAITING) {
+    let repeats = port.features.has(PortFeatures::RETRY) && retry::is_replaying(here, egress);
+    if port.waiting != 0 || port.features.has(PortFeatures::PAUSE_WAITING) || repeats {
         let at = port.busy_until;
         decision::arm(here, egress, at, events);
     }
@@ -163,10 +167,12 @@ pub fn next_eligible(here: &mut NodeView, egress: PortIx, now: Time) -> Time {
         return Time::NEVER;
     }
     // While all that waits is stopped, its scheduler has not been told and has no say.
-    let (held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
+    let (mut held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
     let asks = port.features.has(PortFeatures::SCHEDULER);
     let classes = here.nodes[here.node_of[egress]].classes;
     let cold = &mut here.links.cold[egress];
+    // An acknowledgement ends that, at a time that nobody knows here.
+    held &= !cold.retry.as_ref().map_or(0, |retry| retry.stopped(classes));
     let held = members(held).map(|class| TrafficClass(class as u8));
     let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
     let allowed = if asks && eligible { cold.scheduler.wake(now) } else { None };

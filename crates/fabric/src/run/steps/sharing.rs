@@ -6,7 +6,7 @@ use crate::run::state::view::NodeView;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// A frame is about to wait: charges it to the memory that its switch shares, or tells what there is no room in.
+/// Charges a frame that is about to wait to the shared memory of its switch, or returns the limit that has no room for it.
 pub fn share_in(
     here: &mut NodeView,
     node: NodeIx,
@@ -22,7 +22,7 @@ pub fn share_in(
     is_in
 }
 
-/// A frame has left its queue.
+/// Releases the memory of a frame that has left its queue.
 pub fn share_out(
     here: &mut NodeView,
     node: NodeIx,
@@ -38,7 +38,7 @@ pub fn share_out(
     }
 }
 
-/// What is in use of a memory that queues share may have changed.
+/// Updates tallies of a shared memory whose use may have changed.
 fn tally_memory(here: &mut NodeView, node: NodeIx, now: Time) {
     if let Some(tallies) = &mut here.probes.tallies
         && let Some(sharing) = &here.nodes[node].memory().sharing

@@ -1,4 +1,4 @@
-//! Pause signals: why a node pauses a neighbour, and the pause frame that is to be sent.
+//! Pause signals: the cause of a pause, and the pause frame to be sent.
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
@@ -11,8 +11,7 @@ use flow_control::pause::PauseSignal;
 use frame::TrafficClass;
 use units::Time;
 
-/// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
-/// says both.
+/// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already carries both.
 #[inline(never)]
 pub fn signal(
     here: &mut NodeView,
@@ -28,7 +27,7 @@ pub fn signal(
         return;
     }
     let LinkControl::Pause(pauses) = &mut here.links.cold[port].control else { return };
-    // A port pauses what it obeys pauses of: its node may have PFC for more, at other ports.
+    // A port sends pauses only for the priorities whose pauses it obeys: its node may have PFC for more, at other ports.
     let signal = PauseSignal { xoff: signal.xoff & pauses.obeys, xon: signal.xon & pauses.obeys };
     if signal.is_empty() {
         return;
@@ -38,7 +37,7 @@ pub fn signal(
     decision::try_transmit(here, port, now, events);
 }
 
-/// Why a pause is sent: a queue fills a counter, that has risen since then.
+/// Returns the cause of a pause: a queue fills a counter, that has risen since then.
 pub fn cause(
     here: &NodeView,
     targeted: bool,
@@ -55,7 +54,7 @@ pub fn cause(
     PauseCause { targeted, inherited, down, queue, occupancy }
 }
 
-/// Whether the port of a queue has been paused for it at any time since then.
+/// Returns true if the port of a queue has been paused for it at any time since then.
 fn has_been_paused(here: &NodeView, queue: QueueIx, since: Time) -> bool {
     let (port, class) = here.links.place_of_queue(queue);
     let classes = here.links.ports[port].classes;

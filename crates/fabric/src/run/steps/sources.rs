@@ -15,7 +15,7 @@ use queueing::Refusal;
 use units::{Amount, Time};
 use workload::{Made, Wake};
 
-/// The time of a source has come.
+/// Handles a due source.
 pub fn source_due(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
     loop {
         if here.hosts.sources[source].limit.is_some() && is_held_back(here, source) {
@@ -48,7 +48,7 @@ pub fn source_due(here: &mut NodeView, source: SourceIx, now: Time, events: &mut
     }
 }
 
-/// A greedy source begins.
+/// Starts a greedy source.
 #[cold]
 #[inline(never)]
 pub fn fill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut EventQueue) {
@@ -57,7 +57,7 @@ pub fn fill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut Event
     }
 }
 
-/// The port and class of the next frame of a source.
+/// Returns the port and class of the next frame of a source.
 fn next_place(here: &mut NodeView, source: SourceIx) -> (PortIx, TrafficClass) {
     let state = &mut here.hosts.sources[source];
     let nth = if state.several_ports { state.source.next_destination() } else { 0 };
@@ -66,12 +66,12 @@ fn next_place(here: &mut NodeView, source: SourceIx) -> (PortIx, TrafficClass) {
     (egress, classes.class(state.priority))
 }
 
-/// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
+/// Returns true if the NIC has no room for the next frame of a source. For a greedy source that was checked before.
 fn is_held_back(here: &mut NodeView, source: SourceIx) -> bool {
     !here.hosts.sources[source].source.is_greedy() && nic_is_full(here, source)
 }
 
-/// Whether the queue of the next frame of a source is at the limit that holds sources back.
+/// Returns true if the queue of the next frame of a source is at the limit at which the source blocks.
 fn nic_is_full(here: &mut NodeView, source: SourceIx) -> bool {
     let state = &here.hosts.sources[source];
     let Some(limit) = state.limit else { return false };
@@ -87,7 +87,7 @@ fn nic_is_full(here: &mut NodeView, source: SourceIx) -> bool {
     here.buffers.queues[queue].occupancy.reaches(limit)
 }
 
-/// As `nic_is_full`, where a rate limiter stands before the NIC: what waits in it counts.
+/// Variant of `nic_is_full` for a rate limiter before the NIC, whose waiting frames count.
 #[inline(never)]
 fn limiter_is_full(here: &mut NodeView, source: SourceIx, limit: Amount) -> bool {
     let state = &mut here.hosts.sources[source];
@@ -97,7 +97,7 @@ fn limiter_is_full(here: &mut NodeView, source: SourceIx, limit: Amount) -> bool
     limiter.is_some_and(|limiter| limiter.occupancy.reaches(limit))
 }
 
-/// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
+/// Passes a frame of a source to its NIC (or, for an ideal injector, to its switch).
 #[inline(always)]
 fn submit(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
     let state = &mut here.hosts.sources[source];
@@ -114,7 +114,7 @@ fn submit(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: 
     forward::forward(here, egress, frame, None, now, events);
 }
 
-/// As `submit`, for a frame with nothing special but that it passes this rate limiter.
+/// Variant of `submit` for a plain frame that passes this rate limiter.
 #[inline(never)]
 fn submit_limited(
     here: &mut NodeView,
@@ -129,8 +129,8 @@ fn submit_limited(
     limiter_passing::limit(here, limiter, (start, state.in_nic > 0), frame, now, events);
 }
 
-/// As `submit_limited`, for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
-/// says of what stream it is, or which is for several receivers.
+/// Variant of `submit_limited` for frames with several limiters to choose from, processing time at their host, an unlisted
+/// path, a stream label, or several receivers.
 #[inline(never)]
 fn submit_slow(here: &mut NodeView, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
     let state = &here.hosts.sources[source];
@@ -170,8 +170,8 @@ pub fn refill(here: &mut NodeView, source: SourceIx, now: Time, events: &mut Eve
     }
 }
 
-/// A source of transfers whose NIC has no room waits for it: what is lost would be missing in a transfer. Whether it
-/// does.
+/// Blocks a source of transfers whose NIC has no room: a lost frame would be missing in a transfer. Returns true if it
+/// blocks.
 #[cold]
 fn waits_for_room(here: &mut NodeView, source: SourceIx) -> bool {
     if !here.hosts.sources[source].source.is_active() || !nic_is_full(here, source) {
@@ -209,7 +209,7 @@ pub fn feed_sources(
     }
 }
 
-/// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
+/// Resumes the blocked sources of a port, in all classes; greedy sources only if `greedy`.
 pub fn unblock_all(here: &mut NodeView, egress: PortIx, greedy: bool, now: Time, events: &mut EventQueue) {
     let classes = here.links.ports[egress].classes.classes();
     for class in (0..classes as u8).map(TrafficClass) {
@@ -217,7 +217,7 @@ pub fn unblock_all(here: &mut NodeView, egress: PortIx, greedy: bool, now: Time,
     }
 }
 
-/// Lets those act who wait for a class of a port, as long as there is room; greedy sources only if `greedy`.
+/// Resumes the blocked sources of a class of a port, as long as there is room; greedy sources only if `greedy`.
 #[inline(never)]
 fn unblock(
     here: &mut NodeView,
@@ -240,7 +240,7 @@ fn unblock(
                 nic.block(class, source);
                 continue;
             }
-            // Still no room, or its next frame goes elsewhere now.
+            // There is still no room, or its next frame now goes elsewhere.
             nic.block_again(class, source);
             return;
         }
@@ -254,7 +254,7 @@ fn unblock(
     }
 }
 
-/// Takes a source off the list of those that wait for a port. Whether it was there.
+/// Removes a source from the list of those that wait for a port. Returns true if it was there.
 pub fn stop_waiting(here: &mut NodeView, egress: PortIx, source: SourceIx) -> bool {
     let Some(nic) = &mut here.links.nics[egress] else { return false };
     nic.forget(source)

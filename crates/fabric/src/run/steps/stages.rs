@@ -10,6 +10,7 @@ mod crossbar;
 mod down;
 mod memory;
 mod queue_manager;
+mod retry;
 mod scheduler;
 mod trimming;
 mod watchdog;

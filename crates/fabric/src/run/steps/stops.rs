@@ -1,6 +1,7 @@
 //! Which classes of a port are stopped.
 //!
-//! Each reason is kept where it belongs: pauses in the control of the link, a failed link or switch with the port, a storm with its watchdog.
+//! Each reason is kept where it belongs: pauses in the control of the link, a failed link or switch with the port, a storm with its watchdog, a full
+//! replay buffer with link-level retry.
 //! [`update_stopped`] alone writes their union and notifies the scheduler: a reason that has ended is gone, whether or not a frame
 //! waits.
 
@@ -22,11 +23,13 @@ pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
         watch.free(!stopped);
         stopped = watch.stopped(stopped);
     }
+    let retry = cold.retry.as_ref().map_or(0, |retry| retry.stopped(classes));
+    stopped |= retry;
     if cold.down != 0 {
         stopped = u32::MAX;
     }
     // A watch looks at what waits, too.
-    let changes = cold.watch.is_some() || cold.down != 0;
+    let changes = cold.watch.is_some() || retry != 0 || cold.down != 0;
     cold.stops_until = if changes { Time::ZERO } else { cold.control.unchanged_until(now) };
     let free = port.stopped & !stopped != 0;
     if port.features.has(PortFeatures::SCHEDULER) {

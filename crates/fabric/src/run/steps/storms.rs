@@ -1,4 +1,4 @@
-//! Watchdogs for PFC storms: where their state machine (`flow_control::watchdog`) acts on the queues of a port.
+//! Watchdogs for PFC storms: apply their state machine (`flow_control::watchdog`) to the queues of a port.
 
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
@@ -16,7 +16,7 @@ use flow_control::watchdog::{StormAction, Verdict};
 use frame::{PRIORITIES, TrafficClass, members};
 use units::Time;
 
-/// These classes of a port have frames and are stopped: are they stuck?
+/// Starts detection for classes of a port that have frames and are stopped.
 #[cold]
 pub fn note_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, events: &mut EventQueue) {
     let cold = &mut here.links.cold[port];
@@ -33,7 +33,7 @@ pub fn note_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, ev
     }
 }
 
-/// As `note_stuck`, for those of these classes that are still stopped.
+/// Calls `note_stuck` for those of these classes that are still stopped.
 #[cold]
 pub fn note_still_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Time, events: &mut EventQueue) {
     let stuck = classes & here.links.ports[port].stopped;
@@ -42,14 +42,14 @@ pub fn note_still_stuck(here: &mut NodeView, port: PortIx, classes: u32, now: Ti
     }
 }
 
-/// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
+/// Handles a pause frame that changes the end of pauses: a storm may be over earlier than scheduled.
 #[cold]
 pub fn note_change(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let cold = &mut here.links.cold[port];
     let Some(watch) = &mut cold.watch else { return };
     let map = here.links.ports[port].classes;
     for class in (0..map.classes() as u8).map(TrafficClass) {
-        // A pause that a failed link has ended may have been over for long.
+        // A pause ended by a failed link may have been over for long.
         let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
         if watch.queues[class.at()].is_storming() && watch.arm(at) {
             events.push(Event::bare(Kind::Watchdog, at, port));
@@ -57,7 +57,7 @@ pub fn note_change(here: &mut NodeView, port: PortIx, now: Time, events: &mut Ev
     }
 }
 
-/// The time to look at the queues of a port has come.
+/// Handles a scheduled check of the queues of a port.
 #[inline(never)]
 pub fn watch_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let ColdPort { watch, control, .. } = &mut here.links.cold[port];
@@ -108,7 +108,7 @@ pub fn watch_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut Even
     }
 }
 
-/// Drops what waits in a class. The scheduler hears of a queue that is empty, not of service.
+/// Drops the frames of a class. The scheduler is notified of an empty queue, not of service.
 #[inline(never)]
 fn drain(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
     while here.links.ports[egress].waiting >> class.0 & 1 != 0 {

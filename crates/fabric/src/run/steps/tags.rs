@@ -1,9 +1,9 @@
-//! Tags and notices at work: what rate limiters put on frames, receivers take off, and congestion points write and send.
+//! Tags and notices: rate limiters put them on frames, receivers remove them, and congestion points write and send them.
 //!
-//! A tag lies beside what the frame carries, and makes it longer until its receiver takes it off. A rate-discovery tag
-//! then goes back to the limiter as a control frame, along the links of the path, if the host returns tags. So does what
-//! has been learned of a path, in frames of its own: a probe is a control frame with nothing but a tag. Its receiver
-//! answers, and then as often as it is asked to. Other tags have done their work on the way.
+//! A tag lies beside the payload of the frame, and makes it longer until its receiver takes it off. A rate-discovery tag
+//! then returns to the limiter as a control frame, along the links of the path, if the host returns tags. So do the levels
+//! found along a path, in frames of their own: a probe is a control frame with nothing but a tag. Its receiver answers, and
+//! then as often as the probe requests. Other tags have no effect after the receiver.
 
 use crate::run::state::event::{Event, EventQueue, News};
 use crate::run::state::headers::Carried;
@@ -16,8 +16,8 @@ use frame::{Frame, Heading, LevelsOn, PRIORITIES, PathId, PathNews, Priority, Ro
 use queueing::Feedback;
 use units::{Amount, BitRate, Time};
 
-/// A tagged frame has come to its end: the frame without its tag; `None` if there was no more to it. What a
-/// limiter waits for goes back.
+/// Removes the tag of a frame at the end of its path; returns the frame without it, or `None` if it was a tag alone. Returns
+/// a tag that a limiter waits for.
 pub fn take_tag(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) -> Option<Frame> {
     let (bare, tag) = here.headers.untag(frame);
     match tag {
@@ -50,7 +50,7 @@ fn return_tag(here: &mut NodeView, frame: &Frame, tag: Tag, now: Time, events: &
     }
 }
 
-/// A limiter asks about a path that goes this way, ahead of its next frame.
+/// Sends a path probe of a limiter, ahead of its next frame.
 pub fn send_probe(
     here: &mut NodeView,
     path: PathId,
@@ -65,7 +65,7 @@ pub fn send_probe(
     forward::originate(here, egress, probe, now, events);
 }
 
-/// A probe has come to its end: what it has learned goes back, and more later if it asks for that.
+/// Handles a probe at the end of its path: returns its result, and schedules later reports if the probe requests them.
 fn answer_probe(here: &mut NodeView, probe: &Frame, news: PathNews, now: Time, events: &mut EventQueue) {
     let Some((_, port)) = end_of(here, probe) else { return };
     let level = received_level(here, port);
@@ -74,7 +74,7 @@ fn answer_probe(here: &mut NodeView, probe: &Frame, news: PathNews, now: Time, e
     schedule_news(port, probe, news.every, news.more, now, events);
 }
 
-/// So many messages follow. What is to be known for them lies in the event, and nowhere at the receiver.
+/// Schedules the reports that follow. Their parameters are in the event, and not stored at the receiver.
 fn schedule_news(port: PortIx, probe: &Frame, every: Time, more: u16, now: Time, events: &mut EventQueue) {
     if more > 0 {
         let (path, route) = (probe.path, probe.route);
@@ -82,7 +82,7 @@ fn schedule_news(port: PortIx, probe: &Frame, every: Time, more: u16, now: Time,
     }
 }
 
-/// A receiver was asked for a message about a path now.
+/// Sends a scheduled report about a path.
 pub fn news_due(here: &mut NodeView, port: PortIx, due: News, now: Time, events: &mut EventQueue) {
     let frame = Frame { path: due.path, route: due.route, ..CONTROL };
     let news = PathNews {
@@ -99,7 +99,7 @@ pub fn news_due(here: &mut NodeView, port: PortIx, due: News, now: Time, events:
     schedule_news(port, &frame, due.every, due.times - 1, now, events);
 }
 
-/// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.
+/// Returns the occupancy of the receive buffers of a port of a host, in thousandths: that of the fullest.
 fn received_level(here: &NodeView, port: PortIx) -> u32 {
     let levels = (0..PRIORITIES as u8).map(|priority| {
         let (held, limit) = here.received_so_far(port, Priority(priority));
@@ -109,7 +109,7 @@ fn received_level(here: &NodeView, port: PortIx) -> u32 {
     levels.max().unwrap_or(0)
 }
 
-/// The host at which a frame has come to its end, and its port there.
+/// Returns the host at the end of a frame's path, and its port there.
 fn end_of(here: &NodeView, frame: &Frame) -> Option<(NodeIx, PortIx)> {
     match frame.route.heading() {
         Heading::Forward(next) | Heading::Tree(next) => {
@@ -127,7 +127,7 @@ fn end_of(here: &NodeView, frame: &Frame) -> Option<(NodeIx, PortIx)> {
     }
 }
 
-/// What a congestion message or a returned tag tells; the frame is no more.
+/// Returns the feedback of a congestion message or a returned tag, and releases the frame.
 pub fn feedback_of(here: &mut NodeView, frame: &Frame) -> Option<Feedback> {
     match here.headers.release(frame)? {
         Carried::Notice(notice) => Some(Feedback::Message(notice)),

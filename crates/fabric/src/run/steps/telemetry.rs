@@ -1,8 +1,8 @@
-//! In-band telemetry: what the egress ports of switches write into packets that ask for it.
+//! In-band telemetry: values that the egress ports of switches write into packets that request them.
 //!
-//! A port writes when the transmission of a data packet begins, of what waits behind it then. Stamps lie beside the header of their
-//! packet (`headers`), and are no more when it is. Bytes count as on the wire. Where no queue pair asks for telemetry nothing of
-//! this is there, and no port is told to look.
+//! A port writes when the transmission of a data packet begins, with the queue behind it at that time. Stamps lie beside the
+//! header of their packet (`headers`), and are freed with it. Bytes count as on the wire. Without queue pairs that use
+//! telemetry there is no such state, and no port is marked for it.
 
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
@@ -10,7 +10,7 @@ use frame::{Frame, FrameKind, Stamp, Telemetry, TrafficClass, members};
 use transport::{HostEvent, Protocol};
 use units::Time;
 
-/// A transmission has begun at a port: a data packet that asks for telemetry gets it.
+/// Writes telemetry into a data packet that requests it, when its transmission begins at a port.
 pub fn write_telemetry(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
     let Some(own) = here.telemetry.get_mut(egress).filter(|own| own.writes) else { return };
     let port = &here.links.ports[egress];
@@ -40,7 +40,7 @@ pub fn write_telemetry(here: &mut NodeView, egress: PortIx, frame: &Frame, now: 
     }
 }
 
-/// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
+/// Passes the stamps of a packet to the endpoint at the end of its path, before the packet itself.
 pub fn deliver_stamps(here: &mut NodeView, frame: &Frame, to_far: bool, pair: u32, now: Time) {
     let Some(ends) = here.hosts.endpoints_of_path.get(frame.path.at()) else { return };
     if let Some(nth) = ends[usize::from(to_far)] {

@@ -1,17 +1,17 @@
 //! Ties: decisions between frames of different sources that come to a queue in the same picosecond.
 //!
-//! In real fabrics no two frames come at the same time. Here they do, when sources have clocks that are equal to
-//! the picosecond and send in step: then the order in which ports are handled decides which of them is lost, and
-//! it decides the same way each time. That is no property of the mechanisms. So such decisions are counted, and a
-//! result says how many of its losses are of this kind.
+//! In real fabrics no two frames arrive at the same time. Here they do, when sources have clocks that are equal to the
+//! picosecond and send in step: then the order in which ports are handled decides which of them is lost, and it decides the
+//! same way each time. That is no property of the mechanisms. So such decisions are counted, and a result includes how many
+//! of its losses are of this kind.
 //!
-//! Clocks that are off move such frames apart by a few nanoseconds. Where each sends by its own clock, that grows, and the order
-//! changes; where answers clock what is sent, it stays, and so does the order. So frames are alike that come closer to each other
-//! than clocks alone move them apart (`crates/fabric/src/build/ties.rs`).
+//! Inexact clocks move such frames apart by a few nanoseconds. Where each host sends by its own clock, that distance grows,
+//! and the order changes; where sending is clocked by answers, it stays, and so does the order. So frames closer to each
+//! other than clocks alone move them apart count as ties (`crates/fabric/src/build/ties.rs`).
 //!
-//! Counted are a frame that a limit refuses while one of another source has just entered the same memory, and a pause with
-//! targets under the same condition. Not counted are frames that are refused
-//! together, as none of them would have been taken in another order.
+//! Two decisions are counted: the refusal of a frame by a limit while a frame of another source has just entered the same
+//! memory, and a pause with targets under the same condition. Frames that are refused together are not counted, as none of
+//! them would have been taken in another order.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
@@ -19,7 +19,7 @@ use crate::run::state::view::NodeView;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// A limit has refused a frame: was it a tie?
+/// Counts a tie if a limit has refused a frame just after another.
 #[cold]
 pub fn note_tied_loss(
     here: &mut NodeView,
@@ -45,7 +45,7 @@ pub fn note_tied_loss(
     here.links.cold[egress].counts.ties += u64::from(tied);
 }
 
-/// A queue that a frame comes to pauses targets: was it a tie?
+/// Counts a tie if a queue pauses targets at the arrival of a frame just after another.
 pub fn note_tied_pause(
     here: &mut NodeView,
     egress: PortIx,
@@ -61,14 +61,14 @@ pub fn note_tied_pause(
     here.links.cold[egress].counts.ties += u64::from(tied);
 }
 
-/// Whether a frame of another source began to wait in a queue now.
+/// Returns true if a frame of another source began to wait in a queue now.
 fn other_came(here: &NodeView, queue: QueueIx, frame: &Frame, now: Time) -> bool {
     let source = |frame: &Frame| here.routes.path_source[frame.path.at()];
     let mut last = here.buffers.last_frames(queue);
     last.any(|last| is_just_now(here, last.since, now) && source(&last.frame) != source(frame))
 }
 
-/// Whether only clocks tell two times apart.
+/// Returns true if two times differ by no more than clock tolerances.
 fn is_just_now(here: &NodeView, before: Time, now: Time) -> bool {
     before <= now && now - before <= here.probes.alike
 }

@@ -10,7 +10,8 @@ use crate::run::steps::domains;
 use crate::run::steps::endpoint_ways;
 use crate::run::steps::nic_places;
 use crate::run::steps::probes;
-use frame::{CONTROL_FRAME_BYTES, Frame};
+use crate::run::steps::retry;
+use frame::Frame;
 use units::Time;
 
 /// Puts a frame on the link; the transmitter is free.
@@ -47,10 +48,16 @@ pub(super) fn transmit_faulted(
     let back = !endpoint_ways::goes_to_far_end(here, &frame);
     let port = &mut here.links.ports[egress];
     let cold = &here.links.cold[egress];
-    let arrival = port.transmit(frame.at(cold.new_priority(frame.priority())), now);
+    let on_wire = frame.at(cold.new_priority(frame.priority()));
+    let arrival = port.transmit(on_wire, now);
     let arrival = here.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
-    let (features, broken) = (port.features, arrival.kind() == Kind::Broken);
-    events.send(arrival, || here.links.neighbours[egress]);
+    let (features, numbered) = (port.features, cold.retry.is_some());
+    let broken = if numbered {
+        !retry::send(here, egress, (on_wire, back), arrival, now, events)
+    } else {
+        events.send(arrival, || here.links.neighbours[egress]);
+        arrival.kind() == Kind::Broken
+    };
     here.probes.breaks = broken;
     count_sent(here, egress, &frame, features, now);
     here.probes.breaks = false;
@@ -87,9 +94,24 @@ pub fn count_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, features: 
     }
 }
 
-/// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.
+/// Returns true if a control ordered set of so many bytes, sent from `began` to `ended`, does not arrive.
 #[cold]
-pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, began: Time, acts: Time) -> bool {
+pub fn ordered_set_is_lost(
+    here: &mut NodeView,
+    egress: PortIx,
+    bytes: u64,
+    (began, ended): (Time, Time),
+) -> bool {
+    let schedule = here.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
+    let Some(schedule) = schedule else { return false };
+    let delay = here.links.cold[egress].delay;
+    schedule.loss_cause(began, ended, delay, ended + delay).is_some()
+        || strikes(&schedule.bit_errors, began, bytes * 8, &mut schedule.bits)
+}
+
+/// Returns true if a pause frame or an update of credits of so many bytes, sent from `began` on to act at `acts`, is lost.
+#[cold]
+pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, (began, acts): (Time, Time), bytes: u64) -> bool {
     let schedule = here.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
     let Some(schedule) = schedule else { return false };
     let (ended, delay) = (here.links.ports[egress].busy_until, here.links.cold[egress].delay);
@@ -97,5 +119,5 @@ pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, began: Time, acts: Tim
     schedule.loss_cause(began, ended, delay, acts).is_some()
         || meets(&schedule.outages, began, acts)
         || strikes(&schedule.pause_losses, began, 1, &mut schedule.pauses)
-        || strikes(&schedule.bit_errors, began, u64::from(CONTROL_FRAME_BYTES) * 8, &mut schedule.bits)
+        || strikes(&schedule.bit_errors, began, bytes * 8, &mut schedule.bits)
 }

@@ -1,4 +1,4 @@
-//! Whom pauses hold back: the flows that stand at a port while it is paused.
+//! Victims of pauses: the flows with frames queued at a port while it is paused.
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::probes::{PauseRecord, Stopped};
@@ -11,8 +11,8 @@ use crate::run::steps::limiter_places;
 use frame::{ClassMap, Priority, TrafficClass};
 use units::Time;
 
-/// Which priorities a pause holds back: its own, and those of the same class that are not paused themselves, which count
-/// for the lowest of the `paused` ones.
+/// Returns the priorities that a pause holds back: its own, and those of the same class that are not paused themselves,
+/// which count for the lowest of the `paused` ones.
 fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
     let own = 1 << priority;
     let together = classes.numbers_of(classes.class(Priority(priority)));
@@ -20,7 +20,7 @@ fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
     if lowest { own | together & !paused } else { own }
 }
 
-/// The pauses of a port that are recorded from place `first` on have just ended: notes who stood there.
+/// Records the flows held back by pauses of a port that have just ended: those recorded from index `first` on.
 pub fn note_held(here: &mut NodeView, port: PortIx, first: usize, now: Time) {
     let ended = here.probes.pauses.as_ref().map_or(0, Vec::len);
     if first >= ended {
@@ -41,7 +41,7 @@ pub fn note_held(here: &mut NodeView, port: PortIx, first: usize, now: Time) {
     }
 }
 
-/// Notes who stands at a port that is still paused, as if its pauses had ended by `end`.
+/// Returns the flows queued at a port that is still paused, as if its pauses had ended by `end`.
 pub fn standing(here: &NodeView, stopped: Stopped, end: Time) -> Vec<(u32, Time)> {
     let Some(own) = &here.probes.victims else { return Vec::new() };
     let mut victims = Victims::new(own.flows.clone());
@@ -50,7 +50,7 @@ pub fn standing(here: &NodeView, stopped: Stopped, end: Time) -> Vec<(u32, Time)
     victims.present
 }
 
-/// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
+/// Reads the flows held back by a pause of a priority that is over at `end` into `present`, by flow.
 fn look(here: &NodeView, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
     let Stopped { port, priority, bypass } = stopped;
     victims.begin();
@@ -84,7 +84,7 @@ fn look(here: &NodeView, victims: &mut Victims, line: &mut Line, stopped: Stoppe
     victims.present.sort_unstable();
 }
 
-/// As `look`, of a wait of the bypass queues of a class.
+/// Variant of `look` for a wait of the bypass queues of a class.
 fn look_at_bypassed(
     here: &NodeView,
     victims: &mut Victims,
@@ -111,7 +111,7 @@ fn look_at_bypassed(
     victims.present.sort_unstable();
 }
 
-/// The list that all frames for a queue stand in, if it is one, and how many they are.
+/// Returns the list that holds all frames for a queue, if there is only one, and their number.
 fn in_one_list(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
     let node = &here.nodes[here.node_of[here.links.place_of_queue(queue).0]];
     let [list] = here.buffers.lists(queue) else { return None };
@@ -119,7 +119,7 @@ fn in_one_list(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
     node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
 }
 
-/// As `in_one_list`, of those of its bypass queue.
+/// Returns the bypass queue of a class, if it is one list.
 fn in_one_bypass(here: &NodeView, queue: QueueIx) -> Option<Found<'_>> {
     let node = &here.nodes[here.node_of[here.links.place_of_queue(queue).0]];
     let (list, frames, left) = here.buffers.one_bypass(queue)?;
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn one_entry_from_the_first_pause_to_the_last() {
         let mut place = PausedPlace::default();
-        // Pauses from 10, 20, 30 and 40 us. Flow 1 stands there all the time, 2 leaves after the second, 3 comes in the
+        // Pauses from 10, 20, 30 and 40 us. Flow 1 is queued there all the time, 2 leaves after the second, 3 arrives in the
         // third and stays, 4 is away in between.
         place.ended(us(10), &[(1, us(5)), (2, us(9)), (4, us(11))]);
         place.ended(us(20), &[(1, us(5)), (2, us(9))]);
@@ -167,7 +167,8 @@ mod tests {
     }
 
     proptest! {
-        /// A line that reads only what is new knows who stands there, and who came after the last look since when.
+        /// A line that reads only new entries finds the queued flows, and the arrival times of those that came since the
+        /// last reading.
         #[test]
         fn a_line_knows_what_reading_the_whole_queue_would(
             steps in prop::collection::vec((0u8..4, 0u32..5, 0u8..2, 0u64..3), 1..200), counts: bool,
@@ -229,7 +230,7 @@ mod tests {
     fn a_pause_holds_back_what_shares_its_queue() {
         let separate = ClassMap::SEPARATE;
         assert_eq!(held_back_by(3, 1 << 3, separate), 1 << 3);
-        // All in one queue: what is not paused itself is counted once.
+        // All in one queue: a priority that is not paused itself is counted once.
         let one = ClassMap::SHARED;
         assert_eq!(held_back_by(3, 0b11000, one), 0b1110_1111);
         assert_eq!(held_back_by(4, 0b11000, one), 0b0001_0000);

@@ -1,4 +1,4 @@
-//! What a scenario says of links: the keys that all topologies share, what is wrong with them, and what they amount to.
+//! Description of links in a scenario: the keys that all topologies share, their errors, and the resulting cable.
 
 use flow_control::phy::{Phy, PhyName};
 use keys::{Remark, Remarks};
@@ -22,7 +22,7 @@ pub(super) const fn ethernet_overhead() -> Bytes {
 pub struct Cable {
     /// Rate in each direction.
     pub rate: BitRate,
-    /// What makes it a signalling rate.
+    /// Line code, which makes the rate a signalling rate.
     pub line_code: Option<LineCode>,
     /// One-way delay of the cable.
     pub delay: Option<Time>,
@@ -30,7 +30,7 @@ pub struct Cable {
     pub length: Option<Length>,
     /// Delay of the two interfaces together.
     pub interface_delay: Time,
-    /// What gives that delay otherwise.
+    /// PHY that sets that delay otherwise.
     pub phy: Option<PhyName>,
     /// Bytes around each frame.
     pub overhead: Bytes,
@@ -80,8 +80,8 @@ impl Cable {
         self.phy.and_then(|name| name.at(self.data_rate()))
     }
 
-    /// What is wrong with it. Places begin in the table with its keys; `rate_key` and `length_key` are those of its rate and
-    /// length.
+    /// Returns errors of the cable. Places begin in the table with its keys; `rate_key` and `length_key` are those of its
+    /// rate and length.
     pub(super) fn errors(&self, rate_key: &str, length_key: &str) -> Vec<Remark> {
         let mut errors = Vec::new();
         let wrong_rate = check_rate(self.rate, self.line_code).err();
@@ -132,12 +132,12 @@ impl Cable {
     }
 }
 
-/// What a rate that is written down leaves for data.
+/// Returns the rate for data of a given rate.
 pub fn data_rate(rate: BitRate, line_code: Option<LineCode>) -> BitRate {
     line_code.map_or(rate, |code| code.data_rate(rate))
 }
 
-/// What is wrong with the rate of a link, which with a line code is that on the wire, or to beware of.
+/// Checks the rate of a link, which with a line code is that on the wire; returns errors, or warnings.
 pub fn check_rate(rate: BitRate, line_code: Option<LineCode>) -> Remarks {
     let data = data_rate(rate, line_code);
     let accepted = "expected a rate from \"1 Mb/s\" to \"1.6 Tb/s\"";

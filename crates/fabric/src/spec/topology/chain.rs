@@ -25,7 +25,7 @@ impl Regular for Chain {
     }
 }
 
-/// What a chain has, and at most a ring.
+/// Returns the size of a chain, and the maximum size of a ring.
 pub(super) fn size(switches: u64, hosts_per_switch: u64) -> Option<Size> {
     let nodes = switches.checked_mul(hosts_per_switch.checked_add(1)?)?;
     Some(Size { nodes, links: nodes })

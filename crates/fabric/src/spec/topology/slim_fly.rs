@@ -55,7 +55,7 @@ impl SlimFly {
     }
 }
 
-/// Which differences of two elements link them: X of the first half of the groups, X' of the second.
+/// Returns the differences that link two elements: X of the first half of the groups, X' of the second.
 fn generators(field: &Galois, q: u64) -> [Vec<u64>; 2] {
     let powers = field.powers(field.primitive(q).unwrap_or(1));
     let power = |exponent: u64| powers[(exponent % (q - 1)) as usize];

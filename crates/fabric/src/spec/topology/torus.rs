@@ -75,7 +75,7 @@ impl Regular for Torus {
         for &size in self.dimensions.iter().rev() {
             for number in 0..count {
                 let place = number / step % size;
-                // Of two switches the second is not linked back to the first.
+                // With two switches, the second is not linked back to the first.
                 if size == 2 && place == 1 {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Stations whose ports want what is in force at their uplink.
+//! Stations whose ports inherit the state in force at their uplink.
 //!
 //! The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 names the gap.
 
@@ -10,17 +10,17 @@ use frame::NodeId;
 use keys::Remark;
 use std::collections::BTreeMap;
 
-/// Where each station has its uplink.
+/// The uplink of each station.
 pub struct Uplinks<'a> {
     settings: &'a [Option<(&'a Settings, Place)>],
     nodes: &'a [NodeSpec],
     links: &'a [LinkSpec],
-    /// Of each station the first link to its uplink, if it has one.
+    /// First link of each station to its uplink, if it has one.
     first: Vec<Option<usize>>,
 }
 
 impl<'a> Uplinks<'a> {
-    /// Finds them; what leads nowhere, or to a station that speaks to nobody, is reported.
+    /// Finds the uplinks; those to no neighbour, or to a station without DCBX, are reported.
     pub fn of(
         settings: &'a [Option<(&'a Settings, Place)>],
         nodes: &'a [NodeSpec],
@@ -28,7 +28,7 @@ impl<'a> Uplinks<'a> {
         context: &mut Context<'_>,
     ) -> Uplinks<'a> {
         let mut first = vec![None; nodes.len()];
-        // A table of all stations says where some have their uplink: one that has it is enough.
+        // A table for all stations may name the uplink of only some: one that has it is enough.
         let mut told: BTreeMap<String, (&Place, &str, Option<NodeId>)> = BTreeMap::new();
         for (id, own) in settings.iter().enumerate() {
             let Some((own, at)) = own else { continue };
@@ -53,10 +53,10 @@ impl<'a> Uplinks<'a> {
         Uplinks { settings, nodes, links, first }
     }
 
-    /// The link whose outcome each end of a link wants, if it is another one.
+    /// The link whose outcome each end of a link inherits, if it is another one.
     pub fn before(&self, link: usize) -> [Option<usize>; 2] {
         let (a, b) = (self.links[link].a, self.links[link].b);
-        // Several links to the uplink are all such.
+        // Several links to the uplink are all uplinks.
         let leads_there = |up: usize| {
             let up = &self.links[up];
             [(a, b), (b, a)].contains(&(up.a, up.b))
@@ -64,13 +64,13 @@ impl<'a> Uplinks<'a> {
         [a, b].map(|id| self.first[id.at()].filter(|&up| !leads_there(up)))
     }
 
-    /// Reports uplinks that wait for each other: all of these links wait for some of them.
+    /// Reports uplinks that wait for each other: each of these links waits for one of them.
     pub fn refuse_circle(&self, waiting: &[usize], context: &mut Context<'_>) {
         let next = |link: usize| {
             let mut wanted = self.before(link).into_iter().flatten();
             wanted.find(|one| waiting.contains(one)).unwrap_or(link)
         };
-        // After so many steps the way is on the circle.
+        // After that many steps the walk is on the circle.
         let on_circle = waiting.iter().fold(waiting[0], |link, _| next(link));
         let ends = [self.links[on_circle].a, self.links[on_circle].b];
         let [a, b] = ends.map(|end| &self.nodes[end.at()].name);

@@ -1,11 +1,12 @@
-//! Which packet a queue pair sends next, and when: what its recovery names, if it fits the window, at the rate of its control.
+//! Selection of a queue pair's next packet, and of its time: the packet named by the recovery, if it fits the window, at the control's
+//! rate.
 
 use super::{Message, NONE, QueuePair};
 use crate::rdma::control::RdmaControl;
 use units::Time;
 
 impl QueuePair {
-    /// Which message a packet is part of.
+    /// Returns the index of the message that a packet is part of.
     pub(super) fn find(&self, packet: u64) -> usize {
         let holds = |message: &Message| message.first <= packet && packet < message.end();
         for at in [self.at, self.at + 1] {
@@ -16,7 +17,7 @@ impl QueuePair {
         self.messages.partition_point(|message| message.end() <= packet)
     }
 
-    /// Bytes of frames before a packet.
+    /// Returns the bytes of frames before a packet.
     pub(super) fn bytes_before(&self, packet: u64) -> u64 {
         let data = match self.messages.get(self.find(packet)) {
             Some(message) => {
@@ -35,7 +36,7 @@ impl QueuePair {
         self.bytes_before(next).saturating_sub(self.bytes_before(self.unacknowledged))
     }
 
-    /// The packet that is sent next, if there is one and the window holds it.
+    /// Returns the next packet to send, if there is one and the window admits it.
     pub(super) fn next(&self) -> Option<u64> {
         debug_assert_eq!(self.ready, self.find_next(), "what is sent next has changed without a word");
         (self.ready != NONE).then_some(self.ready)
@@ -57,14 +58,14 @@ impl QueuePair {
         self.ready = self.find_next();
     }
 
-    /// Something has happened: what is sent next, whether the timer runs, and what time is spent on from now on.
+    /// Updates the next packet, the timer and the current activity after an event.
     pub(super) fn settle(&mut self, now: Time) {
         self.work_out();
         self.set_timer(now);
         self.note_time(now);
     }
 
-    /// When the next packet may leave, after the control has heard of something.
+    /// Updates the time at which the next packet may leave, after an event at the control.
     pub(super) fn pace(&mut self, now: Time) {
         let (since, bytes) = self.last;
         if bytes > 0 || self.waits > now {

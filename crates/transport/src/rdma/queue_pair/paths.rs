@@ -13,7 +13,7 @@ impl QueuePair {
     /// Chooses paths as its keys have it, with draws from this seed.
     #[must_use]
     pub fn choosing_paths(mut self, facts: &PathFacts, seed: u64) -> QueuePair {
-        let facts = PathsFacts { base_rtt: facts.base_rtt, seed };
+        let facts = PathsFacts { base_rtt: facts.base_rtt, seed, planes: 1, trimming: false };
         self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Paths::new(*selector)));
         self
     }

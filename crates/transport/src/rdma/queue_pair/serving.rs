@@ -1,5 +1,5 @@
-//! What a queue pair does for others than its own messages: requests of READs, receivers that are not
-//! ready or do not answer, a NIC with limits.
+//! Events at a queue pair other than its own messages: requests of READs, receivers that are not ready or do
+//! not respond, a NIC with limits.
 
 use super::{ENDLESS, Message, NONE, QueuePair, labelled};
 use crate::endpoint::Segment;
@@ -10,7 +10,7 @@ use frame::{FrameKind, RdmaHeader};
 use units::Time;
 
 impl QueuePair {
-    /// A NAK to the requester: the request before one that has come is missing.
+    /// Returns a NAK to the requester: a request before one that has arrived is missing.
     pub(super) fn nak_of_request(&self) -> Segment {
         let word = Word { number: self.end as u32, flags: [true, false, false], pair: self.number };
         let header = RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() };
@@ -19,7 +19,8 @@ impl QueuePair {
         Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false, entropy: 0 }
     }
 
-    /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
+    /// Ends an unlimited message, if there is one, with the next packet: a packet flagged as the last must
+    /// leave.
     pub fn close(&mut self, now: Time) {
         let Some(last) = self.messages.back_mut().filter(|last| last.bytes >= ENDLESS / 2) else { return };
         let packets = (self.highest + 1).saturating_sub(last.first);
@@ -31,7 +32,7 @@ impl QueuePair {
         self.settle(now);
     }
 
-    /// The link of its host has another rate, and these are the facts with it.
+    /// Adapts to another link rate of its host; `facts` are those at that rate.
     pub fn on_link_rate(&mut self, facts: &PathFacts, now: Time) {
         self.window = self.spec.most_in_flight(facts);
         self.clocks.own.on_link_rate(facts.rate);
@@ -41,12 +42,12 @@ impl QueuePair {
         self.set_timer(now);
     }
 
-    /// The request of a READ has come, which is the n-th of this queue pair. Whether it is news.
+    /// Handles the `nth` request of a READ of this queue pair. Returns true if it is new.
     pub fn on_request(&mut self, now: Time, header: &RdmaHeader, nth: u32) -> bool {
         let word = Word::of(header.word);
         let from = psn::nearest(word.number, self.unacknowledged);
         if from > self.end {
-            // One NAK until what is missing has come.
+            // One NAK until the missing request has arrived.
             self.request_missing |= self.told_missing != self.end;
             self.told_missing = self.end;
             self.discarded += 1;
@@ -55,7 +56,7 @@ impl QueuePair {
         if from == self.end {
             self.told_missing = NONE;
             self.post(nth, now, header.asked.into(), false);
-            // So many are under way at most: those before are whole.
+            // There is a maximum of outstanding READs: earlier ones are complete.
             while self.messages.len() > self.spec.max_reads as usize
                 && let Some(until) = self.messages.front().map(Message::end)
             {
@@ -78,7 +79,7 @@ impl QueuePair {
         false
     }
 
-    /// The requester has everything before a packet.
+    /// The requester has received everything before a packet.
     fn has_arrived(&mut self, until: u64, now: Time) {
         let until = until.min(self.highest);
         if until > self.unacknowledged {
@@ -91,7 +92,7 @@ impl QueuePair {
         }
     }
 
-    /// Whether the NIC is ready for its next packet; if not, it waits until it is.
+    /// Returns true if the NIC is ready for its next packet; if not, the queue pair waits until it is.
     pub fn is_admitted(&mut self, nic: &SharedNic, number: u64, now: Time) -> bool {
         let Some(next) = self.next().filter(|&next| self.admitted != next) else { return true };
         let begins = next == self.highest
@@ -108,7 +109,7 @@ impl QueuePair {
         at <= now
     }
 
-    /// The receiver has no room for the next message.
+    /// Waits after a NAK of a receiver without room for the next message.
     pub(super) fn wait_for_receiver(&mut self, now: Time) {
         self.counts.not_ready += 1;
         self.not_ready += 1;
@@ -120,11 +121,11 @@ impl QueuePair {
         self.recovery.on_nak(self.unacknowledged, self.highest, None, 0);
         self.take_back_requests();
         self.waits = now.saturating_add(self.spec.rnr_timer);
-        // Nothing is under way that would be answered.
+        // Nothing in flight will be acknowledged.
         self.deadline = Time::NEVER;
     }
 
-    /// Nothing has come for the timeout.
+    /// Handles the expiry of the retransmission timer.
     pub(super) fn expire(&mut self, now: Time) {
         self.waited_in_vain();
         self.counts.timeouts += 1;
@@ -143,7 +144,7 @@ impl QueuePair {
         }
         self.take_back_requests();
         self.control.on_loss(now, RdmaLoss::Timeout);
-        // It runs again when the packet that is sent again has left.
+        // The timer restarts when the retransmission has left.
         self.deadline = Time::NEVER;
         self.pace(now);
     }

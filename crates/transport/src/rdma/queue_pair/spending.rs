@@ -1,4 +1,4 @@
-//! What a queue pair tells the clocks of its time.
+//! Accounting hooks: charges the time of a queue pair to activities.
 
 use super::QueuePair;
 use crate::rdma::time_spent::{Clocks, MessageClock, MessageTimes, Spent, TimesSpent};
@@ -6,22 +6,22 @@ use crate::room::Append;
 use units::Time;
 
 impl QueuePair {
-    /// What its time was spent on until now. Of READs whose responses nobody acknowledges it ends with the last packet on the wire: it
-    /// hears nothing of them until the next request.
+    /// Returns the time by activity until now. For READs whose responses are not acknowledged it ends with the last packet on the wire:
+    /// there is no feedback until the next request.
     pub fn spent(&self, now: Time) -> TimesSpent {
         let unheard = !self.spec.acknowledges() && self.has_sent_all();
         if unheard { self.clocks.own.until_sent(now) } else { self.clocks.own.until(now) }
     }
-    /// Bytes of frames in flight.
+    /// Returns the bytes of frames in flight.
     pub fn bytes_in_flight(&self) -> u64 {
         self.in_flight(self.highest)
     }
-    /// A pause has stopped its NIC for so long until now, while packets of its host waited.
+    /// Charges a pause that stopped the NIC for `stopped` until now, while packets of its host waited.
     pub fn on_stopped(&mut self, stopped: Time, now: Time) {
         self.clocks.own.on_stopped(stopped, now);
     }
 
-    /// What time is spent on from now on.
+    /// Sets the activity from now on.
     #[inline]
     pub(super) fn note_time(&mut self, now: Time) {
         let what = self.spends(now);
@@ -52,7 +52,7 @@ impl QueuePair {
         [self.counts.cnps, self.counts.marks, self.counts.naks].map(|count| count as u32)
     }
 
-    /// The clocks of messages whose first packet is the next one.
+    /// Starts the clocks of messages whose first packet is the next to send.
     pub(super) fn begin_next(&mut self, now: Time) {
         while self.messages.get(self.clocks.begun.len()).is_some_and(|message| message.first <= self.highest)
         {
@@ -63,7 +63,7 @@ impl QueuePair {
         }
     }
 
-    /// The last packet of the message that it is at leaves for the first time.
+    /// Notes that the last packet of the current message leaves for the first time.
     pub(super) fn leave(&mut self, now: Time) {
         let Clocks { own, begun } = &mut *self.clocks;
         if let Some(clock) = begun.get_mut(self.at) {
@@ -72,15 +72,15 @@ impl QueuePair {
         self.begin_next(now);
     }
 
-    /// The first message is complete, which was posted at `start`: its times, and what had been heard before it.
+    /// Ends the clock of the first message, which is complete and was posted at `start`. Returns its times, and the feedback counts before
+    /// it.
     pub(super) fn end_first(&mut self, start: Time, now: Time) -> (MessageTimes, [u32; 3]) {
         let heard = self.heard();
         let clock = self.clocks.begun.pop_front().unwrap_or_default();
         (clock.end(&self.clocks.own, heard, start, now), clock.heard_before())
     }
 
-    /// Of the messages that are not complete and have begun: what their time was spent on until now, and what had been
-    /// heard before each.
+    /// Returns, for each message that has begun and is not complete, the times until now and the feedback counts before it.
     pub fn times_of_left(&self, now: Time) -> impl Iterator<Item = (u32, (MessageTimes, [u32; 3]))> {
         let heard = self.heard();
         self.messages.iter().zip(&self.clocks.begun).map(move |(message, clock)| {
@@ -89,7 +89,7 @@ impl QueuePair {
         })
     }
 
-    /// What it waits for turns out to be a timeout.
+    /// Recharges the current wait as a wait for a timeout.
     pub(super) fn waited_in_vain(&mut self) {
         self.clocks.own.correct_waits();
     }

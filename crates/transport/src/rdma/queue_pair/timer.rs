@@ -4,16 +4,16 @@ use super::{NONE, QueuePair, RdmaVerb};
 use units::Time;
 
 impl QueuePair {
-    /// The retransmission timeout: shorter while few packets are outstanding.
+    /// Returns the retransmission timeout, which is shorter while few packets are outstanding.
     pub(super) fn timeout(&self) -> Time {
         let timeouts = &self.spec.timeouts;
         if self.outstanding() <= timeouts.few { timeouts.low } else { timeouts.high }
     }
 
-    /// Returns true if the retransmission timer runs. Of a READ the requester has the timer.
+    /// Returns true if the retransmission timer runs. For a READ the requester has the timer.
     pub(super) fn is_timed(&self, now: Time) -> bool {
         let outstanding = self.unacknowledged < self.highest && self.spec.verb != RdmaVerb::Read;
-        // The first outstanding packet has left, and so has one that is answered; or none can leave that would be.
+        // The first outstanding packet has left, and so has one that requests an acknowledgement; or no such packet can leave.
         outstanding
             && self.failed == Time::NEVER
             && self.recovery.next(self.unacknowledged, self.highest) != self.unacknowledged
@@ -21,7 +21,7 @@ impl QueuePair {
             && !(self.not_ready > 0 && self.waits > now)
     }
 
-    /// Starts or stops the retransmission timer, after a change of what it depends on.
+    /// Starts or stops the retransmission timer, after a change of its conditions.
     pub(super) fn set_timer(&mut self, now: Time) {
         if !self.is_timed(now) {
             self.deadline = Time::NEVER;
@@ -30,9 +30,9 @@ impl QueuePair {
         }
     }
 
-    /// Returns true if a packet requests an acknowledgement because of what was not acknowledged before: the first one that is
-    /// missing, sent `again`, and one before which nothing was acknowledged or requested for as long as it takes to be in error. So a path
-    /// that is dead is noticed, and a slow receiver that acknowledges every n-th packet is not taken for one.
+    /// Returns true if a packet requests an acknowledgement because of earlier unacknowledged packets: the first missing one, sent `again`,
+    /// and one before which nothing was acknowledged or requested for as long as it takes to enter the error state. So a dead path is
+    /// detected, and a slow receiver that acknowledges every n-th packet is not mistaken for one.
     pub(super) fn is_overdue(&mut self, packet: u64, again: bool, now: Time) -> bool {
         if packet == self.unacknowledged && self.requested.0 <= packet {
             self.requested.1 = now;
@@ -42,7 +42,7 @@ impl QueuePair {
         now.saturating_sub(self.requested.1).ps() >= longest
     }
 
-    /// Packets that requested acknowledgements are sent again, or have yet to be: their requests do not count any more.
+    /// Cancels the requests of packets that are retransmitted, or have yet to be.
     pub(super) fn take_back_requests(&mut self) {
         if !self.recovery.is_selective() {
             self.requested.0 = self.unacknowledged;

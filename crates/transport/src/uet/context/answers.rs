@@ -1,10 +1,11 @@
 //! Acknowledgements, NACKs and grants that a packet delivery context receives.
 
+use super::multipath::is_of_path;
 use super::{
     COUNTER_BITS, COUNTER_UNIT, CREDIT, DeliveryContext, Done, Message, NACK_OUT_OF_ORDER, NACK_TRIMMED,
     NACK_TRIMMED_LAST_HOP, Packet, SMOOTHING, State,
 };
-use crate::path_selection::{PathFeedback, PathSelection, PathSignal};
+use crate::path_selection::{PathFeedback, PathSignal};
 use crate::rdma::RdmaWord;
 use crate::rdma::psn::nearest;
 use crate::room::Append;
@@ -20,6 +21,7 @@ impl DeliveryContext {
             self.discarded += 1;
             return;
         }
+        self.now = now;
         if let Some(credits) = &mut self.credits {
             credits.end_speculation();
             if header.packet == UetPacket::Control(CREDIT) || self.asks_at == Time::NEVER {
@@ -28,6 +30,9 @@ impl DeliveryContext {
             self.asked = 0;
         }
         self.observe_path(now, header.packet, marked, entropy);
+        if header.packet == UetPacket::ProbeAck && is_of_path(header.answers) {
+            self.on_path_probed(now, entropy);
+        }
         match header.packet {
             UetPacket::Control(CREDIT) if self.credits.is_some() => {
                 self.counts.grants += 1;
@@ -64,7 +69,9 @@ impl DeliveryContext {
         self.counts.acks += 1;
         self.counts.marks += u64::from(marked);
         let is_probe = header.packet == UetPacket::ProbeAck;
+        let latest = self.latest_acknowledged;
         let round_trip = if is_probe { None } else { self.round_trip_of(now, header) };
+        self.note_links(header);
         let mut progress = self.take_sack(header);
         progress |= self.take_cumulative(until);
         let newly = self.newly_received(header.received);
@@ -75,6 +82,9 @@ impl DeliveryContext {
         let in_flight = self.bytes_in_flight();
         self.control.on_ack(now, &UetAck { newly, in_flight, marked, round_trip });
         self.infer_losses(now, header, is_probe);
+        if self.latest_acknowledged > latest || progress && self.overtaking.is_some() {
+            self.note_overtaking(now, self.latest_acknowledged);
+        }
         self.set_timer(now);
     }
 
@@ -167,6 +177,9 @@ impl DeliveryContext {
 
     /// Returns true if it was not acknowledged before.
     pub(super) fn acknowledge(&mut self, psn: u64) -> bool {
+        if self.overtaking.is_some() {
+            self.note_acknowledged(psn);
+        }
         let packet = &mut self.packets[(psn - self.oldest) as usize];
         let before = std::mem::replace(&mut packet.state, State::Acknowledged);
         if before == State::Acknowledged {

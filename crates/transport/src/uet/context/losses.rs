@@ -1,7 +1,7 @@
 //! Losses of a packet delivery context: by NACKs, by inference, by the retransmission timer; and its timers.
 
 use super::{DeliveryContext, MAX_DOUBLINGS, State};
-use crate::path_selection::{PathFeedback, PathSelection, PathSignal};
+use crate::path_selection::{PathFeedback, PathSignal};
 use crate::rdma::psn::{nearest, on_wire};
 use crate::uet::UetMode;
 use crate::uet::control::{UetControl, UetLoss, UetLossCause};
@@ -68,14 +68,14 @@ impl DeliveryContext {
         }
         packet.state = State::Lost;
         self.flying -= 1;
-        let (bytes, entropy) = (packet.bytes, packet.entropy);
+        let (bytes, entropy, sent) = (packet.bytes, packet.entropy, packet.sent);
         self.in_flight -= i64::from(bytes);
         self.lost_packets += 1;
         self.lost.push_back(psn);
         let in_flight = self.bytes_in_flight();
         if let Some(paths) = self.paths.as_mut().filter(|_| cause == UetLossCause::Inferred) {
             let signal = if self.deadline <= now { PathSignal::TimedOut } else { PathSignal::Lost };
-            paths.on_feedback(now, PathFeedback { entropy, signal });
+            paths.on_lost(now, PathFeedback { entropy, signal }, sent);
         }
         self.control.on_loss(now, &UetLoss { bytes: bytes.into(), in_flight, cause });
         true
@@ -93,7 +93,8 @@ impl DeliveryContext {
         None
     }
     pub(super) fn current_timeout(&self) -> Time {
-        Time::from_ps(self.timeout.ps().saturating_mul(1 << self.retry.min(MAX_DOUBLINGS)))
+        let doubled = self.retry.saturating_sub(self.spec.linear_retries).min(MAX_DOUBLINGS);
+        Time::from_ps(self.timeout.ps().saturating_mul(1 << doubled))
     }
     pub(super) fn set_timer(&mut self, now: Time) {
         let timeout = self.current_timeout();
@@ -107,7 +108,8 @@ impl DeliveryContext {
             return Time::NEVER;
         }
         let probes = self.probing.as_ref().map_or(Time::NEVER, |probing| probing.at);
-        self.deadline.min(probes).min(self.asks_at)
+        let overtaken = self.overtaking.as_ref().map_or(Time::NEVER, |overtaking| overtaking.due());
+        self.deadline.min(probes).min(self.asks_at).min(overtaken).min(self.path_probe_at())
     }
 
     /// The retransmission timer may have expired. `is_queued`: whether a packet waits in the NIC.
@@ -118,6 +120,11 @@ impl DeliveryContext {
         if self.asks_at <= now {
             self.ask_for_credit(now);
         }
+        self.now = now;
+        if self.lose_overtaken(now) {
+            self.set_timer(now);
+        }
+        self.note_path_probe(now);
         if self.deadline > now || self.failed < Time::NEVER {
             return;
         }

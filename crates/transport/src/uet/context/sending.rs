@@ -2,7 +2,6 @@
 
 use super::{CREDIT_REQUEST, DeliveryContext, PROBE, Packet, State};
 use crate::endpoint::Segment;
-use crate::path_selection::PathSelection;
 use crate::rdma::RdmaWord;
 use crate::rdma::psn::on_wire;
 use crate::uet::control::UetControl;
@@ -38,7 +37,7 @@ impl DeliveryContext {
         if self.failed < Time::NEVER {
             return false;
         }
-        if self.asks_now || self.probing.as_ref().is_some_and(|probing| probing.is_due) {
+        if self.asks_now || self.probes_path || self.probing.as_ref().is_some_and(|probing| probing.is_due) {
             return true;
         }
         self.has_data()
@@ -58,6 +57,7 @@ impl DeliveryContext {
 
     /// Sends the next packet.
     pub fn transmit(&mut self, now: Time) -> Option<Segment> {
+        self.now = now;
         if !self.has_work() {
             return None;
         }
@@ -68,6 +68,14 @@ impl DeliveryContext {
         if std::mem::take(&mut self.asks_now) {
             self.asks_at = now.saturating_add(self.timeout);
             return Some(self.credit_request());
+        }
+        if self.probes_path
+            && let Some(probe) = self.path_probe(now)
+        {
+            return Some(probe);
+        }
+        if !self.has_data() {
+            return None;
         }
         let (psn, bytes) = self.candidate()?;
         let again = psn < self.next;

@@ -7,7 +7,14 @@ use units::BitRate;
 const BASE: Time = Time::from_ps(14_022_720);
 
 fn facts(trimming: bool) -> UetFacts {
-    UetFacts { rate: BitRate::from_gbps(100), base_rtt: BASE, packet: 4150, payload: 4086, trimming }
+    UetFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: BASE,
+        packet: 4150,
+        payload: 4086,
+        planes: 1,
+        trimming,
+    }
 }
 fn nscc(change: impl FnOnce(&mut NsccKeys)) -> Nscc {
     let mut keys = NsccKeys::default();

@@ -1,14 +1,15 @@
 //! Waits of bypass queues.
 //!
-//! The bypass queue of a class lacks credits while frames stand in it and none of those at its head, of several lists one
-//! each, has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was free
-//! first until there are credits, the time apart in which its class waits as a whole: that is a wait of the class, which holds
-//! back all of its frames. So no time counts twice.
+//! The bypass queue of a class lacks credits while it holds frames and none of those at its head, of several lists one each,
+//! has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was idle
+//! first until there are credits, except for the time in which its class waits as a whole: that is a wait of the class,
+//! which holds back all of its frames. So no time counts twice.
 //!
-//! When credits come, the port looks which frame of the class is next, also while it sends one: what was passed goes before what
-//! would have passed it.
+//! When credits arrive, the port selects the next frame of the class again, also while it sends one: a bypassed frame goes
+//! before the frames that would have passed it.
 //!
-//! No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
+//! No frame leaves a bypass queue that lacks credits. The frames in it at the end of the wait have been held back
+//! (`victims`).
 
 use crate::run::state::credits::CreditState;
 use crate::run::state::link_control::Ended;
@@ -19,20 +20,20 @@ use units::Time;
 #[derive(Debug, Default)]
 pub(in crate::run) struct BypassWaits([BypassWait; CHANNELS]);
 
-/// Those of a class.
+/// Waits of the bypass queue of a class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::run) struct BypassWait {
     /// The lowest priority of the class in the channel whose credits lack.
     priority: u8,
-    /// Since when the queue waits, if it does, or its class.
+    /// Since when the queue or its class waits, if one does.
     since: Time,
-    /// When a wait was over last.
+    /// End of the last wait.
     ended: Time,
 }
 
 impl CreditState {
-    /// The bypass queue of a class lacks credits for this frame, or for none; its class waited `before`, or not. The link is
-    /// free from `free` on. A wait that is over is returned.
+    /// Updates the wait of a class's bypass queue, which lacks credits for this frame, or for none; its class waited
+    /// `before`, or not. The link is idle from `free` on. Returns a wait that has ended.
     pub(in crate::run) fn note_bypass(
         &mut self,
         class: usize,
@@ -57,7 +58,7 @@ impl CreditState {
             wait.since = free.max(now);
             return None;
         }
-        // Its class waited as a whole, and goes on without it.
+        // Its class waited as a whole; its ordered frames go on again, without the bypass queue.
         let resumes = before && !still && began < now;
         resumes.then(|| {
             let over = wait.over(began);
@@ -66,7 +67,7 @@ impl CreditState {
         })
     }
 
-    /// The wait of a bypass queue whose lowest priority is this: since when, and the end of it if its class waits.
+    /// Returns the wait of a bypass queue whose lowest priority is this: its begin, and its end if its class waits.
     pub fn bypass_wait_in_force(&self, priority: u8) -> Option<(Time, Time)> {
         let waits = self.bypass_waits.as_ref()?;
         let class = members(self.held).find(|&class| waits.0[class].priority == priority)?;
@@ -74,7 +75,7 @@ impl CreditState {
         Some((waits.0[class].since, end))
     }
 
-    /// Whether the bypass queue of a class waits, or has done so at any time since then.
+    /// Returns true if the bypass queue of a class waits, or has waited at any time since then.
     pub fn has_bypass_waited(&self, class: u8, since: Time, now: Time) -> bool {
         let Some(waits) = &self.bypass_waits else { return false };
         let BypassWait { since: began, ended, .. } = waits.0[usize::from(class)];

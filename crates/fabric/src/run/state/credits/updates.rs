@@ -1,4 +1,4 @@
-//! Updates of credits: how one end of a link learns what has come free at the other.
+//! Credit updates: how the state of one end of a link gets to the other.
 
 use crate::run::state::credits::CreditState;
 use engine::Timer;
@@ -8,17 +8,17 @@ use units::Time;
 
 pub(in crate::run) const NEXT: Time = Time::from_ps(1);
 
-/// What an end keeps of updates that are read.
+/// Credit updates of an end that are polled by the other end.
 #[derive(Debug)]
 pub(in crate::run) struct UpdatesRead {
-    /// Whether this end's updates are read, and whether those of the other end are.
+    /// True if the other end polls this end's updates; then true if this end polls those of the other.
     pub(in crate::run) is_read: bool,
     reads: bool,
-    /// By when each takes effect; those that a later one has made good may lack.
+    /// Updates with the time at which each takes effect; one that a later one supersedes may be missing.
     updates: VecDeque<(Time, Freed)>,
-    /// A frame at the other end lacks credits: it has to look when the next takes effect.
+    /// A frame at the other end lacks credits: that end has to poll when the next update takes effect.
     pub(in crate::run) awaited: bool,
-    /// When this end looks at the other.
+    /// Next poll of the other end.
     pub(in crate::run) look: Timer,
 }
 
@@ -31,31 +31,31 @@ impl UpdatesRead {
         look: Timer::IDLE,
     };
 
-    /// Bytes of what is kept.
+    /// Bytes of the stored updates.
     pub fn memory_bytes(&self) -> usize {
         self.updates.capacity() * size_of::<(Time, Freed)>()
     }
 }
 
 impl CreditState {
-    /// Whether updates take no time on the link.
+    /// Returns true if updates take no time on the link.
     pub fn updates_cost_nothing(&self) -> bool {
         self.spec.update_bytes == 0 && self.spec.piggyback.is_none()
     }
-    /// Updates of this end are read, and those of the other one, or not.
+    /// Sets whether updates of this end, and those of the other one, are polled.
     pub fn read(&mut self, own: bool, other: bool) {
         (self.told.is_read, self.told.reads) = (own, other);
     }
-    /// This end looks then, if it does not look before: whether that is new.
+    /// Schedules a poll of the other end at this time, unless one is due before; returns true if that is new.
     pub(in crate::run) fn looks_at(&mut self, at: Time) -> bool {
         at < self.told.look.due() && self.told.look.arm(at)
     }
-    /// Whether what the other end has told has to be read.
+    /// Returns true if this end polls the updates of the other end.
     #[inline(always)]
     pub(in crate::run) fn reads(&self) -> bool {
         self.told.reads
     }
-    /// Updates that were due before this time are told.
+    /// Publishes the updates that were due before this time.
     #[inline(always)]
     pub(in crate::run) fn tell(&mut self, before: Time) {
         while self.update.due() < before {
@@ -71,7 +71,7 @@ impl CreditState {
             let _ = self.update.arm(due + NEXT);
         }
         let updates = &mut self.told.updates;
-        // Nobody asks any more for a time a look-ahead ago.
+        // No poll reads an update that a later one has superseded for a look-ahead.
         let is_past = |&(at, next): &(Time, Freed)| next.bank == freed.bank && at + takes <= due;
         while updates.get(1).is_some_and(is_past) && updates[0].1.bank == freed.bank {
             updates.pop_front();

@@ -1,21 +1,21 @@
-//! How long a frame takes to cross a crossbar.
+//! Crossing times of frames in a crossbar.
 
 use queueing::Speedup;
 use units::{BitRate, Time};
 
 const PS_A_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
 
-/// The picoseconds that a byte takes on a link of this rate, if they are whole; else 0.
+/// Returns the picoseconds that a byte takes on a link of this rate, if they are whole; else 0.
 pub(super) fn whole_ps_per_byte(rate: BitRate) -> u64 {
     if PS_A_BYTE_AT_1_BPS.is_multiple_of(rate.bps()) { PS_A_BYTE_AT_1_BPS / rate.bps() } else { 0 }
 }
 
-/// How long a frame takes to cross where the fastest link of the switch has a rate.
+/// Returns the crossing time of a frame, by the rate of the fastest link of the switch.
 pub(crate) fn time_to_cross(rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
     crossing_time(whole_ps_per_byte(rate), rate, speedup, bytes)
 }
 
-/// As [`time_to_cross`], with the [`whole_ps_per_byte`] of the rate.
+/// Computes [`time_to_cross`] with the [`whole_ps_per_byte`] of the rate.
 pub(super) fn crossing_time(whole_ps: u64, rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
     let link = if whole_ps > 0 {
         u64::from(bytes) * whole_ps

@@ -1,4 +1,4 @@
-//! What waits in a crossbar, and for what: for tables, forensics and the watch for deadlocks.
+//! Frames that wait in a crossbar, and their outputs: for tables, forensics and the deadlock detector.
 
 use crate::run::state::crossbar::{Crossbar, of};
 use crate::run::state::index::PortIx;
@@ -8,14 +8,14 @@ use queueing::Room;
 use units::Time;
 
 impl Crossbar {
-    /// What waits at an input: since when, and how long it is.
+    /// Returns, for each frame that waits at an input, since when it waits, and its length.
     pub fn waiting_at<'a>(&'a self, input: usize, pool: &'a Pool) -> impl Iterator<Item = (Time, u16)> + 'a {
         let each = self.lists.len() / self.ports;
         of(pool, &self.lists[input * each..][..each])
     }
 
-    /// The output and class that most bytes of these classes at an input wait for: who waits behind another frame waits
-    /// for its output.
+    /// Returns the output and class with most waiting bytes of these classes at an input. A frame behind another one counts
+    /// for the output of that one.
     pub fn most_wanted(&self, ingress: PortIx, classes: u32, pool: &Pool) -> Option<(PortIx, TrafficClass)> {
         let each = self.lists.len() / self.ports;
         let own = &self.lists[self.nth(ingress) * each..][..each];
@@ -28,14 +28,14 @@ impl Crossbar {
         Some((pool.first(most.1).across?, self.class_at(most.0 % self.lanes)))
     }
 
-    /// Whether the longest frame of a class would find room at an output, in all its lanes.
+    /// Returns true if the longest frame of a class would fit at an output, in all its lanes.
     pub fn has_room(&self, egress: PortIx, class: TrafficClass) -> bool {
         let output = self.nth(egress);
         let held = |lane: usize| self.held[output * self.lanes + lane];
         self.lanes_of(class).all(|lane| held(lane) + self.longest <= self.keys.output_buffer.get())
     }
 
-    /// What waits at inputs for a class of an output.
+    /// Returns the frames that wait at inputs for a class of an output.
     pub fn waiting_for<'a>(
         &'a self,
         egress: PortIx,
@@ -45,7 +45,7 @@ impl Crossbar {
         self.waiting_in(egress, self.lanes_of(class), pool)
     }
 
-    /// As `waiting_for`, in the bypass queues at the inputs.
+    /// Returns the frames that wait for a class of an output in the bypass queues at the inputs.
     pub fn bypassed_for<'a>(
         &'a self,
         egress: PortIx,
@@ -55,7 +55,7 @@ impl Crossbar {
         self.waiting_in(egress, self.lanes_of(class).skip(1), pool)
     }
 
-    /// What waits at inputs in these lanes for an output.
+    /// Returns the frames that wait at inputs in these lanes for an output.
     fn waiting_in<'a>(
         &'a self,
         egress: PortIx,
@@ -68,7 +68,8 @@ impl Crossbar {
         lists.flat_map(|list| pool.iter(list)).filter(move |one| one.across == Some(egress))
     }
 
-    /// What waits at inputs, or behind frames that wait, for an output without room: each with the port it came through.
+    /// Returns the frames at inputs that wait, themselves or behind other frames, for an output without room, each with its
+    /// ingress port.
     pub fn stuck_behind<'a>(
         &'a self,
         egress: PortIx,

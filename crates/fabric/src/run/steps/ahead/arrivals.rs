@@ -1,11 +1,11 @@
-//! Arrivals at hosts that only count what comes to them.
+//! Arrivals at hosts that only count them.
 //!
 //! Where no endpoint answers and nothing takes time, a frame is only counted at its destination, and in the series of its
-//! flow. It needs no event for that: it is counted as of its arrival when its transmission begins, if the run will not
-//! come back before ([`NodeView::horizon`]). Nobody looks at the host before then. The frames of a receiver come through
-//! one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
+//! flow. It needs no event for that: it is counted as of its arrival when its transmission begins, if that is before the end
+//! of the run window ([`NodeView::horizon`]). No state of the host is read before then. The frames of a receiver come
+//! through one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
 //!
-//! Which ports lead to such hosts is known when the fabric is built (`build/ahead/arrivals.rs`).
+//! The ports to such hosts are determined when the fabric is built (`build/ahead/arrivals.rs`).
 
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
@@ -13,8 +13,8 @@ use frame::{Flags, Frame, PathId};
 use measure::Passage;
 use units::Time;
 
-/// A frame goes to a host that only counts what comes, if it means nothing to it. Whether it is counted. Not told of the
-/// frame as a whole, so that it need not lie in memory.
+/// Counts a frame to a host that only counts arrivals, ahead of its arrival; returns false if it needs an event. The
+/// arguments are fields of the frame, which then need not lie in memory.
 #[inline(never)]
 pub fn count_ahead(
     here: &mut NodeView,
@@ -38,19 +38,19 @@ pub fn count_ahead(
         }
         return true;
     }
-    // Others of its receiver must not overtake it.
+    // Other frames of its receiver must not overtake it.
     receiver.expected += u32::from(is_plain || flags.is_tagged());
     false
 }
 
-/// A frame that is only counted has arrived: the hash of its receiver shows it, whoever counts it when.
+/// Records the arrival of a frame that is only counted, in the hash of its receiver, independent of when it is counted.
 #[inline(always)]
 pub fn note_received(here: &mut NodeView, frame: &Frame, now: Time) {
     is_here(here, frame);
     here.hosts.receiver(frame.path).note(frame, now);
 }
 
-/// A frame has arrived that others of its receiver may have waited for.
+/// Notes the arrival of a frame for which later ones of its receiver may have waited.
 #[inline(always)]
 pub fn is_here(here: &mut NodeView, frame: &Frame) {
     let receiver = here.hosts.receiver(frame.path);

@@ -1,19 +1,20 @@
 //! Frames that wait and are sent ahead of their time.
 //!
-//! At many ports it is certain when a waiting frame will leave: nothing can pause the port, no other class can go first,
-//! nobody is asked. Such a frame goes on its way when it begins to wait, and no decision of its own is needed, which is
-//! one of two events of a frame that waits. Its arrival at the peer is scheduled for the time at which it would have come
-//! anyway. It stays in its queue, *committed*, until its transmission begins; that it leaves then is made up for, as of
-//! that time, before anybody looks: [`settle`].
+//! At many ports it is certain when a waiting frame will leave: nothing can pause the port, no other class can go first, no
+//! stage is consulted. Such a frame is scheduled when it begins to wait, and needs no decision of its own, which is one of
+//! two events of a frame that waits. Its arrival at the peer is scheduled for the time at which it would have arrived
+//! anyway. It stays in its queue, *committed*, until its transmission begins; its departure is then applied, as of that
+//! time, before the queue is read: [`settle`].
 //!
-//! Which ports these are is known when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is
-//! none of them: an XON is due at a departure, and cannot be made up for. Nor is one that pauses are sent to, obeyed or
-//! not: each makes the port look at what waits.
+//! These ports are determined when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is none of
+//! them: an XON is due at a departure, and cannot be sent afterwards. Neither is a port that receives pauses, obeyed or not:
+//! each pause makes the port read its queue.
 //!
-//! A queue may have a limit: what is committed counts until it leaves.
+//! A queue may have a limit: committed frames count until they leave.
 //!
-//! A queue manager may look at what comes to such a port, and hears of departures late if it only notes them. What it
-//! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
+//! A queue manager may observe the frames that arrive at such a port; it is notified of departures late if it only records
+//! them. A value that it writes into the tag of a departing frame is not known in advance: such a frame waits for a
+//! decision.
 
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::ahead::MOST;
@@ -32,7 +33,7 @@ use crate::run::steps::transmission;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// Makes up for the departures of a port up to `now`.
+/// Applies the departures of a port up to `now`.
 #[inline(always)]
 pub fn settle(here: &mut NodeView, egress: PortIx, now: Time) {
     let port = &here.links.ports[egress];
@@ -47,20 +48,21 @@ pub fn settle(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// Whether the queue manager of a class may have to hear of departures up to `now`: seldom, but if it is never quiet.
+/// Returns true if the queue manager of a class may have to be notified of departures up to `now`: rarely, unless it needs
+/// every one.
 #[inline(always)]
 fn hears_of_departures(here: &NodeView, egress: PortIx, class: TrafficClass, now: Time) -> bool {
     here.links.passed.of(egress, class.at()).heard_from() <= now && here.links.cold[egress].notes_departures
 }
 
-/// As `hears_of_departures`, where no queue manager has to hear of these departures.
+/// Variant of `settle` for departures of which no queue manager has to be notified.
 #[inline(always)]
 fn settle_unheard(here: &mut NodeView, egress: PortIx, now: Time) {
     let port = &mut here.links.ports[egress];
     if port.waiting == 0 {
         return;
     }
-    // One class at most is in use here.
+    // At most one class is in use here.
     let queue = &mut here.buffers.queues[port.waiting_queue()];
     while queue.committed > 0
         && let Some(waiting) = here.buffers.pool.pop_left(&mut queue.list, now)
@@ -74,7 +76,7 @@ fn settle_unheard(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// As `settle_unheard`, where one notes departures, and may have to hear of these.
+/// Variant of `settle` for a queue manager that records departures, and may have to be notified of these.
 #[inline(never)]
 fn settle_noting(here: &mut NodeView, egress: PortIx, now: Time) {
     loop {
@@ -102,7 +104,7 @@ fn settle_noting(here: &mut NodeView, egress: PortIx, now: Time) {
     }
 }
 
-/// The frames of a port that have been sent ahead and have not left.
+/// Returns the frames of a port that have been sent ahead and have not left.
 pub fn committed(here: &NodeView, port: PortIx) -> impl Iterator<Item = &Waiting> {
     let state = &here.links.ports[port];
     let waiting = state.features.has(PortFeatures::AHEAD) && state.waiting != 0;
@@ -112,13 +114,13 @@ pub fn committed(here: &NodeView, port: PortIx) -> impl Iterator<Item = &Waiting
     queue.into_iter().flat_map(committed)
 }
 
-/// Until when the frame takes that is on the link of a port: those sent ahead follow it without a gap.
+/// Returns the end of the frame on the link of a port: those sent ahead follow it without a gap.
 pub fn on_link_until(here: &NodeView, port: PortIx) -> Time {
     let next = committed(here, port).next().map(|waiting| waiting.leaves);
     next.unwrap_or(here.links.ports[port].busy_until)
 }
 
-/// A frame comes to a port that sends ahead, and something waits there, or seems to.
+/// Handles a frame at a port that sends ahead, where frames wait, or seem to.
 #[inline(never)]
 pub fn enqueue_ahead(
     here: &mut NodeView,
@@ -133,7 +135,7 @@ pub fn enqueue_ahead(
     go_ahead(here, (egress, class), frame, ingress, now, events);
 }
 
-/// As `enqueue_ahead`, at a port with a queue manager.
+/// Variant of `enqueue_ahead` for a port with a queue manager.
 #[inline(never)]
 pub fn enqueue_managed_ahead(
     here: &mut NodeView,
@@ -143,7 +145,7 @@ pub fn enqueue_managed_ahead(
     now: Time,
     events: &mut EventQueue,
 ) {
-    // The one that waits, if any does: no other is in use here.
+    // The class of the waiting frames, if there are any: no other is in use here.
     let class = here.links.ports[egress].classes.class(frame.priority());
     if hears_of_departures(here, egress, class, now) {
         settle(here, egress, now);
@@ -157,7 +159,7 @@ pub fn enqueue_managed_ahead(
     }
 }
 
-/// A frame goes at once, or waits until a known time.
+/// Sends a frame at once, or commits it for a known time.
 #[inline(always)]
 fn go_ahead(
     here: &mut NodeView,
@@ -175,7 +177,7 @@ fn go_ahead(
     }
 }
 
-/// As `go_ahead`, where the queue manager has to hear of the frame.
+/// Variant of `go_ahead` for a frame that the queue manager has to observe.
 #[inline(never)]
 fn enqueue_heard_ahead(
     here: &mut NodeView,
@@ -194,7 +196,7 @@ fn enqueue_heard_ahead(
     }
 }
 
-/// A frame goes on that its queue manager has admitted.
+/// Continues with a frame that its queue manager has admitted.
 #[inline(always)]
 pub fn enqueue_admitted_ahead(here: &mut NodeView, at: AtEgress, now: Time, events: &mut EventQueue) {
     let AtEgress { frame, egress, class, ingress, .. } = at;
@@ -209,7 +211,7 @@ pub fn enqueue_admitted_ahead(here: &mut NodeView, at: AtEgress, now: Time, even
     stand_ahead(here, (egress, class), frame, ingress, !frame.flags.is_tagged(), now, events);
 }
 
-/// A frame waits at a port that sends ahead: until a known time, or, unless `known`, for a decision.
+/// Adds a frame to the queue of a port that sends ahead: with a known time, or, unless `known`, for a decision.
 #[inline(always)]
 fn stand_ahead(
     here: &mut NodeView,
@@ -223,7 +225,7 @@ fn stand_ahead(
     let port = &mut here.links.ports[egress];
     let queue = &mut here.buffers.queues[port.queue(class)];
     if port.features.has(PortFeatures::BOUNDED) {
-        // Nothing but queues has a limit here.
+        // Only queues have limits here.
         let limit = here.nodes[here.node_of[egress]].memory().buffer.queue;
         if limit.is_some_and(|limit| !queue.occupancy.has_room(limit, frame.bytes)) {
             return refuse_ahead(here, egress, class, &frame, ingress, now);
@@ -243,7 +245,7 @@ fn stand_ahead(
     }
 }
 
-/// A frame is lost because its queue is full.
+/// Drops a frame because its queue is full.
 #[inline(never)]
 fn refuse_ahead(
     here: &mut NodeView,
@@ -257,7 +259,7 @@ fn refuse_ahead(
     losses::lose(here, egress, class, frame, ingress, Cause::Queue, now);
 }
 
-/// All that was committed has left, and more waits: the port commits the next frames.
+/// Commits the next frames of a port, after all committed ones have left.
 #[inline(never)]
 pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     settle(here, egress, now);
@@ -271,7 +273,7 @@ pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     while let Some(next) = slot
         && here.buffers.queues[queue].committed < MOST
     {
-        // The tag of the first is known now, as it leaves now.
+        // The tag of the first is known now, because it leaves now.
         let Port { features, busy_until, .. } = here.links.ports[egress];
         let stamped = features.has(PortFeatures::MANAGED) && here.buffers.pool.is_tagged(next);
         if stamped && busy_until > now {
@@ -286,7 +288,7 @@ pub fn decide_ahead(here: &mut NodeView, egress: PortIx, now: Time, events: &mut
     if slot.is_some() {
         decision::arm(here, egress, at, events);
     }
-    // The first leaves at once, perhaps with a tag.
+    // The first leaves at once, with its tag if any.
     if here.links.cold[egress].notes_departures {
         settle_noting(here, egress, now);
     } else {

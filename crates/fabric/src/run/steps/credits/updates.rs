@@ -66,7 +66,34 @@ fn free(here: &mut NodeView, ingress: PortIx, frame: &Frame, told: Time, now: Ti
         return Time::NEVER;
     }
     let Some(credits) = balance::credits_mut(here, ingress) else { return Time::NEVER };
-    let (channel, need) = credits.need(frame);
+    let need = credits.need(frame);
+    free_counted(here, ingress, need, told, now)
+}
+
+/// Credits of lost frames become free.
+pub fn counted_free(
+    here: &mut NodeView,
+    ingress: PortIx,
+    need: (usize, u32),
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let at = free_counted(here, ingress, need, now, now);
+    if at != Time::NEVER {
+        update_later(here, ingress, at, events);
+    }
+}
+
+/// As `free`, of so many credits of a count.
+#[inline(always)]
+fn free_counted(
+    here: &mut NodeView,
+    ingress: PortIx,
+    (channel, need): (usize, u32),
+    told: Time,
+    now: Time,
+) -> Time {
+    let Some(credits) = balance::credits_mut(here, ingress) else { return Time::NEVER };
     if credits.told.is_read {
         credits.tell(told);
     }
@@ -184,16 +211,31 @@ fn send_update(here: &mut NodeView, port: PortIx, now: Time, ends: Time, events:
     let (freed, at) = (credits.receiver.update(now), leaves + credits.takes);
     credits.update.cancel();
     let rest = credits.receiver.owes();
+    let bytes = u64::from(credits.spec.update_bytes);
+    let again = credits.again;
     if here.links.ports[port].features.has(PortFeatures::FAULTED)
-        && transmission::pause_is_lost(here, port, now, at)
+        && transmission::pause_is_lost(here, port, (now, at), bytes)
     {
         here.links.cold[port].counts.pauses_lost += 1;
+        if again != Time::NEVER {
+            send_again(here, port, freed, now + again, events);
+        }
     } else {
         let peer = here.links.ports[port].arrives_as.peer();
         events.send(Event::update(at, peer, freed), || here.links.neighbours[port]);
     }
     if rest {
         update_later(here, port, ends.max(now + NEXT), events);
+    }
+}
+
+/// An update was lost: it is due again then.
+#[cold]
+fn send_again(here: &mut NodeView, port: PortIx, lost: Freed, at: Time, events: &mut EventQueue) {
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    credits.receiver.lost(lost);
+    if at < credits.update.due() {
+        update_later(here, port, at, events);
     }
 }
 

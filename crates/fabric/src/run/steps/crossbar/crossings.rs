@@ -1,4 +1,4 @@
-//! Frames that come to a crossbar, are matched and cross.
+//! Arrival of frames at a crossbar, matching and crossing.
 
 use crate::run::state::crossbar::Crossbar;
 use crate::run::state::event::EventQueue;
@@ -20,7 +20,7 @@ use frame::{Frame, TrafficClass};
 use queueing::Crossing;
 use units::Time;
 
-/// A frame has come to a switch with a crossbar, or begins its way there.
+/// Handles a frame that arrives at a switch with a crossbar, or begins its way there.
 #[inline(never)]
 pub fn enter_crossbar(
     here: &mut NodeView,
@@ -56,7 +56,7 @@ pub fn enter_crossbar(
     let node = here.node_of[egress];
     let Some(bar) = here.nodes[node].architecture.crossbar_mut() else { return };
     let (input, output) = (bar.nth(ingress), bar.nth(egress));
-    // A bypassable frame stands in the ordered list only while others do.
+    // A bypassable frame waits in the ordered list only while others do.
     let mut lane = bar.lane(class, &frame);
     if lane != class.at() && !bar.lists[bar.list(input, output, class.at())].is_empty() {
         lane = class.at();
@@ -64,7 +64,7 @@ pub fn enter_crossbar(
     let list = bar.list(input, output, lane);
     let is_first = bar.lists[list].is_empty();
     if is_first && bar.crosses_at_once(input, output, lane, frame.bytes, now) && events.is_last_of(now) {
-        // All others that could be matched have been: the match is this frame.
+        // All other possible pairs have been matched: the match is this frame.
         bar.inputs[input].pass(frame.bytes);
         let crossing = Crossing { input, output, class: lane };
         bar.arbiter.grant_alone(crossing);
@@ -73,7 +73,7 @@ pub fn enter_crossbar(
         check_matched(here, egress, now);
         return;
     }
-    // Where it came in from the list tells.
+    // The list implies the input.
     here.buffers.pool.push(&mut bar.lists[list], &frame, now, Some(egress));
     bar.inputs[input].enter(frame.bytes);
     if is_first {
@@ -90,7 +90,7 @@ pub fn enter_crossbar(
     check_matched(here, egress, now);
 }
 
-/// What is not going to be matched now could not be: found by looking at every queue.
+/// Checks with a search of every queue that no pair is left unmatched that could be matched now.
 #[cfg(debug_assertions)]
 fn check_matched(here: &NodeView, port: PortIx, now: Time) {
     let Some(bar) = here.nodes[here.node_of[port]].architecture.crossbar() else {
@@ -112,7 +112,7 @@ fn check_matched(here: &NodeView, port: PortIx, now: Time) {
             "a bypassable frame stands first among ordered ones"
         );
         let fits = bar.held[output * bar.lanes + lane] + needs <= bar.keys.output_buffer.get();
-        // What ends now may have an event that is still to come.
+        // A crossing that ends now may have an event later at this time.
         assert!(!fits || bar.busy_until(input, output) >= now, "a frame that may cross does not");
         let later = bar.busy_until(input, output) > now;
         let noticed = bar.outputs[bar.busy_longer(input, output)].noticed;
@@ -120,7 +120,7 @@ fn check_matched(here: &NodeView, port: PortIx, now: Time) {
     }
 }
 
-/// Inputs and outputs are matched after all that happens now; the event that is handled ends with this.
+/// Matches inputs and outputs after all events of this time; the handling of this event ends with it.
 fn match_soon(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     if events.is_last_of(now) {
         match_now(here, port, events, now);
@@ -129,7 +129,7 @@ fn match_soon(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQu
     }
 }
 
-/// The time of a match has come.
+/// Handles a scheduled match.
 pub fn match_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let node = here.node_of[port];
     let Some(bar) = here.nodes[node].architecture.crossbar_mut() else { return };
@@ -153,7 +153,7 @@ fn match_now(here: &mut NodeView, port: PortIx, events: &mut EventQueue, now: Ti
     let mut matches = std::mem::take(&mut bar.matches);
     bar.left_over = bar.arbiter.pick(&bar.requests, &mut matches);
     if bar.left_over {
-        // Any end may find what was left out.
+        // The end of any crossing may complete a pair that was left out.
         for nth in 0..bar.outputs.len() {
             let port = bar.port(nth);
             if bar.outputs[nth].busy_until > now {
@@ -169,7 +169,7 @@ fn match_now(here: &mut NodeView, port: PortIx, events: &mut EventQueue, now: Ti
     }
 }
 
-/// A frame begins to cross.
+/// Starts the crossing of a frame.
 #[inline(always)]
 fn cross(here: &mut NodeView, port: PortIx, crossing: Crossing, now: Time, events: &mut EventQueue) {
     let Crossing { input, output, class: lane } = crossing;
@@ -197,7 +197,7 @@ fn cross(here: &mut NodeView, port: PortIx, crossing: Crossing, now: Time, event
     }
 }
 
-/// A frame that has come at a time leaves its input.
+/// Removes a frame, which arrived at a given time, from its input.
 fn set_off(
     here: &mut NodeView,
     port: PortIx,
@@ -214,8 +214,8 @@ fn set_off(
     let (ingress, egress) = (bar.port(input), bar.port(output));
     let (mut ends, early, class) = (now + bar.takes(frame.bytes), bar.cuts_through, bar.class_at(lane));
     if early {
-        // The last bit cannot cross before it has come. A frame of which all had come first is held no longer than
-        // it takes to come.
+        // The last bit cannot cross before it has arrived. A crossing that starts after the whole frame has arrived is held
+        // no longer than its arrival took.
         let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
         let rest = if here.links.is_faster(egress, ingress) { 0 } else { rest };
         ends = ends.max(since + here.links.ports[ingress].clock.span_floor(rest));
@@ -244,7 +244,7 @@ fn set_off(
     }
 }
 
-/// A frame has crossed to a port.
+/// Ends the crossing of a frame to a port.
 #[inline]
 pub fn crossed(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let Some(bar) = outputs::crossbar_mut(here, egress) else { return };
@@ -260,7 +260,7 @@ pub fn crossed(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Even
     check_matched(here, egress, now);
 }
 
-/// A frame waits for an input and an output that are not both free: the end of what lasts longer will be noticed.
+/// Schedules an event for an input and an output that are not both free: the end of the longer crossing.
 fn notice_later(bar: &mut Crossbar, input: usize, output: usize, events: &mut EventQueue) {
     let longer = bar.busy_longer(input, output);
     let port = bar.port(longer);

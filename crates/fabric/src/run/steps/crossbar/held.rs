@@ -5,7 +5,7 @@ use crate::run::state::pool::Waiting;
 use crate::run::state::view::NodeView;
 use frame::TrafficClass;
 
-/// The frames that wait for a queue to send them: those in it, and those at inputs that are to cross to it.
+/// Returns the frames that wait for a queue to send them: those in it, and those at inputs that are to cross to it.
 pub fn frames_for(here: &NodeView, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
     let (port, class) = here.links.place_of_queue(queue);
     let bar = here.nodes[here.node_of[port]].architecture.crossbar();
@@ -14,8 +14,8 @@ pub fn frames_for(here: &NodeView, queue: QueueIx) -> impl Iterator<Item = &Wait
     here.buffers.frames(queue).chain(at_inputs)
 }
 
-/// The output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
-/// whether that has room for more.
+/// Returns the output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
+/// whether it has room for more.
 pub fn fills_input(
     here: &NodeView,
     ingress: PortIx,

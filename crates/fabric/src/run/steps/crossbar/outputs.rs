@@ -12,7 +12,8 @@ pub fn crossbar_mut(here: &mut NodeView, port: PortIx) -> Option<&mut Crossbar> 
     here.nodes[here.node_of[port]].architecture.crossbar_mut()
 }
 
-/// A frame has begun to leave the switch, or is lost at its output, which has more room. Nothing, without a crossbar.
+/// Handles a frame that begins to leave the switch, or is dropped at its output, which has more room. Does nothing without a
+/// crossbar.
 #[inline(always)]
 pub fn output_left(
     here: &mut NodeView,
@@ -31,7 +32,7 @@ pub fn output_left(
     }
 }
 
-/// Inputs and outputs are matched after all that happens now.
+/// Inputs and outputs are matched after all events of this time.
 pub(super) fn match_later(bar: &mut Crossbar, now: Time, events: &mut EventQueue) {
     if bar.matching.arm(now) {
         events.push(Event::bare(Kind::Match, now, bar.first_port));

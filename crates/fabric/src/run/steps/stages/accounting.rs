@@ -1,4 +1,4 @@
-//! Counters of what waits, by ingress port or by egress queue, from which pauses follow.
+//! Occupancy counters by ingress port or by egress queue, which decide pauses.
 
 use super::Stage;
 use crate::run::state::admitted::AtEgress;

@@ -1,4 +1,4 @@
-//! A link that is down, or a switch that is off: frames may not even wait.
+//! A link that is down, or a switch that is off: frames must not even wait.
 
 use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;

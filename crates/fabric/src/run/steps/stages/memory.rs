@@ -1,4 +1,4 @@
-//! Limits of what waits, and memory that the queues of a switch share.
+//! Limits of queues, and memory that the queues of a switch share.
 
 use super::Stage;
 use crate::run::state::admitted::AtEgress;

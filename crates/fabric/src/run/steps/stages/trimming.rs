@@ -1,7 +1,7 @@
 //! Packet trimming: a frame that its queue has no room for loses its payload, and goes on in the queue of trimmed frames.
 //!
-//! The keys, their sources and what is not modelled: `queueing::TrimmingKeys`. Nothing was charged to a memory for a frame before it is
-//! trimmed, and what is left of it is charged and returned like any frame of its length and priority.
+//! Keys, sources and limits of the model are in `queueing::TrimmingKeys`. No memory is charged for a frame before it is
+//! trimmed, and the trimmed frame is charged and released like any frame of its length and priority.
 
 use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;
@@ -83,8 +83,8 @@ pub(crate) fn trim(here: &mut NodeView, at: &mut AtEgress) -> bool {
     has_room
 }
 
-/// The new frame takes the place of the last one of its queue, which is to be trimmed. Only of a frame that is at least as long, at a
-/// port whose queues have no other limit (`audit/trimming.rs`).
+/// Replaces the last frame of its queue, which is to be trimmed, by the new one. Only if the former is at least as long, at
+/// a port whose queues have no other limit (`audit/trimming.rs`).
 fn take_place_of_last(here: &mut NodeView, at: &mut AtEgress, now: Time, events: &mut EventQueue) {
     let queue = here.links.ports[at.egress].queue(at.class);
     let before = here.buffers.queues[queue].occupancy;
@@ -95,7 +95,7 @@ fn take_place_of_last(here: &mut NodeView, at: &mut AtEgress, now: Time, events:
     at.frame = last.frame;
     if counts {
         pausing::after_dequeue(here, at.egress, at.class, &last, before, now, events);
-        // Its priority is lossy, so that nothing bounds what came in with it.
+        // Its priority is lossy, so that no limit applies to its ingress counter.
         let _ = pausing::before_enqueue(here, at.egress, at.class, &new, ingress, now, events);
     }
     egress::note_level(here, queue, now);

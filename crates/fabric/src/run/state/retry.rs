@@ -1,0 +1,213 @@
+//! Link-level retry at one end of a link: the frames that it sends and keeps, and the numbers of those that it receives.
+//!
+//! The sender of a frame knows its fate on the link (`steps::faults`), and so which transmission the other end takes. That one
+//! carries the frame; a damaged one, and those that the other end discards behind it, are signals alone, and the frame is
+//! *held* here until a repetition gets through.
+
+use engine::Timer;
+use flow_control::LlrSpec;
+use flow_control::llr::{Arrival, Receiver, Transmitter};
+use frame::{ClassMap, Frame};
+use units::Time;
+
+/// A frame whose transmissions so far the other end has not taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub frame: Frame,
+    /// It is on its way back along its path.
+    pub back: bool,
+}
+
+/// A control ordered set, or the sequence number of a frame whose last bit has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RetrySignal {
+    /// All frames up to this number have arrived.
+    Ack(u32),
+    /// All frames up to this number have arrived, and the next one has not.
+    Nack(u32),
+    /// Numbers start anew.
+    Init,
+    /// The other end has received [`RetrySignal::Init`].
+    InitEcho,
+    /// A frame with this number has arrived, with a good checksum or a bad one.
+    Frame { sequence: u32, good: bool },
+}
+
+/// Bits of a sequence number.
+const SEQUENCE_BITS: u32 = 20;
+
+impl RetrySignal {
+    /// The signal in a word.
+    pub fn pack(self) -> u32 {
+        let (kind, sequence) = match self {
+            RetrySignal::Ack(sequence) => (0, sequence),
+            RetrySignal::Nack(sequence) => (1, sequence),
+            RetrySignal::Init => (2, 0),
+            RetrySignal::InitEcho => (3, 0),
+            RetrySignal::Frame { sequence, good } => (4 + u32::from(good), sequence),
+        };
+        kind << SEQUENCE_BITS | sequence
+    }
+    /// Reads [`RetrySignal::pack`].
+    pub fn unpack(word: u32) -> RetrySignal {
+        let sequence = word & ((1 << SEQUENCE_BITS) - 1);
+        match word >> SEQUENCE_BITS {
+            0 => RetrySignal::Ack(sequence),
+            1 => RetrySignal::Nack(sequence),
+            2 => RetrySignal::Init,
+            3 => RetrySignal::InitEcho,
+            kind => RetrySignal::Frame { sequence, good: kind == 5 },
+        }
+    }
+}
+
+/// Counts since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RetryCounts {
+    /// Numbered frames, each once.
+    pub frames: u64,
+    /// Repetitions, their bytes and the time that they took on the link.
+    pub replayed: (u64, u64),
+    pub replaying: Time,
+    /// Replays, and those of them that the timer began.
+    pub replays: u64,
+    pub timeouts: u64,
+    /// Frames that arrived by a repetition, and the time that this took longer than their first transmission.
+    pub repaired: u64,
+    pub delay: (Time, Time),
+    pub acks_sent: u64,
+    pub nacks_sent: u64,
+    pub nacks_received: u64,
+    /// Ordered sets sent that were lost or damaged.
+    pub ordered_sets_lost: u64,
+    /// Acknowledgements of numbers that were not outstanding.
+    pub sequence_errors: u64,
+    /// Arrivals that were discarded: damaged ones, those behind a gap, and duplicates.
+    pub damaged: u64,
+    pub missing: u64,
+    pub duplicates: u64,
+    /// Times the replay buffer was full or a replay ran while nothing else could go, and for how long.
+    pub blocks: u64,
+    pub blocked: Time,
+    pub flushes: u64,
+    /// Frames lost by flushes, and while frames are discarded after one.
+    pub flushed: u64,
+}
+
+/// Link-level retry of a link, at one of its ends.
+#[derive(Debug)]
+pub(crate) struct RetryState {
+    pub transmitter: Transmitter<Option<Held>>,
+    pub receiver: Receiver,
+    /// The number that the other end expects after all that is on the link.
+    pub in_order: u32,
+    /// When an acknowledgement is due, and when the replay timer, the limit of age or that of an outage may expire.
+    pub ack: Timer,
+    pub watch: Timer,
+    /// The link is down since then.
+    pub down_since: Option<Time>,
+    /// When initialising has begun last.
+    pub began_init: Time,
+    pub counts: RetryCounts,
+    /// Eligible frames are blocked since then.
+    blocked_since: Option<Time>,
+}
+
+impl RetryState {
+    /// Both ends have initialised before the run.
+    pub fn new(spec: LlrSpec) -> RetryState {
+        RetryState {
+            transmitter: Transmitter::new(spec),
+            receiver: Receiver::default(),
+            in_order: 0,
+            ack: Timer::IDLE,
+            watch: Timer::IDLE,
+            down_since: None,
+            began_init: Time::ZERO,
+            counts: RetryCounts::default(),
+            blocked_since: None,
+        }
+    }
+    /// Frames that the other end has not taken and that are on no link.
+    pub fn held(&self) -> impl Iterator<Item = &Frame> {
+        // They are the last ones.
+        let outstanding = self.transmitter.outstanding().rev();
+        outstanding.map_while(|entry| entry.item.as_ref()).map(|held| &held.frame)
+    }
+    /// Returns true if frames like this are numbered.
+    pub fn is_eligible(&self, frame: &Frame) -> bool {
+        let priority = frame.priority().0;
+        u32::from(self.transmitter.spec().priorities) >> priority & 1 != 0
+    }
+    /// Classes with an eligible priority, while they are blocked.
+    pub fn stopped(&self, classes: ClassMap) -> u32 {
+        if self.blocked_since.is_some() { classes.classes_of(self.transmitter.spec().priorities) } else { 0 }
+    }
+    /// Notes that eligible frames are blocked, or not. Returns true if that is new.
+    pub fn note_blocked(&mut self, now: Time) -> bool {
+        let blocked = self.transmitter.is_blocked();
+        match (blocked, self.blocked_since) {
+            (true, None) => {
+                self.blocked_since = Some(now);
+                self.counts.blocks += 1;
+                true
+            }
+            (false, Some(since)) => {
+                self.counts.blocked += now - since;
+                self.blocked_since = None;
+                true
+            }
+            _ => false,
+        }
+    }
+    /// Time in which eligible frames were blocked, up to `end`.
+    pub fn blocked(&self, end: Time) -> Time {
+        self.counts.blocked + self.blocked_since.map_or(Time::ZERO, |since| end.saturating_sub(since))
+    }
+    /// A repetition sent `now` reaches the other end, which takes the frame; it was sent first at `first`.
+    pub fn note_repaired(&mut self, first: Time, now: Time) {
+        let counts = &mut self.counts;
+        counts.repaired += 1;
+        counts.delay = (counts.delay.0 + (now - first), counts.delay.1.max(now - first));
+    }
+    /// A frame has arrived.
+    pub fn note_arrival(&mut self, arrival: Arrival) {
+        let counts = &mut self.counts;
+        match arrival {
+            Arrival::Expected => {}
+            Arrival::Damaged => counts.damaged += 1,
+            Arrival::Missing => counts.missing += 1,
+            Arrival::Duplicate => counts.duplicates += 1,
+        }
+    }
+    /// Begins measuring.
+    pub fn restart(&mut self, now: Time) {
+        self.counts = RetryCounts::default();
+        self.blocked_since = self.blocked_since.map(|_| now);
+    }
+    /// Bytes of memory.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<RetryState>() + self.transmitter.memory_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_fits_a_word() {
+        let last = (1 << SEQUENCE_BITS) - 1;
+        let numbered = [0, 1, last].into_iter().flat_map(|sequence| {
+            [
+                RetrySignal::Ack(sequence),
+                RetrySignal::Nack(sequence),
+                RetrySignal::Frame { sequence, good: true },
+                RetrySignal::Frame { sequence, good: false },
+            ]
+        });
+        for signal in numbered.chain([RetrySignal::Init, RetrySignal::InitEcho]) {
+            assert_eq!(RetrySignal::unpack(signal.pack()), signal);
+        }
+    }
+}

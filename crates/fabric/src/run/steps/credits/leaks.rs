@@ -1,0 +1,78 @@
+//! Credits of frames that are lost on a link: the sending end tells periodically how many it has consumed, and the receiving end
+//! frees those of frames that never came (CC_Update of Ultra Ethernet).
+//!
+//! Nothing is scheduled while none are missing. Messages come at multiples of the period, when they have crossed the link; one
+//! that is lost is made up for by the next.
+
+use crate::run::state::event::{Event, EventQueue};
+use crate::run::state::index::PortIx;
+use crate::run::state::view::NodeView;
+use crate::run::steps::credits::{balance, updates};
+use crate::run::steps::transmission;
+use flow_control::credit::COUNTS;
+use units::Time;
+
+/// Bytes of the message of the sending end.
+const MESSAGE_BYTES: u64 = 64;
+
+/// A frame that took credits is lost on its way to a port. They count as held there until the next message.
+pub fn note(
+    here: &mut NodeView,
+    port: PortIx,
+    (count, need): (usize, u32),
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    if let Err(why) = credits.receiver.arrive(count, need) {
+        let number = here.numbering.port(port);
+        return balance::overdraft(here, number, why, now);
+    }
+    if let Some(leaks) = &mut credits.leaks {
+        leaks.now[count] += need;
+        leaks.lost[count] += u64::from(need);
+    }
+    await_message(here, port, now, events);
+}
+
+/// The next message comes when it has crossed the link.
+fn await_message(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
+    let crossing = {
+        let (hot, cold) = (&here.links.ports[port], &here.links.cold[port]);
+        cold.arrives_by.span_ceil(MESSAGE_BYTES + u64::from(hot.timing.overhead())) + cold.delay
+    };
+    let Some(credits) = balance::credits_mut(here, port) else { return };
+    let Some(leaks) = &mut credits.leaks else { return };
+    let period = leaks.period;
+    let sent = now.saturating_sub(crossing).ps() / period.ps() + 1;
+    let at = period * sent + crossing;
+    if leaks.message.due() == Time::NEVER && leaks.message.arm(at) {
+        events.push(Event::credits_consumed(at, port));
+    }
+}
+
+/// A message has come, if it was not lost: the credits of lost frames are free.
+#[cold]
+pub fn restore(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
+    let fires = |here: &mut NodeView| {
+        let credits = balance::credits_mut(here, port)?;
+        credits.leaks.as_mut().map(|leaks| leaks.message.fires(now))
+    };
+    if fires(here) != Some(true) {
+        return;
+    }
+    // Errors of the link are alike in both directions.
+    if transmission::ordered_set_is_lost(here, port, MESSAGE_BYTES, (now, now)) {
+        return await_message(here, port, now, events);
+    }
+    for count in 0..COUNTS {
+        let Some(leaks) = balance::credits_mut(here, port).and_then(|credits| credits.leaks.as_mut()) else {
+            return;
+        };
+        let need = std::mem::take(&mut leaks.now[count]);
+        leaks.restored[count] += u64::from(need);
+        if need > 0 {
+            updates::counted_free(here, port, (count, need), now, events);
+        }
+    }
+}

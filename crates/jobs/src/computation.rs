@@ -1,0 +1,62 @@
+//! How long a rank computes.
+
+use std::sync::Arc;
+use units::Time;
+
+/// Bits behind the point of a factor.
+const POINT: u32 = 16;
+
+/// The computations of a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Computation {
+    /// Before iterations, in turn; at least one.
+    before: Arc<[Time]>,
+    /// Factors of its computations, in turn, in units of 2⁻¹⁶; empty: all are 1.
+    factors: Arc<[u32]>,
+}
+
+impl Computation {
+    /// Computations of these times before iterations, in turn, each multiplied by a factor, in turn; without factors none is.
+    pub fn new(before: Arc<[Time]>, factors: impl IntoIterator<Item = f64>) -> Computation {
+        let fixed = |factor: f64| (factor * f64::from(1 << POINT)).round() as u32;
+        let factors: Vec<u32> = factors.into_iter().map(fixed).collect();
+        let is_one = factors.iter().all(|&factor| factor == 1 << POINT);
+        Computation { before, factors: if is_one { [].into() } else { factors.into() } }
+    }
+    /// Computations of one time, before each iteration.
+    pub fn each(time: Time) -> Computation {
+        Computation::new([time].into(), [])
+    }
+    /// Time before iteration number `iteration`, without a factor.
+    pub fn before(&self, iteration: usize) -> Time {
+        self.before.get(iteration % self.before.len().max(1)).copied().unwrap_or_default()
+    }
+    /// A computation of this time, the `nth` of its rank, with its factor.
+    pub fn scaled(&self, time: Time, nth: u64) -> Time {
+        if self.factors.is_empty() {
+            return time;
+        }
+        let factor = self.factors[(nth % self.factors.len() as u64) as usize];
+        let scaled = (u128::from(time.ps()) * u128::from(factor)) >> POINT;
+        Time::from_ps(u64::try_from(scaled).unwrap_or(u64::MAX / 2))
+    }
+    /// Returns true if no iteration begins with a computation.
+    pub fn is_none(&self) -> bool {
+        self.before.iter().all(|&time| time == Time::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_factors_come_in_turn() {
+        let us = Time::from_us;
+        let own = Computation::new([us(2), us(3)].into(), [1.0, 1.5, 3.0]);
+        assert_eq!([0, 1, 2, 3].map(|iteration| own.before(iteration)), [2, 3, 2, 3].map(us));
+        assert_eq!([0, 1, 2, 3].map(|nth| own.scaled(us(10), nth)), [10, 15, 30, 10].map(us));
+        assert_eq!(Computation::new([us(2)].into(), [1.0; 9]), Computation::each(us(2)));
+        assert!(Computation::each(Time::ZERO).is_none() && !own.is_none());
+    }
+}

@@ -1,0 +1,60 @@
+//! Keys of computation: how long ranks compute, and which of them are slow.
+
+use keys::{Forms, by_form};
+use schemars::JsonSchema;
+use serde::de::value::{I64Deserializer, SeqAccessDeserializer, StrDeserializer};
+use serde::de::{Error, SeqAccess};
+use serde::{Deserialize, Serialize};
+use units::Time;
+use workload::Nodes;
+
+/// Computation before each iteration: a time, or a list of times that iterations take in turn, from the first again after the last.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ComputeTimes {
+    /// Of every iteration.
+    Each(Time),
+    /// Of iterations in turn.
+    InTurn(Vec<Time>),
+}
+
+impl Default for ComputeTimes {
+    fn default() -> ComputeTimes {
+        ComputeTimes::Each(Time::ZERO)
+    }
+}
+
+impl ComputeTimes {
+    /// Times of iterations in turn.
+    pub fn times(&self) -> &[Time] {
+        match self {
+            ComputeTimes::Each(time) => std::slice::from_ref(time),
+            ComputeTimes::InTurn(times) => times,
+        }
+    }
+}
+
+impl Forms for ComputeTimes {
+    const EXPECTED: &'static str = "a time as text with a unit, like \"200 us\", or a list of these";
+    fn text<E: Error>(text: &str) -> Result<ComputeTimes, E> {
+        Time::deserialize(StrDeserializer::new(text)).map(ComputeTimes::Each)
+    }
+    fn number<E: Error>(number: i64) -> Result<ComputeTimes, E> {
+        Time::deserialize(I64Deserializer::new(number)).map(ComputeTimes::Each)
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<ComputeTimes, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(ComputeTimes::InTurn)
+    }
+}
+by_form!(ComputeTimes);
+
+/// Ranks whose computations take longer than those of others.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StragglerKeys {
+    /// Their hosts: a host, "all" hosts, a pattern, or a list of these. Required.
+    pub hosts: Nodes,
+    /// Factor of each of their computations, those of a schedule too. A number, 1 to 1000. Required.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub slowdown: f64,
+}

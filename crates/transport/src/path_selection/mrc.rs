@@ -1,0 +1,320 @@
+//! Path states of Multipath Reliable Connection (MRC): entropy values in rotation, congested ones skipped once, failed ones taken out and
+//! probed.
+//!
+//! A connection has `entropies` active values and `reserve` more, in a random order of its own, with equally many for each plane of its
+//! NIC: value v leaves through link v modulo the number of planes. Packets take the active values in turn, so that planes carry equal
+//! loads. A value is in one of three states:
+//!
+//! | state | entered by | left by |
+//! |---|---|---|
+//! | good | the beginning; `probe_answers` answered probes | |
+//! | skipped | an acknowledgement with a mark, or a NACK of a packet trimmed within the fabric | its next turn, which another value takes |
+//! | assumed bad | a packet lost without a NACK, by a gap or a timeout | `probe_answers` answered probes |
+//!
+//! More feedback on a skipped value does not add up. At most one skipped value becomes good for each packet; if all others of a round are
+//! skipped, that one is taken. A packet that was trimmed on its last hop changes nothing: that is incast. A value that is assumed bad
+//! is replaced by one of the reserve on the same plane, if there is one. At least `min_active` of the active values stay good or
+//! skipped: losses on the last ones change nothing, so that a connection whose paths have all failed goes on trying them. Values that
+//! are assumed bad are probed every `probe_interval`, while the connection has packets to send or in flight.
+//!
+//! Values of a plane whose link is down at either end have no turn, and a loss takes none of them out: both ends know the status of their
+//! ports, and the receiver reports its own at once and in each acknowledgement. If all planes are down, their values are used as before.
+//!
+//! Source: Open Compute Project, Multipath Reliable Connection 1.0 (2026), as its public API (`mrc.h`: states, entries with a value and
+//! a port, `ev_min_active`) and public models of it have it; OpenAI, "MRC" (128 to 256 values, equally many for each plane, a reserve).
+//!
+//! Our choice, as nothing is public: the numbers of values, the interval and the number of probes.
+//!
+//! Not modelled: values that a controller denies; lists and fields of values (profiles EXPLICIT and GENERATED); the acknowledgement code
+//! by which a receiver reports a failed path (M = 2).
+
+use super::{
+    Draws, MOST_ENTROPIES, PathCounts, PathFeedback, PathSelection, PathSignal, PathsFacts, check_entropies,
+};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use units::Time;
+
+/// Answered probes after which a value is good, at most.
+const MAX_ANSWERS: u64 = 255;
+
+/// Keys of the path states of MRC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MrcPathsKeys {
+    /// Active entropy values of a connection. A number, 1 to 1024. Default: 128.
+    #[schemars(range(min = 1, max = 1024))]
+    pub entropies: u64,
+    /// Entropy values that replace failed ones. A number, 0 to 1023; together with `entropies` at most 1024. Default: 128.
+    #[schemars(range(max = 1023))]
+    pub reserve: u64,
+    /// Active values that losses never take out (`ev_min_active`). A number, 1 to 1024, at most `entropies`. Default: a quarter of `entropies`, at least 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub min_active: Option<u64>,
+    /// Time from the loss of a value to its first probe, and from one probe to the next. A time with unit, above 0. Default: "1 ms".
+    pub probe_interval: Time,
+    /// Answered probes in a row that bring a value back. A count, 1 to 255. Default: 3.
+    #[schemars(range(min = 1, max = 255))]
+    pub probe_answers: u64,
+}
+
+impl Default for MrcPathsKeys {
+    fn default() -> MrcPathsKeys {
+        MrcPathsKeys {
+            entropies: 128,
+            reserve: 128,
+            min_active: None,
+            probe_interval: Time::from_ms(1),
+            probe_answers: 3,
+        }
+    }
+}
+
+impl MrcPathsKeys {
+    /// Validates the keys; returns one remark per invalid value.
+    pub fn check(&self) -> Vec<Remark> {
+        let mut wrong = check_entropies(self.entropies, false);
+        if wrong.is_empty() && self.entropies.saturating_add(self.reserve) > MOST_ENTROPIES {
+            let message = format!("a reserve of {} beside {} entropy values", self.reserve, self.entropies);
+            let most = MOST_ENTROPIES - self.entropies;
+            wrong.push(Remark::about("reserve", message, format!("expected at most {most}")));
+        }
+        if let Some(least) = self.min_active.filter(|least| !(1..=self.entropies).contains(least)) {
+            let message = format!("{least} values that losses never take out, of {}", self.entropies);
+            wrong.push(Remark::about("min_active", message, "expected 1 up to `entropies`"));
+        }
+        if self.probe_interval == Time::ZERO {
+            let help = "expected a time above 0, like \"1 ms\"";
+            wrong.push(Remark::about("probe_interval", "a probe interval of 0", help));
+        }
+        if !(1..=MAX_ANSWERS).contains(&self.probe_answers) {
+            let message = format!("{} answered probes", self.probe_answers);
+            wrong.push(Remark::about("probe_answers", message, format!("expected 1 to {MAX_ANSWERS}")));
+        }
+        wrong
+    }
+    /// Active values that losses never take out.
+    fn least(&self) -> usize {
+        self.min_active.unwrap_or(self.entropies / 4).max(1) as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Good,
+    Skipped,
+    Bad,
+}
+
+/// A value that is assumed bad.
+#[derive(Clone, Copy, Debug)]
+struct Failed {
+    entropy: u16,
+    /// When it is probed next.
+    probe: Time,
+    /// Answers to its probes in a row.
+    answers: u8,
+    /// A probe has no answer yet.
+    asked: bool,
+}
+
+/// Values in rotation, with their states.
+#[derive(Clone, Debug)]
+pub struct MrcPaths {
+    planes: u16,
+    least: usize,
+    interval: Time,
+    answers: u8,
+    /// State of each value.
+    states: Box<[State]>,
+    /// Active values in order of their turns; a bad one has no replacement.
+    active: Box<[u16]>,
+    turn: usize,
+    /// Active values that are not bad.
+    usable: usize,
+    /// Planes whose link is down at either end, bit n for the n-th one.
+    down: u16,
+    /// By plane, values that may replace a bad one.
+    reserve: Box<[VecDeque<u16>]>,
+    /// Bad values in order of their probes.
+    failed: VecDeque<Failed>,
+    counts: PathCounts,
+}
+
+impl MrcPaths {
+    /// The selection of these keys.
+    pub fn new(keys: &MrcPathsKeys, facts: &PathsFacts) -> MrcPaths {
+        let planes = facts.planes.max(1);
+        let (active, all) = (keys.entropies as u16, (keys.entropies + keys.reserve) as u16);
+        let mut draws = Draws::new(facts.seed);
+        // By plane, all of its values in random order: the first ones are active.
+        let mut values: Vec<VecDeque<u16>> = (0..planes)
+            .map(|plane| {
+                let mut own: Vec<u16> = (plane..all).step_by(planes.into()).collect();
+                for last in (1..own.len()).rev() {
+                    own.swap(last, draws.below(last as u16 + 1).into());
+                }
+                own.into()
+            })
+            .collect();
+        // Planes in turn, so that consecutive packets take different ones.
+        let order = (0..active).filter_map(|place| values[usize::from(place % planes)].pop_front());
+        let order: Box<[u16]> = order.collect();
+        MrcPaths {
+            planes,
+            least: keys.least(),
+            interval: keys.probe_interval,
+            answers: keys.probe_answers as u8,
+            states: vec![State::Good; all.into()].into(),
+            usable: order.len(),
+            down: 0,
+            active: order,
+            turn: 0,
+            reserve: values.into(),
+            failed: VecDeque::new(),
+            counts: PathCounts::default(),
+        }
+    }
+
+    fn state(&mut self, entropy: u16) -> Option<&mut State> {
+        self.states.get_mut(usize::from(entropy))
+    }
+
+    /// Returns true if the link of its plane is down.
+    fn is_down(&self, entropy: u16) -> bool {
+        let plane = entropy % self.planes;
+        plane < 16 && self.down >> plane & 1 != 0
+    }
+
+    /// A packet with this value is lost.
+    fn fail(&mut self, now: Time, entropy: u16) {
+        if self.is_down(entropy) || self.state(entropy).is_none_or(|state| *state == State::Bad) {
+            return;
+        }
+        let Some(place) = self.active.iter().position(|&value| value == entropy) else { return };
+        let plane = usize::from(entropy % self.planes);
+        let replaced = self.reserve[plane].pop_front();
+        if replaced.is_none() && self.usable <= self.least {
+            self.counts.kept += 1;
+            return;
+        }
+        match replaced {
+            Some(other) => self.active[place] = other,
+            None => self.usable -= 1,
+        }
+        self.states[usize::from(entropy)] = State::Bad;
+        self.counts.taken_out += 1;
+        self.counts.out += 1;
+        let probe = now.saturating_add(self.interval);
+        self.failed.push_back(Failed { entropy, probe, answers: 0, asked: false });
+    }
+
+    /// A probe of this value is answered.
+    fn answered(&mut self, entropy: u16) {
+        let Some(place) = self.failed.iter().position(|failed| failed.entropy == entropy && failed.asked)
+        else {
+            return;
+        };
+        self.counts.probe_answers += 1;
+        let failed = &mut self.failed[place];
+        (failed.answers, failed.asked) = (failed.answers + 1, false);
+        if failed.answers < self.answers {
+            return;
+        }
+        self.failed.remove(place);
+        self.counts.returned += 1;
+        self.counts.out -= 1;
+        self.states[usize::from(entropy)] = State::Good;
+        // It takes the place of one of its plane that is still bad, or becomes part of the reserve.
+        let plane = entropy % self.planes;
+        let states = &self.states;
+        let free = self.active.iter().position(|&value| {
+            value == entropy || value % self.planes == plane && states[usize::from(value)] == State::Bad
+        });
+        match free {
+            Some(free) => {
+                self.active[free] = entropy;
+                self.usable += 1;
+            }
+            None => self.reserve[usize::from(plane)].push_back(entropy),
+        }
+    }
+}
+
+impl PathSelection for MrcPaths {
+    fn next(&mut self, _now: Time) -> u16 {
+        let mut restored = None;
+        for _ in 0..self.active.len() {
+            let value = self.active[self.turn];
+            self.turn = (self.turn + 1) % self.active.len();
+            if self.is_down(value) {
+                continue;
+            }
+            match self.states[usize::from(value)] {
+                State::Good => return value,
+                State::Skipped if restored.is_none() => {
+                    self.states[usize::from(value)] = State::Good;
+                    restored = Some(value);
+                }
+                State::Skipped | State::Bad => {}
+            }
+        }
+        restored.unwrap_or(self.active[self.turn])
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: PathFeedback) {
+        match feedback.signal {
+            PathSignal::Acknowledged | PathSignal::TrimmedAtLastHop => {}
+            PathSignal::Marked | PathSignal::Trimmed => {
+                if let Some(state) = self.state(feedback.entropy).filter(|state| **state == State::Good) {
+                    *state = State::Skipped;
+                    self.counts.skipped += 1;
+                }
+            }
+            PathSignal::Lost | PathSignal::TimedOut => self.fail(now, feedback.entropy),
+            PathSignal::ProbeAnswered => self.answered(feedback.entropy),
+        }
+    }
+
+    fn on_planes_down(&mut self, planes: u16) {
+        let all = if self.planes >= 16 { u16::MAX } else { (1 << self.planes) - 1 };
+        // Without any plane left the others are as good.
+        self.down = if planes & all == all { 0 } else { planes & all };
+    }
+
+    fn probe_at(&self) -> Time {
+        self.failed.front().map_or(Time::NEVER, |failed| failed.probe)
+    }
+
+    fn due_probe(&self, now: Time) -> Option<u16> {
+        self.failed.front().filter(|failed| failed.probe <= now).map(|failed| failed.entropy)
+    }
+
+    fn on_probe(&mut self, now: Time) {
+        let Some(mut failed) = self.failed.pop_front() else { return };
+        // Without an answer the count begins anew.
+        if failed.asked {
+            failed.answers = 0;
+        }
+        (failed.asked, failed.probe) = (true, now.saturating_add(self.interval));
+        self.counts.probes += 1;
+        self.failed.push_back(failed);
+    }
+
+    fn counts(&self) -> Option<PathCounts> {
+        Some(self.counts)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.states.len() * size_of::<State>()
+            + self.active.len() * size_of::<u16>()
+            + self.reserve.iter().map(|own| own.capacity() * size_of::<u16>()).sum::<usize>()
+            + self.failed.capacity() * size_of::<Failed>()
+    }
+}
+
+#[cfg(test)]
+mod tests;

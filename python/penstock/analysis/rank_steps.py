@@ -1,0 +1,153 @@
+"""Steps of the ranks of a job: sends, receives and times on a processor (table ``rank_steps``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock import arrow
+from penstock.measurements import numpy_of, of_result
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from penstock.measurements import Measurements
+
+KINDS = ("compute", "send_cost", "receive_cost", "send", "receive")
+"""Kinds of steps, in the order of their numbers in `Steps.kind`."""
+COMPUTE, SEND_COST, RECEIVE_COST, SEND, RECEIVE = range(len(KINDS))
+NEVER = np.iinfo(np.int64).max
+"""Time of what has not happened, in picoseconds."""
+WAITS = ("again", "receiver", "pause", "control", "behind", "nic")
+"""Columns of what held a message back at its sender, without ``_ns``."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of one job as NumPy arrays, one element a step. Times are in picoseconds.
+
+    Attributes
+    ----------
+    job : str
+        Name of the job.
+    hosts : list of str
+        By rank, its host.
+    kind : numpy.ndarray
+        Numbers of `KINDS`.
+    rank, iteration, operation, peer, tag, size : numpy.ndarray
+        As in the table; `size` in bytes.
+    requested, begin, end : numpy.ndarray
+        As in the table; `NEVER` if it has not happened.
+    after, message : numpy.ndarray
+        Elements of these arrays, as the table has rows.
+    ideal : numpy.ndarray
+        Of sends; 0 of others.
+    waits : dict
+        Of each of `WAITS`, the time; 0 where it is not measured.
+    measured : numpy.ndarray
+        Whether `waits` are measured.
+    """
+
+    job: str
+    hosts: list[str]
+    kind: NDArray[Any]
+    rank: NDArray[Any]
+    iteration: NDArray[Any]
+    operation: NDArray[Any]
+    peer: NDArray[Any]
+    tag: NDArray[Any]
+    size: NDArray[Any]
+    requested: NDArray[Any]
+    begin: NDArray[Any]
+    end: NDArray[Any]
+    after: NDArray[Any]
+    message: NDArray[Any]
+    ideal: NDArray[Any]
+    waits: dict[str, NDArray[Any]]
+    measured: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @property
+    def delivered(self) -> NDArray[Any]:
+        """Of sends, when the receiver had the message; `NEVER` of others, and if no receive took it."""
+        found = np.full(len(self), NEVER)
+        taken = np.flatnonzero((self.kind == RECEIVE) & (self.message != np.arange(len(self))))
+        found[self.message[taken]] = self.begin[taken]
+        return found
+
+    def of_iteration(self, iteration: int) -> NDArray[Any]:
+        """Elements of the steps of an iteration."""
+        return np.flatnonzero(self.iteration == iteration)
+
+
+@of_result
+def steps_of(result: Measurements, job: str) -> Steps | None:
+    """The steps of a job; ``None`` if none are recorded.
+
+    Parameters
+    ----------
+    result : Result
+        Of the run.
+    job : str
+        Name of the job.
+    """
+    if "rank_steps" not in result.table_names:
+        return None
+    whole = result.table("rank_steps")
+    number, names = arrow.codes(whole["job"])
+    known = names.to_pylist()
+    if job not in known:
+        return None
+    own = np.flatnonzero(number == known.index(job))
+    first = int(own[0])
+    table = whole.slice(first, len(own))
+    kinds, kind_names = arrow.codes(table["kind"])
+    place = np.array([KINDS.index(name) for name in kind_names.to_pylist()], dtype=np.int8)
+    rank = numpy_of(table["rank"]).astype(np.int64)
+    host, host_names = arrow.codes(table["host"])
+    hosts = [""] * (int(rank.max()) + 1)
+    for at in np.unique(rank, return_index=True)[1]:
+        hosts[int(rank[at])] = host_names[int(host[at])].as_py()
+    waits = {name: _ps(table[f"{name}_ns"], 0) for name in WAITS}
+    return Steps(
+        job=job,
+        hosts=hosts,
+        kind=place[kinds],
+        rank=rank,
+        **{
+            name: numpy_of(table[name]).astype(np.int64) for name in ("iteration", "operation", "peer", "tag")
+        },
+        size=numpy_of(table["bytes"]).astype(np.int64),
+        requested=_ps(table["requested_ns"], NEVER),
+        begin=_ps(table["begin_ns"], NEVER),
+        end=_ps(table["end_ns"], NEVER),
+        after=numpy_of(table["after"]).astype(np.int64) - first,
+        message=numpy_of(table["message"]).astype(np.int64) - first,
+        ideal=_ps(table["ideal_ns"], 0),
+        waits=waits,
+        measured=np.isfinite(numpy_of(table["behind_ns"]).astype(float)),
+    )
+
+
+def _ps(column: Any, null: int) -> NDArray[Any]:
+    """Nanoseconds as whole picoseconds, of which they have three decimals."""
+    values = numpy_of(column).astype(float)
+    known = np.isfinite(values)
+    found = np.full(len(values), null, dtype=np.int64)
+    found[known] = np.rint(values[known] * 1e3).astype(np.int64)
+    return found
+
+
+def union_length(begin: NDArray[Any], end: NDArray[Any]) -> int:
+    """Time that at least one of the intervals covers."""
+    if not len(begin):
+        return 0
+    order = np.argsort(begin, kind="stable")
+    first, last = begin[order], np.maximum.accumulate(end[order])
+    covered = np.maximum(first[1:], last[:-1])
+    gained = np.maximum(last[1:] - covered, 0).sum()
+    return int(last[0] - first[0] + gained)

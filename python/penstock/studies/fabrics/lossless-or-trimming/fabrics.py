@@ -1,0 +1,79 @@
+"""The fabrics that are compared: what each changes in a workload, and what carries its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.studies.marks import red_marks
+
+Changes = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """Switches and a transport.
+
+    Attributes
+    ----------
+    colour : str
+        In pictures: one for each way to deal with full queues.
+    over : Mapping
+        What carries transfers.
+    changes : Mapping
+        Other keys of a scenario and their values.
+    """
+
+    colour: str
+    over: Changes
+    changes: Changes
+
+
+KINDS = {
+    "drops": "#777777",
+    "PFC": "#E69F00",
+    "trimming": "#0072B2",
+    "credits, trimming": "#CC79A7",
+}
+_SHARED = {"total": "16 MiB"}
+_DROPS: Changes = {"switch.buffer": {**_SHARED, "queue": "1 MB"}}
+_PFC: Changes = {
+    "switch.buffer": _SHARED,
+    "flow_control.pfc": {"priorities": [3], "xoff": "200 kB", "xon": "180 kB"},
+}
+_TRIMS: Changes = {
+    # 12.3 us at 100 Gb/s: what a path has in flight.
+    "switch.trimming": {"preset": "uec", "threshold": "154 kB"},
+    "switch.buffer": _SHARED,
+    "switch.queue_managers": [red_marks("31 kB", "123 kB", 1.0)],
+}
+_MARKS: Changes = {"switch.queue_managers": [red_marks("100 kB", "400 kB", 0.2)]}
+_DCQCN = {"control": {"dcqcn": {"preset": "hpcc"}}, "cnp_gap": "4 us", "queue_pairs": "each"}
+_ROCE = {**_DCQCN, "timeout": "1 ms"}
+
+
+def _rdma(colour: str, keys: Changes, *changes: Changes) -> Fabric:
+    merged: dict[str, Any] = {}
+    for some in (_MARKS, *changes):
+        merged.update(some)
+    return Fabric(colour, {"rdma": {**_ROCE, **keys}}, merged)
+
+
+FABRICS = {
+    "DCQCN, drops": _rdma(KINDS["drops"], {"recovery": "selective"}, _DROPS),
+    "DCQCN, PFC": _rdma(KINDS["PFC"], {}, _PFC),
+    "DCQCN, PFC, sprayed": _rdma(
+        KINDS["PFC"], {"recovery": "reordering"}, _PFC, {"switch.path_choice": "spray"}
+    ),
+    "DCQCN, PFC, adaptive": _rdma(
+        KINDS["PFC"], {"recovery": "reordering"}, _PFC, {"switch.path_choice": {"adaptive": {}}}
+    ),
+    "MRC": Fabric(KINDS["trimming"], {"mrc": {"trimming": True}}, _TRIMS),
+    "NSCC, sprayed": Fabric(KINDS["trimming"], {"uet": {"trimming": True, "paths": "oblivious"}}, _TRIMS),
+    "RCCC, sprayed": Fabric(
+        KINDS["credits, trimming"],
+        {"uet": {"trimming": True, "paths": "oblivious", "control": "rccc"}},
+        _TRIMS,
+    ),
+}

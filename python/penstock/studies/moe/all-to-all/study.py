@@ -1,0 +1,140 @@
+"""All-to-alls of a layer of experts, under paths and controls, beside their bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.analysis.critical_path import critical_path
+from penstock.plots import rank_timeline
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+RATE_BPS = 100e9
+LINE_BYTES = 20
+PATHS: Mapping[str, Any] = {"hash": "hash", "spray": "spray", "adaptive": {"adaptive": {}}}
+CONTROLS: Mapping[str, Any] = {
+    "PFC": {"rdma": {"control": "none"}},
+    "PFC and DCQCN": {"rdma": {"control": "dcqcn"}},
+    "NSCC": {"uet": {}},
+}
+REORDERS = {"recovery": "reordering"}
+LAYERS: Mapping[str, Mapping[str, Any]] = {
+    "even, shifted": {"algorithm": "shifted"},
+    "popular, burst": {"algorithm": "burst", "skew": 1.0},
+}
+WAITS = ("queueing", "pause", "control", "retransmission")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A layer under one scheme."""
+
+    layer: str
+    paths: str
+    control: str
+    time_s: float
+    bound_s: float
+    waits: float
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Layer, paths and control."""
+        return self.layer, self.paths, self.control
+
+    @property
+    def over(self) -> float:
+        """Time over the bound."""
+        return self.time_s / self.bound_s
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    base = context.scenario("layer")
+    points: dict[tuple[str, str, str], Point] = {}
+    for layer in LAYERS:
+        for paths in PATHS:
+            context.say(f"{layer}, {paths}")
+            for control in CONTROLS:
+                one = point(base, layer, paths, control)
+                points[one.key] = one
+    table(context, list(points.values()))
+    drawn = rank_timeline(run_of(base, "even, shifted", "hash", "PFC"))
+    cover = context.save_figure(drawn, "hashed", cover=True)
+    even, hashed = (points["even, shifted", paths, "PFC"] for paths in ("adaptive", "hash"))
+    popular = points["popular, burst", "adaptive", "PFC"]
+    waits = {control: points["popular, burst", "adaptive", control].waits for control in CONTROLS}
+    return [
+        context.outcome("M-1", measured=f"{even.over:.3f} times the bound", passed=1.1 <= even.over <= 1.3),
+        context.outcome(
+            "M-2",
+            measured=f"{hashed.time_s / even.time_s:.2f} times as long",
+            passed=hashed.time_s >= 1.2 * even.time_s,
+            pictures=[cover],
+        ),
+        context.outcome("M-3", measured=f"{popular.over:.3f} times the bound", passed=popular.over <= 1.05),
+        context.outcome(
+            "M-4",
+            measured=", ".join(f"{control} {share:.1%}" for control, share in waits.items()),
+            passed=min(waits.values()) > 0.5,
+        ),
+    ]
+
+
+def run_of(base: Scenario, layer: str, paths: str, control: str) -> Result:
+    """A layer under one scheme."""
+    over = CONTROLS[control]
+    if "rdma" in over and paths != "hash":
+        over = {"rdma": {**over["rdma"], **REORDERS}}
+    (entry,) = base.to_dict()["jobs"]
+    workload = {**entry["workload"], **LAYERS[layer]}
+    scenario = base.with_value("switch.path_choice", PATHS[paths])
+    if "uet" in over:
+        scenario = scenario.with_value("flow_control", None)
+    return scenario.with_value("jobs", [{**entry, "workload": workload, "over": over}]).run()
+
+
+def point(base: Scenario, layer: str, paths: str, control: str) -> Point:
+    """What a run came to."""
+    result = run_of(base, layer, paths, control)
+    (row,) = result.rows("collectives")
+    path = critical_path(result, "layer")
+    waits = 0.0 if path is None else sum(path.parts.get(cause, 0) for cause in WAITS) / path.length_ps
+    return Point(layer, paths, control, row["time_ns"] / 1e9, bound_s(result), waits)
+
+
+def bound_s(result: Result) -> float:
+    """Time of the busiest NIC, with the headers that were sent."""
+    sent: dict[str, int] = {}
+    received: dict[str, int] = {}
+    for row in result.rows("messages"):
+        sent[row["source"]] = sent.get(row["source"], 0) + row["bytes"]
+        received[row["destination"]] = received.get(row["destination"], 0) + row["bytes"]
+    flows = result.rows("flows")
+    on_wire = sum(row["bytes_sent"] + LINE_BYTES * row["frames_sent"] for row in flows)
+    busiest = max(*sent.values(), *received.values())
+    return float(busiest * 8 / RATE_BPS * on_wire / sum(sent.values()))
+
+
+def table(context: Context, points: list[Point]) -> None:
+    """Times of all."""
+    rows = [
+        (
+            *one.key,
+            f"{one.time_s * 1e6:.1f}",
+            f"{one.bound_s * 1e6:.1f}",
+            f"{one.over:.3f}",
+            f"{one.waits:.1%}",
+        )
+        for one in points
+    ]
+    columns = ("layer", "paths", "control", "time (us)", "bound (us)", "times the bound", "waits")
+    context.save_table(
+        "layers",
+        "The all-to-all of a layer of experts, 4 MB a rank",
+        columns,
+        rows,
+        note="Waits: queueing, pauses, control and retransmission on the critical path.",
+    )
