@@ -41,8 +41,7 @@ def calibrate(
     in_place
         Uses the in-place times of nccl-tests instead of the out-of-place ones.
     rate
-        Rate of a link, such as "400 "
-                                "Gb/s". With --latency the costs of the host are what these do not explain.
+        Rate of a link, such as "400 Gb/s". With --latency, the remaining time is attributed to the hosts.
     latency
         One-way latency of the network, such as "2 us".
     json

@@ -24,7 +24,7 @@ COUNTED = {
     "payload": "payload (18 B a frame less)",
     "wire": "wire time (with line overhead)",
 }
-"""What a rate counts, by the value of --counts."""
+"""Description of the bytes that a rate counts, by the value of --counts."""
 NAMES = {"max_min": "weighted max-min", "proportional": "proportionally fair"}
 
 

@@ -39,7 +39,7 @@ class Logged:
     priority, bytes : int
         Priority; length, DA to FCS.
     kind, flow : str
-        As in the table `frames`.
+        Kind and flow in the notation of the table `frames`.
     word : int
         Content: XOFF, XON and quanta of a pause; the feedback of a congestion message.
     destination : str

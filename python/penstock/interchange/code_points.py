@@ -24,11 +24,11 @@ class CodePoints:
     classes: Mapping[int, int]
     """Traffic class of each DSCP by the maps of all switches."""
     changes: tuple[tuple[int, int], ...]
-    """What some switch makes of one."""
+    """Pairs of DSCPs: one that some switch rewrites, and its new value."""
     trimmed: tuple[int, ...] = ()
-    """Those that switches give to frames that they trim."""
+    """DSCPs that switches set in trimmed frames."""
     priorities: Mapping[str, int] = field(default_factory=dict)
-    """The priority of flows and transfers, by name."""
+    """Priority of the flows and transfers, by name."""
 
     @classmethod
     def of(cls, scenario: Mapping[str, Any]) -> CodePoints:

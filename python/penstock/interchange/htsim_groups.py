@@ -121,7 +121,7 @@ def _read(document: Document) -> _Said:
 
 
 def _fits(said: _Said) -> None:
-    """Rejects parameters of neither fabric, or of one too large to build."""
+    """Rejects a mixture of both fabrics' parameters, and fabrics that are too large."""
     other = [key for key in ("a", "h") if key in said.values and "q" in said.values]
     if other:
         line = said.values[other[0]][1]

@@ -128,7 +128,7 @@ def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: A
 def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[str]:
     """Attaches the profiles of most ports to links unlike those of any port; returns remarks.
 
-    As in the attachments, the cable length is compared, but not interfaces or PHYs.
+    Cable lengths are compared, but not interfaces or PHYs: attachments use the same rule.
     """
     attach = keys["switch"]["buffer"]["memory"]["attach"]
     cables = _without_interfaces(keys["topology"])

@@ -53,7 +53,7 @@ def need(size: int, share: float, distance: int | None = None) -> Need:
     share : float
         Share of the link, above 0 and at most 1.
     distance : int, optional
-        As in `Need`.
+        Largest distance from one entry to the next, at least 1. Default: the length of the table.
 
     Raises
     ------

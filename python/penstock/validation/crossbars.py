@@ -204,7 +204,7 @@ def _flow(name: str, senders: list[int] | str, receivers: list[int] | str, sourc
 
 
 def _across(k: int, n: int) -> str:
-    """Saturated flows of a k-ary n-tree to the host in the other half with the same lowest digit."""
+    """Saturated flows of a k-ary n-tree to hosts in the opposite half by all digits but the lowest."""
 
     def side(host: int) -> int:
         return sum((host // k**digit % k >= k // 2) << digit for digit in range(1, n))

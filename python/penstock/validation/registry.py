@@ -1,18 +1,18 @@
 """Cases of a validation, their rows, and the rules that judge a row.
 
-A case is one function with the decorator `case`; it yields rows. A row holds theory against measurement and
-judges itself by one of four rules:
+A case is one function with the decorator `case`; it yields rows. A row compares a measurement with theory, by
+one of four rules:
 
-- *interval*: the measurement is random. Theory has to lie within the Student-t interval of the mean over
+- *interval*: the measurement is random. Theory must lie within the Student-t interval of the mean over
   replications. Many rows are tested at once, so the probability of a false alarm is divided by `ROWS`
-  (Bonferroni): each row is tested at 1 % / `ROWS`, and the probability that a right simulator fails any
-  row of the whole document is at most 1 %. So that an interval cannot pass by being wide, its 99 %
+  (Bonferroni): each row is tested at 1 % / `ROWS`, and the probability that a correct simulator fails
+  any row of the whole document is at most 1 %. To prevent a wide interval from passing, its 99 %
   half-width must not exceed the row's `precision`.
-- *exact*: the measurement is not random. It has to be equal, to the picosecond or the frame.
-- *tolerance*: theory describes something slightly different, and the row says what. The mean has to lie
-  within the stated share of theory.
-- *bound*: theory says what is never exceeded. What was measured must not exceed it, and must come as near
-  as the stated share of it: a worst case that was never met shows nothing.
+- *exact*: the measurement is not random. It must equal theory, to the picosecond or the frame.
+- *tolerance*: theory describes something slightly different, as stated in the row. The mean must lie within
+  the stated share of theory.
+- *bound*: theory gives an upper bound. The measurement must not exceed it, and must reach the stated share of
+  it: a worst case that never occurred proves nothing.
 """
 
 from __future__ import annotations
