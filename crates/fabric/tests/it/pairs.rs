@@ -426,7 +426,6 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         PathChoice::Adaptive(Adaptive::default()),
     ];
     SwitchSpec {
-        unmanaged_to_hosts: 0,
         forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
         latency: ns(rolls.pick(&[0, 0, 300])),
         queueing: rolls.pick(&[Queueing::Output, Queueing::VirtualOutput]),

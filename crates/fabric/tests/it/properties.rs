@@ -249,7 +249,6 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     nic_limits: None,
                 })),
                 NodeRole::Switch => Role::Switch(Arc::new(SwitchSpec {
-                    unmanaged_to_hosts: 0,
                     forwarding: if rolls.coin() {
                         Forwarding::CutThrough
                     } else {
