@@ -1642,6 +1642,8 @@ class ManagerEntryKeys(TypedDict, total=False):
 
     classes: Sequence[int] | None
     """Traffic classes, 0 to 7 each. Default: all that no other entry names."""
+    to_hosts: bool | None
+    """Whether queues of ports to hosts have it as well. Default: true."""
     red: RedKeys | None
     """Random early detection (Floyd and Jacobson 1993)."""
     step: StepParamsKeys | None
@@ -3332,7 +3334,9 @@ class MrcKeys(TypedDict, total=False):
     Default: 1024.
     """
     trimming: bool | None
-    """Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default: false."""
+    """Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default:
+    whether every switch on the way trims the traffic class of the data.
+    """
     base_rtt: str | None
     """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
     Default: "computed".
