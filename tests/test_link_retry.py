@@ -317,3 +317,108 @@ def test_a_replay_buffer_below_a_round_trip_is_warned_of() -> None:
     assert "outstanding_frames_max is less than a round trip" in warned(2)
     assert "at least 7" in warned(6)
     assert "outstanding" not in warned(7)
+
+
+MANY = """
+[simulation]
+duration = "400 us"
+
+[topology.fat_tree]
+k = 8
+rate = "100 Gb/s"
+length = "10 m"
+
+[[transfers]]
+name = "m"
+from = "h0..h63"
+to = { permutation = { shift = 17 } }
+sizes = "200 kB"
+arrivals = "once"
+frame = "4178 B"
+priority = 3
+over = { rdma = { control = "none", recovery = "selective", window = "bdp", timeout = "100 us" } }
+"""
+RETRY = '[link]\nllr = { pcs_lost_timeout = "30 us" }\n'
+WRONG_BITS = '[[faults]]\nlink = "all"\nbit_error_rate = 2e-7\n'
+LOST_FRAMES = '[[faults]]\nlink = "all"\nframe_loss = 0.003\n'
+OUTAGE = """
+[[faults]]
+link = ["edge0.0", "agg0.0"]
+at = "10 us"
+down = true
+duration = "25 us"
+waiting = "kept"
+"""
+PFC = '[flow_control.pfc]\npriorities = [3]\nheadroom = "2 MB"\nxoff = "60 kB"\nxon = "50 kB"\n'
+CBFC = '[flow_control.credit]\npreset = "cbfc"\n'
+TOGETHER = {
+    "wrong bits": RETRY + WRONG_BITS,
+    "pauses": RETRY + LOST_FRAMES + PFC,
+    "cut-through": RETRY + WRONG_BITS + '[switch]\nforwarding = "cut_through"\n',
+    "trimming": RETRY
+    + WRONG_BITS
+    + '[switch.buffer]\nqueue = "60 kB"\n[switch.trimming]\nsize = "256 B"\ndscp = 48\n',
+    "credits": RETRY + WRONG_BITS + CBFC,
+    "an outage": RETRY + WRONG_BITS + OUTAGE,
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_many_hosts_and_what_else_is_on_a_link(name: str) -> None:
+    """Sixty-four senders: nothing is lost, and any number of threads comes to the same."""
+    scenario = ps.Scenario.from_toml(MANY + TOGETHER[name])
+    runs = [scenario.run(threads=threads) for threads in (1, 2, 3)]
+    assert len({one.fingerprint for one in runs}) == 1
+    result = runs[0]
+    assert result.rows("drops") == []
+    assert all(row["completion_ns"] is not None for row in result.rows("transfers"))
+    assert sum(row["replayed_frames"] for row in result.rows("link_retries")) > 50
+
+
+def test_credits_of_lost_frames_come_back() -> None:
+    """Without retry wrong bits lose frames, and no channel stops for good."""
+    result = ps.Scenario.from_toml(MANY + CBFC + 'cc_message_timer = "20 us"\n' + WRONG_BITS).run()
+    assert sum(row["frames"] for row in result.rows("drops")) > 50
+    assert all(row["completion_ns"] is not None for row in result.rows("transfers"))
+    leaked, restored = (sum(row[name] for row in result.rows("credits")) for name in ("leaked", "restored"))
+    assert leaked == restored > 0
+
+
+@pytest.mark.parametrize(
+    ("header", "size"),
+    [
+        ("ethernet", 18),
+        ("esun", 22),
+        ("sue", 50),
+        ("sue_afh1", 22),
+        ("sue_afh2", 22),
+        ("sue_lite", 20),
+        ("30 B", 30),
+    ],
+)
+def test_headers_of_links_by_name(header: str, size: int) -> None:
+    """A frame carries what its headers leave."""
+    text = f"""
+    [simulation]
+    duration = "1 ms"
+    [topology.star]
+    hosts = 2
+    rate = "100 Gb/s"
+    [[transfers]]
+    name = "t"
+    from = "h0"
+    to = "h1"
+    sizes = "100 kB"
+    arrivals = "once"
+    frame = "306 B"
+    header = "{header}"
+    """
+    row = ps.Scenario.from_toml(text).run().rows("transfers")[0]
+    assert row["frames"] == -(-100_000 // (306 - size))
+
+
+def test_a_header_that_is_neither_size_nor_name() -> None:
+    """The message says what is accepted."""
+    text = MANY.replace("over = { rdma", 'header = "ethernt"\n# over = { rdma')
+    with pytest.raises(ps.ScenarioError, match="ethernt"):
+        ps.Scenario.from_toml(text).check()

@@ -255,3 +255,14 @@ def test_other_transports_have_no_probes() -> None:
     ).replace("mrc = {}", 'rdma = { recovery = "reordering", paths = "mrc" }')
     with pytest.raises(ps.ScenarioError, match="probes"):
         ps.run(ps.Scenario.from_toml(text))
+
+
+@pytest.mark.parametrize(("over", "links"), [("uet = {}", 1), ('uet = { paths = "oblivious" }', 3)])
+def test_slowdown_counts_the_links_in_use(over: str, links: int) -> None:
+    """One link where a flow keeps its path, also where switches spray; else all of them."""
+    text = PLANES.format(planes=3, servers=2, duration="4 ms", probes="")
+    text += TRANSFER.format(source='"h0.0"', to='"h2.0"', size="3 MB", keys="{}").replace("mrc = {}", over)
+    row = only(ps.run(ps.Scenario.from_toml(text + '[switch]\npath_choice = "spray"\n')), "transfers")
+    packets = -(-3_000_000 // PAYLOAD)
+    assert row["ideal_ns"] == pytest.approx(-(-packets // links) * (4198 + AROUND) * 8 / 100, rel=0.02)
+    assert 1 <= row["slowdown"] <= 1.15

@@ -24,6 +24,7 @@ PICTURES = {
     "headroom": 0,
     "qcn": 3,
     "what-should-i-set": 2,
+    "step-by-step": 1,
     "who-is-the-victim": 1,
 }
 """Of each notebook."""

@@ -1,10 +1,10 @@
-"""Writes the parts of the Python builder that say what a scenario file may: its keys, choices and values.
+"""Generates the parts of the Python builder that follow the schema: keys, choices and values.
 
     python tools/builder.py            writes python/penstock/scenario/{keys,parts,traffic}.py
-    python tools/builder.py --check    says whether they are fresh (exit code 1: stale)
+    python tools/builder.py --check    checks that they are up to date (exit code 1: stale)
 
-They follow from the JSON Schema, which follows from what the mechanisms declare: a key of a mechanism reaches
-the builder, editors and type checkers without an edit in Python.
+They are derived from the JSON Schema, which is derived from the declarations of the mechanisms. So a new
+key of a mechanism reaches the builder, editors and type checkers without an edit in Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "python/penstock/scenario"
 MADE_BY = "Made by `make docs` from the JSON Schema of scenarios; do not edit."
 CHOICES = {"Topology": "topology", "FlowControl": "flow_control"}
-"""Definitions of which a scenario has one, with their key."""
+"""Definitions of which a scenario has exactly one, with their key."""
 
 
 def main() -> int:
@@ -56,7 +56,7 @@ def _formatted(text: str) -> str:
 
 
 def _parts(types: Types) -> Iterator[str]:
-    """The choices that exclude each other, a method each."""
+    """The mutually exclusive choices, one method each."""
     yield f'"""The choices of a scenario that exclude each other.\n\n{MADE_BY}\n"""\n'
     yield "from __future__ import annotations\n"
     yield "from typing import TYPE_CHECKING, Unpack\n"
@@ -70,7 +70,7 @@ def _parts(types: Types) -> Iterator[str]:
         yield f'    """{begin(definition["description"])} A call replaces an earlier one."""\n'
         yield f'    _key = "{key}"\n'
         for word, about in choice.words.items():
-            if word in choice.tables:  # without keys it is the same
+            if word in choice.tables:  # without keys the result is the same
                 continue
             yield f"    def {word}(self) -> Scenario:"
             yield f"        {quoted(begin(about))}"
@@ -84,7 +84,7 @@ def _parts(types: Types) -> Iterator[str]:
 
 
 def _traffic(types: Types) -> Iterator[str]:
-    """Values of a flow's keys, a function each."""
+    """Values of a flow's keys, one function each."""
     functions = sorted(_values(types).items())
     yield f'"""Values of keys of flows and transfers: a function each gives its table.\n\n{MADE_BY}\n"""\n'
     yield "from __future__ import annotations\n"
@@ -98,11 +98,11 @@ def _traffic(types: Types) -> Iterator[str]:
 
 
 Form = tuple[str, str, Schema]
-"""The class of a choice, what one of its tables is, and what that holds."""
+"""The class of a choice, a description of one of its tables, and the schema of its contents."""
 
 
 def _values(types: Types) -> dict[str, list[Form]]:
-    """What the tables of the keys of flows and transfers are and may hold, by name."""
+    """Alternatives for the tables of the keys of flows and transfers, by name."""
     found: dict[str, list[Form]] = {}
     todo, seen = ["Transfers", "Flow"], set()
     while todo:
@@ -119,7 +119,7 @@ def _values(types: Types) -> dict[str, list[Form]]:
 
 
 def _function(types: Types, name: str, forms: list[Form]) -> Iterator[str]:
-    """One function: a value or keys; what is required and the first key may be given by position."""
+    """One function for a value or keys; required keys and the first key may be positional."""
     values = [value for _, _, form in forms for value in types.alternatives(form)]
     tables = [value for value in values if "properties" in value]
     words = [value["const"] for value in values if "const" in value]

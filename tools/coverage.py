@@ -1,12 +1,12 @@
-"""What of Hagen's dissertation works, row by row: docs/studies/coverage.md from docs/studies/coverage.csv.
+"""Coverage of Hagen's dissertation: writes docs/studies/coverage.md from docs/studies/coverage.csv.
 
     python tools/coverage.py            writes the page
-    python tools/coverage.py --check    says whether it is older than its rows (exit code 1)
+    python tools/coverage.py --check    checks that it is up to date with its rows (exit code 1: stale)
 
-A row that works, or does so partly or otherwise than the source says, names what shows it: `conform CASE`,
-`validate CASE`, `reproduce STUDY [EXPERIMENT]`, `explain TOPIC`, `penstock COMMAND`, or `test FILE::NAME`.
-The page has the commands as they are typed. `tests/house/test_coverage.py` runs them, and holds rows that
-work against experiments.
+A row that works, fully, partly or in a different way, names its proof: `conform CASE`, `validate CASE`,
+`reproduce STUDY [EXPERIMENT]`, `explain TOPIC`, `penstock COMMAND`, or `test FILE::NAME`. The page shows
+the commands as they are typed. `tests/house/test_coverage.py` runs them, and compares rows that work with
+experiments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STATUS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that the dissertation describes, and what shows that it works."""
+    """A subject of the dissertation, and the proof that it works."""
 
     number: int
     chapter: int
@@ -101,21 +101,21 @@ def shown(proof: str) -> str:
     """A command as it is typed; a test by its name."""
     kind, _, rest = proof.partition(" ")
     if kind == "conform":
-        # Cases of DCBX are those of an agent, all others those of a port.
+        # Cases of DCBX run against an agent, all others against a port.
         device = "agent" if rest.startswith("DX-") else "sim"
         return f"penstock conform --against {device} --case {rest}"
     return proof if kind == "penstock" else rest if kind == "test" else f"penstock {kind} {rest}"
 
 
 def commands(found: list[Row]) -> dict[str, None]:
-    """All commands of the page in the order of its rows, each once."""
+    """The distinct commands of the page, in the order of its rows."""
     return dict.fromkeys(
         shown(proof) for row in found for proof in row.proof if not proof.startswith("test ")
     )
 
 
 def main() -> int:
-    """Writes or checks."""
+    """Writes or checks the page."""
     text = page(rows())
     if sys.argv[1:] == ["--check"]:
         if PAGE.is_file() and PAGE.read_text("utf-8") == text:

@@ -1,12 +1,12 @@
-"""Draws which room imports which, in Python and in Rust, and fails on a circle.
+"""Draws the imports between rooms, in Python and in Rust, and fails on a cycle.
 
-    python tools/modules.py                 lists the rooms and what each uses
+    python tools/modules.py                 lists the rooms and the rooms that each uses
     python tools/modules.py --draw FILE     writes the drawing as well (SVG, PNG or PDF)
 
-A room of Python is a package or a module directly below `python/penstock`; imports count wherever they stand,
-also those inside functions and for type checkers only. A room of Rust is a crate; its arrows are the
-dependencies in its `Cargo.toml`. Within the two largest crates a room is a module at the top. Exit code 1: a
-circle, or more than ten modules at the top of the package.
+A room of Python is a package or a module directly below `python/penstock`; all imports count, including
+those inside functions and for type checkers only. A room of Rust is a crate; its arrows are the
+dependencies in its `Cargo.toml`. Within the two largest crates a room is a module at the top. Exit code 1:
+a cycle, or more than ten modules at the top of the package.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def problems(package: Path, graphs: Mapping[str, Graph]) -> list[str]:
-    """What is wrong, a line each."""
+    """The problems, one line each."""
     found = [
         f"{title}: a circle: {' -> '.join(way)}"
         for title, graph in graphs.items()
@@ -69,7 +69,7 @@ def imports(package: Path) -> Graph:
 
 
 def rooms(modules: Mapping[str, Iterable[str]]) -> Graph:
-    """The arrows between rooms: modules by the second part of their names."""
+    """The edges between rooms: modules grouped by the second part of their names."""
     graph: Graph = {}
     for module, used in modules.items():
         own = _room(module)
@@ -81,7 +81,7 @@ def rooms(modules: Mapping[str, Iterable[str]]) -> Graph:
 
 
 def crates(root: Path) -> Graph:
-    """The crates of the workspace and which of each other they depend on."""
+    """The crates of the workspace, and the crates that each depends on."""
     manifests = {
         path.parent.name: tomllib.loads(path.read_text("utf-8")) for path in root.glob("crates/*/Cargo.toml")
     }
@@ -92,7 +92,7 @@ def crates(root: Path) -> Graph:
 
 
 def inside(crate: Path) -> Graph:
-    """The modules at the top of a crate and which of each other they name, tests aside."""
+    """The top modules of a crate, and the top modules that each names, without tests."""
     tops = {path.stem for path in crate.glob("src/*.rs")} - {"lib"}
     graph: Graph = {name: set() for name in tops}
     for path in crate.glob("src/**/*.rs"):
@@ -107,7 +107,7 @@ def inside(crate: Path) -> Graph:
 
 
 def circle(graph: Graph) -> list[str] | None:
-    """One circle, from a room back to itself; ``None`` if there is none."""
+    """One cycle, from a room back to itself; ``None`` if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -116,12 +116,12 @@ def circle(graph: Graph) -> list[str] | None:
 
 
 def ordered(graph: Graph) -> list[str]:
-    """Rooms from the bottom to the top; by name if there is a circle."""
+    """Rooms from the bottom to the top; by name if there is a cycle."""
     return sorted(graph) if circle(graph) else sorted(graph, key=lambda room: (level(graph)[room], room))
 
 
 def level(graph: Graph) -> dict[str, int]:
-    """How many arrows lie below each room on the longest way down."""
+    """Length of the longest path below each room."""
     levels: dict[str, int] = {}
     for room in TopologicalSorter(graph).static_order():
         levels[room] = 1 + max((levels[used] for used in graph[room]), default=-1)
@@ -129,7 +129,7 @@ def level(graph: Graph) -> dict[str, int]:
 
 
 def draw(graphs: Mapping[str, Graph], file: Path) -> None:
-    """One panel a graph: every arrow points down, and those that follow from others are left out."""
+    """Draws one panel per graph: every edge points down, and transitive edges are left out."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -163,7 +163,7 @@ def draw(graphs: Mapping[str, Graph], file: Path) -> None:
 
 
 def _direct(graph: Graph) -> Graph:
-    """The arrows without those that are a longer way too."""
+    """The edges without those that are implied by a longer path."""
     below: Graph = {}
     for room in TopologicalSorter(graph).static_order():
         below[room] = graph[room].union(*(below[used] for used in graph[room]))

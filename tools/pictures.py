@@ -1,11 +1,12 @@
-"""Pictures of the pages in docs/images, and what each picture of a page was drawn of.
+"""Draws the pictures in docs/images, and checks each picture against its data.
 
     python tools/pictures.py            draws the pictures of runs, and copies the one of a study
-    python tools/pictures.py --check    says which pictures are older than what they show (exit code 1: some)
+    python tools/pictures.py --check    lists pictures that are older than their data (exit code 1: some)
 
-A picture of a run carries the run's fingerprint. Those of a study carry the digest of all that are pinned
-in its ``fingerprints.json``; ``penstock reproduce PAPER/PART --document docs/studies`` writes them. That of
-the validation carries a digest of its rows; ``penstock validate --write docs/validation.md`` writes it.
+A picture of a run carries the run's fingerprint. Pictures of a study carry a digest of all fingerprints in
+its ``fingerprints.json``; ``penstock reproduce PAPER/PART --document docs/studies`` writes them. The
+picture of the validation carries a digest of its rows; ``penstock validate --write docs/validation.md``
+writes it.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 IMAGES = DOCS / "images"
 RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
-"""Scenarios whose run is shown, and which of its pictures."""
+"""Scenarios whose run is drawn, with the kind of picture."""
 GALLERY = DOCS / "gallery"
-"""Scripts that draw one picture each, of their name."""
+"""Scripts that draw one picture each, with the same name."""
 COVER = ("hagen-2012-ch7", "ch7")
-"""The study whose picture is the first that a reader sees, and its name."""
+"""The study whose picture is shown first, and its name."""
 
 
 def main() -> int:
-    """Draws or checks."""
+    """Draws or checks the pictures."""
     if sys.argv[1:] == ["--check"]:
         old = list(stale())
         for text in old:
@@ -47,7 +48,7 @@ def main() -> int:
 
 
 def draw() -> None:
-    """Writes docs/images but that of the validation."""
+    """Writes all of docs/images except the picture of the validation."""
     for name, picture in RUNS.items():
         result = ps.run(name)
         with tempfile.TemporaryDirectory() as directory:
@@ -64,12 +65,12 @@ def draw() -> None:
 
 
 def _runs_of(script: Path) -> str:
-    """Runs a script of the gallery, and names the runs that its picture shows."""
+    """Runs a script of the gallery, and returns the runs that its picture shows."""
     return "-".join(result.fingerprint for result in runpy.run_path(str(script))["results"].values())
 
 
 def stale() -> Iterator[str]:
-    """What is wrong with each picture that is older than what it shows."""
+    """Yields a message for each picture that is older than its data."""
     known = {IMAGES / "validation.png": rows_of(DOCS / "validation")}
     known |= {IMAGES / f"{name}.png": ps.run(name).fingerprint for name in RUNS}
     with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):

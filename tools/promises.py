@@ -1,9 +1,10 @@
-"""Keeps what docs/compatibility.md promises: fields of JSON objects and columns of tables stay.
+"""Checks the promises of docs/compatibility.md: JSON fields and table columns are not removed.
 
-    python tools/promises.py            adds what is new to tests/house/promised.json
-    python tools/promises.py --check    says what was promised and is gone (exit code 1)
+    python tools/promises.py            adds new ones to tests/house/promised.json
+    python tools/promises.py --check    lists promised ones that are missing (exit code 1)
 
-A field or column may go only when the number of its schema rises: then remove the old number's entry by hand.
+A field or column may be removed only with a new schema version: then delete the entry of the old version
+by hand.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Promises = dict[str, dict[str, str]]
 
 
 def main() -> int:
-    """Adds or checks."""
+    """Adds or checks the promises."""
     promised: Promises = json.loads(PROMISED.read_text("utf-8")) if PROMISED.exists() else {}
     now = current()
     broken = [
@@ -42,7 +43,7 @@ def main() -> int:
 
 
 def current() -> Promises:
-    """What there is: the type of each field by its path, the unit of each column by its table."""
+    """The current state: the type of each field by path, and the unit of each column by table."""
     found: Promises = {}
     for path in sorted(SCHEMAS.glob("*.schema.json")):
         schema = json.loads(path.read_text("utf-8"))
@@ -56,7 +57,7 @@ def current() -> Promises:
 
 
 def _fields(schema: dict[str, Any], node: dict[str, Any], within: str) -> Iterator[tuple[str, str]]:
-    """Paths of an object's fields with their types; those of lists below `[]`."""
+    """Paths of an object's fields with their types; those of list items are below `[]`."""
     while "$ref" in node:
         at: Any = schema
         for step in node["$ref"].removeprefix("#/").split("/"):

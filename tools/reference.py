@@ -1,10 +1,10 @@
-"""Writes docs/reference and the man page from what the installed Penstock says of itself.
+"""Generates docs/reference and the man page from the installed Penstock.
 
     python tools/reference.py            writes the pages
-    python tools/reference.py --check    says whether they are fresh (exit code 1: stale)
+    python tools/reference.py --check    checks that they are up to date (exit code 1: stale)
 
-Nothing is written here twice: keys come from the JSON Schema, mechanisms from the head of their source files,
-tables from their declarations, commands from the functions behind them.
+Keys come from the JSON Schema, mechanisms from the head comment of their source files, tables from their
+declarations, and commands from the docstrings of their functions.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def pages() -> dict[Path, str]:
 
 
 def scenario() -> Iterator[str]:
-    """The keys of a scenario file, one section a table of the file."""
+    """The keys of a scenario file, one section per table."""
     yield "# Scenario files"
     yield ""
     yield (
@@ -73,7 +73,7 @@ def scenario() -> Iterator[str]:
 
 
 def mechanisms() -> Iterator[str]:
-    """Every mechanism: what it is, its source, what it leaves out."""
+    """Every mechanism: description, source, and limits of the model."""
     yield "# Mechanisms"
     yield ""
     yield "What each one is, its source, what it does not model. `penstock explain NAME` has the rest."
@@ -133,7 +133,7 @@ def command_line() -> Iterator[str]:
 
 
 def man_page() -> str:
-    """The same as ``man penstock`` shows it."""
+    """The man page, for ``man penstock``."""
     from docutils.core import publish_string
 
     about = "simulates lossless data-center fabrics"
@@ -151,7 +151,7 @@ def man_page() -> str:
 
 
 def _commands() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """Name, purpose and arguments of each."""
+    """Name, purpose and arguments of each command."""
     for name, home, about in cli.COMMANDS:
         module, _, function = home.partition(":")
         command = getattr(importlib.import_module(f"penstock.cli.{module}"), function)
@@ -159,11 +159,11 @@ def _commands() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def _arguments(command: Callable[..., Any]) -> Iterator[tuple[str, str]]:
-    """Each as it is typed, and its meaning."""
+    """Each argument as it is typed, and its meaning."""
     meanings = _parameters_section(inspect.getdoc(command) or "")
     types = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
-        if dataclasses.is_dataclass(types[parameter.name]):  # options that belong together
+        if dataclasses.is_dataclass(types[parameter.name]):  # options in a group
             of_group = _parameters_section(inspect.getdoc(types[parameter.name]) or "")
             for field in dataclasses.fields(types[parameter.name]):
                 word = _word(field.name)

@@ -1,10 +1,11 @@
 """Writes the types of results for other languages, from the declarations of the tables.
 
     python tools/result_types.py            writes both files
-    python tools/result_types.py --check    says whether they are fresh (exit code 1: stale)
+    python tools/result_types.py --check    checks that they are up to date (exit code 1: stale)
 
-`viewer/src/columns.ts` has the columns of each table. In `python/penstock/schemas/run.schema.json` it writes
-the fields that are columns (`penstock.result.summary.PARTS`); the rest of that file is written by hand.
+`viewer/src/columns.ts` has the columns of each table. In `python/penstock/schemas/run.schema.json` it
+generates the fields that are columns (`penstock.result.summary.PARTS`); the rest of that file is written
+by hand.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def fields_of(part: Part) -> set[str]:
 
 
 def properties(part: Part, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Their schemas."""
+    """Schemas of these fields."""
     key, column = part.name
     found = {key: value(columns[column])}
     found |= {name: value(columns[name]) for name in part.columns}

@@ -1,9 +1,9 @@
-"""The page of scenario keys, in which what several tables share stands once.
+"""The page of scenario keys; text that several tables share appears once.
 
-A table that says what another of the same name says is not repeated: ``switch.scheduler.drr`` is
-``host.scheduler.drr``. Keys that at least three tables below the same table share stand with that table.
-A key that says what it says in a table further up refers to it.
-Nothing here knows a key by its name, so that the page follows the schema wherever it goes.
+A table with the same text as another of the same name is not repeated: ``switch.scheduler.drr`` is
+``host.scheduler.drr``. Keys shared by at least three tables below the same table are listed at that table.
+A key with the same text as in a table further up refers to it. No key is treated by name, so the page
+follows any change of the schema.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from penstock.glossary import Topic
 
 SHARED_BY = 3
 SHORT = 9
-"""A text of no more words is said again rather than referred to."""
+"""Texts of at most this many words are repeated rather than referred to."""
 Rows = dict[str, str]
 
 
 @dataclass
 class Section:
-    """A table of the file: its names, what it is, and the meaning of each key."""
+    """A table of the file: its names, its description, and the meaning of each key."""
 
     name: str
     about: str
@@ -35,7 +35,7 @@ class Section:
 
     @property
     def parent(self) -> str:
-        """The table that this one stands in."""
+        """The table that contains this one."""
         return self.name.rpartition(".")[0]
 
     @property
@@ -45,7 +45,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """Its heading in a link."""
+        """The anchor of its heading."""
         return "#" + re.sub(r"[^\w-]", "", self.name.lower())
 
 
@@ -85,7 +85,7 @@ def _meaning(topic: Topic | None, about: str) -> str:
 
 
 def _once(sections: list[Section]) -> list[Section]:
-    """The sections without those that others say; their names are listed unless they follow from others."""
+    """The distinct sections; names of duplicates are listed unless they follow from others."""
     homes = {section.name: _home(section, sections) for section in sections}
     for section in sections:
         home = homes[section.name]
@@ -99,19 +99,19 @@ def _once(sections: list[Section]) -> list[Section]:
 
 
 def _home(section: Section, sections: list[Section]) -> Section:
-    """The section that says all that this one says: the one with most keys, then the shortest name."""
+    """The section that contains this one: the one with most keys, then the shortest name."""
     kin = [one for one in sections if one.rows.items() >= section.rows.items() and _kin(one, section)]
     return min(kin, key=lambda one: (-len(one.rows), one.name.count(".")))
 
 
 def _kin(one: Section, other: Section) -> bool:
-    """Whether two tables are the same thing in two places, or two names of the same thing."""
+    """Returns true if two tables are the same in two places, or two names for the same table."""
     twins = one.parent == other.parent and one.about == other.about and one.rows == other.rows
     return one is other or one.last == other.last or twins
 
 
 def _share(section: Section, below: list[Section]) -> None:
-    """Moves keys that tables below a section have in common into the section."""
+    """Moves keys that the tables below a section share to the section."""
     counts = Counter(row for one in below for row in one.rows.items())
     for (key, text), number in counts.most_common():
         if number >= SHARED_BY:
@@ -125,7 +125,7 @@ def _share(section: Section, below: list[Section]) -> None:
 
 
 def _unlike(text: str, shared: str, anchor: str) -> str:
-    """A meaning, or only its default if the shared one has another default and says the same otherwise."""
+    """A meaning; only the default if the shared meaning differs in nothing else."""
     same, _, default = text.rpartition(" Default: ")
     return f"As [above]({anchor}), default {default}" if same and shared.startswith(same) else text
 
@@ -135,7 +135,7 @@ def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:
     about = section.about
     above = homes.get(section.parent)
     if above is not None and section.last in above.rows:
-        # The row of the table above says the first sentence.
+        # The row of the table above has the first sentence.
         about = about.removeprefix(_begin(above.rows[section.last])).strip()
     if about:
         yield from ("", about)
@@ -158,7 +158,7 @@ def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:
 
 
 def _begin(text: str) -> str:
-    """The first sentence: the rest stands in a section of its own."""
+    """The first sentence; the rest is in its own section."""
     return re.split(r"(?<=[^.]\.) (?=[A-Z\"`])", text, maxsplit=1)[0]
 
 
@@ -167,5 +167,5 @@ def _names(names: list[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """The text of a list entry. That quantities have a unit is said above all."""
+    """The text of a list entry. The general note on units of quantities is omitted."""
     return text.replace("\n", " ").replace(" with unit", "")

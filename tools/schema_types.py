@@ -1,4 +1,4 @@
-"""The Python types of what the JSON Schema of scenarios describes."""
+"""The Python types for the JSON Schema of scenarios."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 Schema = Mapping[str, Any]
 
 CALLS = {"Simulation": "duration", "Flow": "name", "Transfers": "name", "Job": "name", "ProbeText": "what"}
-"""Tables of which a call of the builder takes one key by position."""
+"""Tables whose builder call takes one key by position."""
 WIDTH = 98
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 ENDINGS = ("Settings", "Params", "Spec", "Keys", "Text")
@@ -20,22 +20,22 @@ ENDINGS = ("Settings", "Params", "Spec", "Keys", "Text")
 
 @dataclass
 class Choice:
-    """What a value may be: words, other plain types, and tables of one key."""
+    """The alternatives for a value: words, other plain types, and tables of one key."""
 
     words: dict[str, str] = field(default_factory=dict)
     plain: list[str] = field(default_factory=list)
     tables: dict[str, tuple[str, Schema]] = field(default_factory=dict)
-    """Meaning and value by key."""
+    """Meaning and schema of each table, by key."""
 
 
 class Types:
-    """Names and texts of the types of a schema, which `module` writes."""
+    """Names and texts of the types of a schema; `module` writes them."""
 
     def __init__(self, schema: Schema) -> None:
         self.definitions: dict[str, Schema] = schema["definitions"]
         self.tables = tuple(schema["properties"])
         ends = [one for value in schema["properties"].values() for one in references(value)]
-        # Keys of these are keyword arguments, which Python has to be able to write.
+        # Keys of these are keyword arguments, so they must be valid Python identifiers.
         self._called = {self.short(name) + "Keys" for name in ends}
         self._seen: set[str] = set()
         self._classes: dict[str, str] = {}
@@ -59,7 +59,7 @@ class Types:
         yield from self._aliases.values()
 
     def short(self, name: str) -> str:
-        """The name of a definition without what it says of itself, unless another has that name then."""
+        """The short name of a definition, unless another definition has that name then."""
         bare = [bared(other) for other in self.definitions]
         return bared(name) if bare.count(bared(name)) == 1 else name
 
@@ -80,13 +80,13 @@ class Types:
         return self.short(name).removesuffix("Table") + "Table"
 
     def choice(self, value: Schema) -> Choice:
-        """What a value may be."""
+        """The alternatives for a value."""
         found = Choice()
         self._gather(value, found)
         return found
 
     def value(self, value: Schema, name: str) -> str:
-        """The type of a value, whose tables are called after `name`."""
+        """The type of a value; classes of its tables are named after `name`."""
         target = reference(value)
         if target and "properties" in self.definitions[target]:
             return self.short(target) + "Keys"
@@ -178,7 +178,7 @@ class Types:
 
 
 def reference(value: Schema) -> str | None:
-    """The definition that a value refers to, perhaps in place of null."""
+    """The definition that a value refers to, possibly with null as an alternative."""
     options = [one for one in value.get("anyOf", value.get("allOf", ())) if one.get("type") != "null"]
     if len(options) == 1:
         return reference(options[0])
@@ -186,7 +186,7 @@ def reference(value: Schema) -> str | None:
 
 
 def references(value: Schema) -> Iterator[str]:
-    """All definitions that stand in a value."""
+    """All definitions that a value refers to."""
     if isinstance(value, Mapping):
         if "$ref" in value:
             yield value["$ref"].rpartition("/")[2]
@@ -198,19 +198,19 @@ def references(value: Schema) -> Iterator[str]:
 
 
 def bared(name: str) -> str:
-    """The name of a definition without what it says of itself."""
+    """The name of a definition without its descriptive part."""
     for ending in ENDINGS:
         name = name.removesuffix(ending)
     return name
 
 
 def camel(name: str) -> str:
-    """The name of a type after that of a key."""
+    """The name of a type, from that of a key."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
 def begin(text: str) -> str:
-    """What a description begins with, and what the default is."""
+    """The beginning of a description, and the default."""
     first = re.split(r"(?<=[^.]\.) (?=[A-Z\"`])|; ", text, maxsplit=1)[0]
     first += "" if first.endswith(".") else "."
     default = re.search(r"Default: (?:[^.(]|\.(?=\w))*(?<=[\w\"`])", text)
@@ -218,6 +218,6 @@ def begin(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A docstring within a class."""
+    """A docstring indented for a class."""
     lines = textwrap.wrap(text, WIDTH)
     return '"""' + "\n    ".join(lines) + ('"""' if len(lines) < 2 else '\n    """')

@@ -1,4 +1,4 @@
-"""Measures how a folder of Rust sources is cut: its largest object, mutual recursion, and cycles of files.
+"""Measures the structure of a folder of Rust sources: largest object, mutual recursion, file cycles.
 
     python tools/shape.py [CRATE_SRC FOLDER]      by default the steps of the engine
 
@@ -87,7 +87,7 @@ class Shape:
         return self.types.get(self.largest, {})
 
     def calls(self) -> Graph:
-        """Calls between methods of the largest object and free functions; those of itself do not count."""
+        """Calls between methods of the largest object and free functions, without calls of itself."""
         by_name: defaultdict[str, list[str]] = defaultdict(list)
         for key in self.functions:
             by_name[key.rpartition("::")[2]].append(key)

@@ -422,6 +422,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         nic_limits: None,
     });
     let switch = Arc::new(SwitchSpec {
+        unmanaged_to_hosts: 0,
         remaps: Vec::new(),
         weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,

@@ -33,25 +33,30 @@ if TYPE_CHECKING:
     from .glossary import explain
     from .laboratory.outcome import Outcome
     from .laboratory.plan import Plan
+    from .laboratory.preview import Preview, preview
     from .laboratory.sweep import sweep
     from .library import allow_files
     from .result import Result
     from .running import Guarantee, check, guarantees, run
     from .running.many import run_many
+    from .running.session import Event, Session
     from .scenario import Scenario, traffic
     from .scenario.traffic import *  # noqa: F403
 
     __all__: list[str] = [
+        "Event",
         "Guarantee",
         "InputError",
         "Interval",
         "Outcome",
         "PenstockError",
         "Plan",
+        "Preview",
         "Result",
         "ResultError",
         "Scenario",
         "ScenarioError",
+        "Session",
         "SimulationError",
         "StudyError",
         "allow_files",
@@ -60,6 +65,7 @@ if TYPE_CHECKING:
         "guarantees",
         "jain",
         "oracle",
+        "preview",
         "run",
         "run_many",
         "student_t_interval",
@@ -68,16 +74,19 @@ if TYPE_CHECKING:
     __all__ += traffic.__all__
 
 _HOME = {
+    "Event": "running.session",
     "Guarantee": "running",
     "InputError": "errors",
     "Interval": "analysis.statistics",
     "Outcome": "laboratory.outcome",
     "PenstockError": "errors",
     "Plan": "laboratory.plan",
+    "Preview": "laboratory.preview",
     "Result": "result",
     "ResultError": "errors",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "Session": "running.session",
     "SimulationError": "errors",
     "StudyError": "errors",
     "allow_files": "library",
@@ -86,6 +95,7 @@ _HOME = {
     "guarantees": "running",
     "jain": "analysis.statistics",
     "oracle": "analysis",
+    "preview": "laboratory.preview",
     "run": "running",
     "run_many": "running.many",
     "student_t_interval": "analysis.statistics",

@@ -70,6 +70,10 @@ pub trait World {
     }
     /// Whether the world asks for an end: a broken invariant.
     fn stopped(&self) -> bool;
+    /// Returns true if [`Runner::run_in_order`] is to come back after the present instant.
+    fn pauses(&self) -> bool {
+        false
+    }
     /// Events leave for another part: takes what they left behind out of this one, in their order.
     fn pack(&mut self, _mail: &mut [Self::Event], _cargo: &mut Vec<Self::Cargo>) {}
     /// They have come here: takes in what [`World::pack`] took out there.

@@ -21,6 +21,8 @@ pub enum RunStatus {
     More,
     /// The world stopped itself.
     Stopped,
+    /// The world pauses; all that happens until [`Runner::now`] has happened. Call again to go on.
+    Paused,
 }
 
 /// Runs a world. Holds the scratch memory of the loop and counts.
@@ -118,6 +120,39 @@ impl<W: World> Runner<W> {
         RunStatus::More
     }
 
+    /// Runs like [`Runner::run`], the nodes of a window together in the order of time, and comes back when the world pauses: then no
+    /// node is ahead of another, and events may be pushed for any node at [`Runner::now`] or later.
+    pub fn run_in_order(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
+        let stop_at = self.events().saturating_add(budget);
+        self.windows.settle();
+        let Some(last) = self.windows.last_before(limit) else { return RunStatus::Done };
+        while self.events() < stop_at {
+            let first = self.windows.first();
+            if first > last {
+                break;
+            }
+            self.windows.begin(first);
+            let Some(slot) = self.windows.open_next(first + 1) else { continue };
+            self.run_node::<false, true>(world, slot, limit);
+            self.rounds += 1;
+            if world.stopped() {
+                return RunStatus::Stopped;
+            }
+            if world.pauses() {
+                self.windows.settle();
+                return RunStatus::Paused;
+            }
+            if first == last {
+                break;
+            }
+        }
+        if self.events() >= stop_at && self.windows.first() <= last && self.windows.current() < last {
+            return RunStatus::More;
+        }
+        self.reached = limit;
+        RunStatus::Done
+    }
+
     /// Runs the windows from `first` on to `end`, which is no more than a round later, and says whether that came to `limit`.
     pub(crate) fn run_windows(&mut self, world: &mut W, first: u64, end: u64, limit: Time) -> bool {
         let Some(last) = self.windows.last_before(limit) else { return true };
@@ -165,7 +200,7 @@ impl<W: World> Runner<W> {
             self.windows.slots.free(slot);
             self.handle(world, *self.windows.slots.event(slot));
             if !self.windows.local.is_empty() {
-                self.run_node::<FAR>(world, NONE, limit);
+                self.run_node::<FAR, false>(world, NONE, limit);
             }
         } else {
             self.run_nodes::<FAR>(world, slot, limit);
@@ -199,10 +234,10 @@ impl<W: World> Runner<W> {
                     self.fetch_ahead::<FAR>(world);
                     self.dispatch(world, head);
                     if !self.windows.local.is_empty() {
-                        self.run_node::<FAR>(world, NONE, limit);
+                        self.run_node::<FAR, false>(world, NONE, limit);
                     }
                 } else {
-                    self.run_node::<FAR>(world, head, limit);
+                    self.run_node::<FAR, false>(world, head, limit);
                 }
             }
         }
@@ -253,9 +288,10 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// One node's events of this window, those included that it makes for itself on the way.
+    /// One node's events of this window, those included that it makes for itself on the way. With `PAUSES` those of all nodes, and only
+    /// up to the instant in which the world pauses.
     #[inline(never)]
-    fn run_node<const FAR: bool>(&mut self, world: &mut W, head: u32, limit: Time) {
+    fn run_node<const FAR: bool, const PAUSES: bool>(&mut self, world: &mut W, head: u32, mut limit: Time) {
         let mut slot = head;
         while slot != NONE {
             self.order.push((self.windows.key(slot), slot));
@@ -285,10 +321,15 @@ impl<W: World> Runner<W> {
                 }
                 (None, None) => break,
             };
-            if self.windows.slots.event(slot).time() < limit {
+            let now = self.windows.slots.event(slot).time();
+            if now < limit {
                 self.windows.follows = given.map_or(u64::MAX, |(key, _)| key);
                 self.windows.slots.free(slot);
                 self.handle_apart(world, slot);
+                if PAUSES && world.pauses() {
+                    self.reached = now;
+                    limit = now + Time::from_ps(1);
+                }
             } else {
                 self.windows.put_back(slot);
             }

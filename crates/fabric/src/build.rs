@@ -422,6 +422,17 @@ pub(crate) fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
     bypassed.fold(0, |classes, flow| classes | 1 << node.classes().class(flow.priority).0)
 }
 
+/// Features of a port that its node and its link have.
+fn features_of(plan: &Plan, port: u32) -> PortFeatures {
+    let (node, link) = (plan.node(port), plan.link(port));
+    let mut features = PortFeatures::default();
+    features.set(PortFeatures::SCHEDULER, asks_scheduler(plan.scheduler(port)));
+    features.set(PortFeatures::CREDITS, node.credits().is_some());
+    features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
+    features.set(PortFeatures::RETRY, link.llr.is_some());
+    features
+}
+
 fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let plan = part.plan;
     let (node, link) = (plan.node(port), plan.link(port));
@@ -438,15 +449,10 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     }
     let obeys = plan.paused(port);
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
-    let mut features = PortFeatures::default();
-    features.set(PortFeatures::SCHEDULER, asks_scheduler(plan.scheduler(port)));
-    features.set(PortFeatures::WATCHED, watchdog.is_some());
     let managed = nodes::add_managers(plan, port, (first_queue, &mut fabric.links.managers));
+    let mut features = features_of(plan, port).or(stages::of_node(node));
+    features.set(PortFeatures::WATCHED, watchdog.is_some());
     features.set(PortFeatures::MANAGED, managed);
-    features.set(PortFeatures::CREDITS, node.credits().is_some());
-    features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
-    features.set(PortFeatures::RETRY, link.llr.is_some());
-    features = features.or(stages::of_node(node));
     let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,

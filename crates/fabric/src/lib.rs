@@ -24,6 +24,8 @@ pub(crate) use build::whole::Whole;
 pub use build::{BuildError, MAX_BINS, MAX_SERIES, SERIES_MEMORY, default_bin};
 pub use run::state::outcome::SimulationError;
 pub use simulation::dependencies::dependency_cycle;
+pub use simulation::driven::Step;
+pub use simulation::preview::PreviewCounts;
 pub use simulation::threads::Threads;
 pub use simulation::{Simulation, State};
 pub use spec::{choice, forwarding, routing, topology, tuple, weights};

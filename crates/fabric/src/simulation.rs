@@ -4,8 +4,11 @@ pub(crate) mod credits;
 mod cut_short;
 pub(crate) mod deadlock;
 pub(crate) mod dependencies;
+pub(crate) mod driven;
 pub(crate) mod jobs;
 mod on_links;
+pub(crate) mod preview;
+mod progress;
 mod sources;
 pub(crate) mod threads;
 mod ties;
@@ -65,6 +68,10 @@ pub struct Simulation {
     series_stop: Time,
     pub(crate) watch: DeadlockWatch,
     pub(crate) jobs: JobWatch,
+    /// A session drives the run, on one thread.
+    driven: bool,
+    /// The end of a preview, which took the place of the run.
+    previewed: Option<Time>,
     /// The cycle of queues that may come to wait for each other, as queue numbers.
     dependency_cycle: Option<Vec<u32>>,
 }
@@ -157,6 +164,8 @@ impl Simulation {
                 interval: spec.guards.deadlock_interval,
                 found: Vec::new(),
             },
+            driven: false,
+            previewed: None,
             jobs: JobWatch::new(!spec.jobs.is_empty(), spec.duration),
             dependency_cycle: None,
         };
@@ -174,13 +183,18 @@ impl Simulation {
     /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved. Or if the program has a
     /// defect and panics; then every further call gives the same error.
     pub fn advance(&mut self, budget: u64) -> Result<State, SimulationError> {
+        self.advance_to(Time::NEVER, budget)
+    }
+
+    /// Goes on like [`Simulation::advance`], up to `until` at most.
+    fn advance_to(&mut self, until: Time, budget: u64) -> Result<State, SimulationError> {
         if self.ended_by_deadlock() || self.jobs.over {
             return Ok(State::Finished);
         }
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
         let limit = self.next_stop();
         self.series_stop_at(limit);
-        let step = if budget == 1 { limit.min(self.after_next_event()) } else { limit };
+        let step = if budget == 1 { limit.min(self.after_next_event()) } else { limit.min(until) };
         let status = self.run_until(step, budget)?;
         if cfg!(debug_assertions)
             && self.workers.is_none()
@@ -192,7 +206,8 @@ impl Simulation {
         if let Some((at, _)) = broken.map(Failure::when).min() {
             self.come_to_rest(at, limit)?;
         }
-        if status == RunStatus::More || status == RunStatus::Done && step < limit {
+        if matches!(status, RunStatus::More | RunStatus::Paused) || status == RunStatus::Done && step < limit
+        {
             return self.decide_threads();
         }
         self.settle();
@@ -253,7 +268,10 @@ impl Simulation {
             let budget = if self.pilot.is_some() { budget.min(Pilot::BUDGET) } else { budget };
             let begun = Instant::now();
             let Shard { world, runner } = &mut self.shards[0];
-            let run = catch_unwind(AssertUnwindSafe(|| runner.run(world, limit, budget)));
+            let run = catch_unwind(AssertUnwindSafe(|| match self.driven {
+                true => runner.run_in_order(world, limit, budget),
+                false => runner.run(world, limit, budget),
+            }));
             if let Some(pilot) = &mut self.pilot {
                 pilot.ran += begun.elapsed();
             }
@@ -290,41 +308,7 @@ impl Simulation {
 
     /// How far simulated time has come.
     pub fn now(&self) -> Time {
-        self.shards[0].runner.now()
-    }
-    /// Parts of the fabric that can have a thread each.
-    pub fn threads(&self) -> usize {
-        self.shards.len()
-    }
-    /// Events so far.
-    pub fn events(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.runner.events()).sum()
-    }
-    /// Rounds so far, and those among them in which each part had a thread.
-    pub fn rounds(&self) -> (u64, u64) {
-        let together = self.workers.as_ref().map_or(0, Workers::rounds_together);
-        (self.shards[0].runner.rounds(), together)
-    }
-    /// Frames that have crossed a link completely, so far.
-    pub fn frame_hops(&self) -> u64 {
-        let sent = |part: &Fabric| {
-            part.links.ports.keys(part.whole()).map(|port| part.links.sent_of(port, u32::MAX).1).sum::<u64>()
-        };
-        let sent: u64 = self.parts().map(sent).sum();
-        let broken: u64 = self.cold_ports().map(|(_, cold)| cold.counts.broken.0).sum();
-        // Those on links are what the books leave: to look for them among pending events takes a hundred times as long.
-        let entered: u64 = self.parts().map(|part| part.ledger.made + part.ledger.copied).sum();
-        let gone: u64 = self.parts().map(|part| part.ledger.delivered + part.ledger.lost).sum();
-        let kept: u64 = self.parts().map(Fabric::frames_kept).sum();
-        self.hops_before + sent + gone + kept - broken - entered
-    }
-    /// The look-ahead of the run: the least time after which one node can affect another.
-    pub fn look_ahead(&mut self) -> Time {
-        self.shards[0].runner.windows().look_ahead()
-    }
-    /// Time series that are too many to record, a sentence each.
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
+        self.previewed.unwrap_or(self.shards[0].runner.now())
     }
     /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
     /// measured and however it is run.

@@ -28,12 +28,21 @@ fn is_zero(value: &u64) -> bool {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadKeys {
-    /// The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce", "barrier" or "send_receive" (from each rank to the next). Required, unless `goal` is there.
+    /// The operation: "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce", "barrier" or "send_receive" (from each rank to the next). Required, unless `goal`, `messages` or `session` is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collective: Option<Collective>,
     /// A GOAL schedule, text or binary, in place of a collective: its file, relative to the scenario. Rank i of the schedule is rank i of the job. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
+    /// Messages at given times, in place of a collective: a CSV file with the columns start, from, to, bytes and compute, relative to the scenario. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<String>,
+    /// The messages come from a session, which drives the run, in place of a collective: true or false. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub session: bool,
+    /// Pairs of ranks that have connections: "used" (those of `messages`) or "all". Default: "used"; "all" with `session`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Pairs>,
     /// The longest message of a schedule whose send ends when the processor has handed it over; that of a longer one ends when it is acknowledged. A size with unit. Default: "65535 B" (S of LogGOPSim).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager: Option<Bytes>,
@@ -58,6 +67,16 @@ pub struct WorkloadKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub skew: Option<f64>,
+}
+
+/// Pairs of ranks that have connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pairs {
+    /// Those between which a message is sent.
+    Used,
+    /// Each rank and each other one.
+    All,
 }
 
 /// Where the ranks of a job are.
@@ -110,6 +129,9 @@ impl WorkloadKeys {
         if self.goal.is_some() {
             self.eager.get_or_insert(Bytes::new(EAGER));
         }
+        if self.messages.is_some() || self.session {
+            self.pairs.get_or_insert(if self.session { Pairs::All } else { Pairs::Used });
+        }
     }
 
     /// The longest message of a program whose send ends when it is handed over, in bytes.
@@ -117,25 +139,33 @@ impl WorkloadKeys {
         self.eager.map_or(EAGER, Bytes::get)
     }
 
-    /// The collective of `ranks` ranks, and remarks on keys without effect; `None`: it is a program.
+    /// The collective of `ranks` ranks, and remarks on keys without effect; `None`: it is a program or a list of messages.
     ///
     /// # Errors
     /// All that is wrong.
     pub fn spec(&self, ranks: u64) -> Result<(Option<CollectiveSpec>, Vec<Remark>), Vec<Remark>> {
-        match (self.collective, &self.goal) {
-            (Some(collective), None) => {
+        let given = [
+            ("collective", self.collective.is_some()),
+            ("goal", self.goal.is_some()),
+            ("messages", self.messages.is_some()),
+            ("session", self.session),
+        ];
+        let given: Vec<&str> = given.into_iter().filter(|own| own.1).map(|own| own.0).collect();
+        if let [first, second, ..] = given[..] {
+            let message = format!("`{second}` beside `{first}`");
+            return Err(vec![Remark::about(second, message, "expected one of the two")]);
+        }
+        match self.collective {
+            Some(collective) => {
                 let spec = self.collective_spec(collective, ranks)?;
                 let unused = self.unused(collective);
                 Ok((Some(spec), unused))
             }
-            (None, Some(_)) => Ok((None, self.unused_by_program())),
-            (Some(_), Some(_)) => {
-                Err(vec![Remark::about("goal", "a schedule beside a collective", "expected one of the two")])
+            None if given.is_empty() => {
+                let help = "expected collective = \"all_reduce\", goal = \"FILE\", messages = \"FILE\" or session = true";
+                Err(vec![Remark::new("a workload without a collective, a schedule or messages", help)])
             }
-            (None, None) => {
-                let help = "expected collective = \"all_reduce\", or goal = \"FILE\"";
-                Err(vec![Remark::new("a workload without a collective or a schedule", help)])
-            }
+            None => Ok((None, self.unused_without_collective())),
         }
     }
 
@@ -202,7 +232,16 @@ impl WorkloadKeys {
         }
     }
 
-    fn unused_by_program(&self) -> Vec<Remark> {
+    fn unused_without_collective(&self) -> Vec<Remark> {
+        let of = if self.goal.is_some() { "a schedule" } else { "messages" };
+        let of_goal = |key: &'static str, written: bool, owner: &str| {
+            let help = format!("it belongs to {owner}; leave it out");
+            written.then(|| Remark::about(key, format!("`{key}` has no effect on {of}"), help))
+        };
+        let other = match self.goal {
+            Some(_) => of_goal("pairs", self.pairs.is_some(), "`messages` and `session`"),
+            None => of_goal("eager", self.eager.is_some(), "`goal`"),
+        };
         let written = [
             ("algorithm", self.algorithm.is_some()),
             ("bytes", self.bytes.is_some()),
@@ -213,9 +252,10 @@ impl WorkloadKeys {
         ];
         let remark = |key: &'static str| {
             let help = "it belongs to `collective`; leave it out";
-            Remark::about(key, format!("`{key}` has no effect on a schedule"), help)
+            Remark::about(key, format!("`{key}` has no effect on {of}"), help)
         };
-        written.into_iter().filter(|(_, written)| *written).map(|(key, _)| remark(key)).collect()
+        let written = written.into_iter().filter(|(_, written)| *written).map(|(key, _)| remark(key));
+        written.chain(other).collect()
     }
 
     fn unused(&self, collective: Collective) -> Vec<Remark> {
@@ -229,6 +269,7 @@ impl WorkloadKeys {
         };
         [
             without("bytes", is_barrier && self.bytes.is_some(), "a barrier has no data; leave it out"),
+            without("pairs", self.pairs.is_some(), "it belongs to `messages` and `session`; leave it out"),
             without("eager", self.eager.is_some(), "it belongs to `goal`; leave it out"),
             without("chunks", is_barrier && self.chunks > 1, "a barrier has no data; leave it out"),
             without(

@@ -12,6 +12,7 @@ mod computation;
 mod compute_keys;
 mod keys;
 mod matching;
+mod messages;
 mod rank;
 mod schedule;
 mod workload;
@@ -24,9 +25,12 @@ mod critical_path;
 mod replay;
 
 pub use crate::compute_keys::{ComputeTimes, StragglerKeys};
-pub use crate::keys::{JobCosts, Placement, WorkloadKeys};
+pub use crate::keys::{JobCosts, Pairs, Placement, WorkloadKeys};
 pub use collectives::{Algorithm, Collective};
 pub use computation::Computation;
-pub use rank::{Blocked, IterationTimes, PeerCounts, Post, Rank, RankCounts, Step, StepKind, Unsent};
+pub use messages::{MessageList, Request};
+pub use rank::{
+    Blocked, IterationTimes, Notice, NoticeKind, PeerCounts, Post, Rank, RankCounts, Step, StepKind, Unsent,
+};
 pub use schedule::{Action, Schedule};
 pub use workload::{CollectiveSpec, Generated, Workload, WorkloadSpec};

@@ -15,19 +15,24 @@
 //!
 //! Not modelled: a computation that is interrupted; the handshake of a rendezvous, whose send would end when the receive is there.
 
+mod driven;
 mod log;
 mod occupied;
+mod posting;
 mod reading;
 mod records;
 
+pub use driven::{Notice, NoticeKind};
 pub use log::{Step, StepKind};
 pub use records::{Blocked, IterationTimes, PeerCounts, Post, RankCounts, Unsent};
 
 use crate::computation::Computation;
 use crate::keys::JobCosts;
 use crate::matching::Matching;
+use crate::messages::Request;
 use crate::schedule::{Action, Schedule};
 use crate::workload::{Generated, Workload};
+use driven::Driven;
 use log::Log;
 use occupied::Occupied;
 use program::Work;
@@ -42,6 +47,12 @@ enum Then {
     BeginLanes,
     Post(Post),
     Go,
+    /// The time of a request of a list has come.
+    Start(Request),
+    /// The processor has taken a message of a list.
+    Taken {
+        from: u32,
+    },
 }
 
 /// The work of a processor: when it is done, order of requests, lane, step, what follows.
@@ -89,6 +100,8 @@ pub struct Rank {
     /// Computation of this iteration.
     occupied: Occupied,
     log: Log,
+    /// Of a list of messages.
+    driven: Option<Box<Driven>>,
 }
 
 /// In place of a lane: the computation at the beginning of an iteration.
@@ -107,6 +120,11 @@ impl Rank {
         let (at, lanes) = match &**workload {
             Workload::Generated(own) => (own.lanes() as usize, own.lanes() as usize),
             Workload::Program(program, _) => (program.ranks()[rank as usize].operations().len(), 0),
+            Workload::Messages(_) => (0, 0),
+        };
+        let driven = match &**workload {
+            Workload::Messages(list) => Some(Box::new(Driven::new(list))),
+            _ => None,
         };
         Rank {
             workload: workload.clone(),
@@ -132,6 +150,7 @@ impl Rank {
             counts: RankCounts::default(),
             occupied: Occupied::default(),
             log: Log::new(recorded),
+            driven,
         }
     }
 
@@ -155,6 +174,8 @@ impl Rank {
             self.working.pop();
             self.log.end(step, now);
             match then {
+                Then::Start(request) => self.start_request(lane, request, now),
+                Then::Taken { from } => self.taken(from, lane, now),
                 Then::BeginLanes => self.begin_lanes(now),
                 Then::Post(post) => {
                     self.post(lane, post, now);
@@ -167,8 +188,8 @@ impl Rank {
     }
 
     /// A message to a peer has been acknowledged. Returns the number of its step; `None`: it is not recorded.
-    pub fn on_sent(&mut self, peer: u32, tag: u32, now: Time) -> Option<u32> {
-        let peer = self.peers.get_mut(&peer)?;
+    pub fn on_sent(&mut self, peer_rank: u32, tag: u32, now: Time) -> Option<u32> {
+        let peer = self.peers.get_mut(&peer_rank)?;
         let place = peer.unsent.iter().position(|one| one.tag == tag)?;
         let Unsent { bytes, posted, lane, step, .. } = peer.unsent.remove(place)?;
         let took = now.saturating_sub(posted);
@@ -179,6 +200,7 @@ impl Rank {
         counts.time_max = counts.time_max.max(took);
         self.unsent -= 1;
         self.log.end(step, now);
+        self.note(NoticeKind::Sent, peer_rank, tag, now);
         if self.ends_with_acknowledgement(bytes) {
             self.end_operation(lane, now);
         } else if let Some((left, waits)) = self.in_flight.get_mut(lane as usize) {
@@ -206,13 +228,15 @@ impl Rank {
         self.log.begin(self.times.len() as u32);
         let (computed, ended, computing) = (now, Time::NEVER, Time::ZERO);
         self.times.push(IterationTimes { began: now, computed, ended, computing });
-        self.left = self.at.len() as u32;
+        // A session may have added requests before.
+        self.left += self.at.len() as u32;
         match &*self.workload {
             Workload::Generated(_) => self.at.fill(0),
             Workload::Program(program, _) => {
                 let operations = program.ranks()[self.rank as usize].operations();
                 self.at.iter_mut().zip(operations).for_each(|(left, own)| *left = own.waits());
             }
+            Workload::Messages(_) => {}
         }
         let time = self.computation.before(self.times.len() - 1);
         if time == Time::ZERO {
@@ -239,6 +263,7 @@ impl Rank {
                 let roots = program.ranks()[self.rank as usize].roots();
                 roots.for_each(|operation| self.start_operation((operation, cause), now));
             }
+            Workload::Messages(list) => self.begin_list(list, now),
         }
     }
 
@@ -248,6 +273,7 @@ impl Rank {
         match &*workload {
             Workload::Generated(own) => self.go(own, lane, now),
             Workload::Program(..) => self.end_operation(lane, now),
+            Workload::Messages(_) => self.computation_ended(lane, now),
         }
     }
 
@@ -333,24 +359,6 @@ impl Rank {
         matches!(&*self.workload, Workload::Program(_, eager) if bytes > *eager)
     }
 
-    /// A message that cost its sender time has been posted.
-    fn after_send(&mut self, lane: u32, post: Post, now: Time) {
-        if post.to == self.rank || !self.ends_with_acknowledgement(post.bytes) {
-            self.go_on(lane, now);
-        }
-    }
-
-    fn send(&mut self, (lane, cpu): (u32, u8), post: Post, now: Time) -> bool {
-        let cost = self.costs.of_message(post.bytes);
-        if cost == Time::ZERO {
-            self.post(lane, post, now);
-            return true;
-        }
-        self.counts.overhead = self.counts.overhead.saturating_add(cost);
-        let message = (post.to, post.tag, post.bytes);
-        self.work((lane, cpu), (StepKind::SendCost, Some(message)), cost, Then::Post(post), now)
-    }
-
     fn receive(&mut self, cpu: u8, mut blocked: Blocked, now: Time) -> bool {
         blocked.step = self.log.add(Step {
             peer: blocked.from.unwrap_or(self.rank),
@@ -381,10 +389,13 @@ impl Rank {
 
     /// A message is there: to the receive that waits for it, if one does.
     fn take_in(&mut self, from: u32, tag: u32, now: Time) {
+        if let Workload::Messages(list) = &*self.workload.clone() {
+            return self.take_listed(list, (from, tag), now);
+        }
         let Some(blocked) = self.matching.deliver(from, tag, now) else { return };
         let lane = blocked.lane;
         let cpu = match &*self.workload {
-            Workload::Generated(_) => 0,
+            Workload::Generated(_) | Workload::Messages(_) => 0,
             Workload::Program(program, _) => {
                 program.ranks()[self.rank as usize].operations()[lane as usize].cpu()
             }
@@ -450,24 +461,6 @@ impl Rank {
         false
     }
 
-    fn post(&mut self, lane: u32, post: Post, now: Time) {
-        self.counts.sent += 1;
-        self.counts.bytes_sent += post.bytes;
-        let Post { to, bytes, tag } = post;
-        let step = Step { peer: to, tag, bytes, begin: now, ..self.step(StepKind::Send, lane, now) };
-        let step = self.log.add(step);
-        if to == self.rank {
-            return self.local.push_back((tag, step));
-        }
-        self.unsent += 1;
-        if let Some((left, _)) = self.in_flight.get_mut(lane as usize) {
-            *left += 1;
-        }
-        let unsent = Unsent { tag, bytes, posted: now, lane, step };
-        self.peers.entry(to).or_default().unsent.push_back(unsent);
-        self.posts.push_back(post);
-    }
-
     /// Delivers messages to itself, and ends the iteration if it is over.
     fn settle(&mut self, now: Time) {
         loop {
@@ -479,7 +472,8 @@ impl Rank {
                 return;
             }
             let Some(last) = self.times.last_mut().filter(|last| last.ended == Time::NEVER) else { return };
-            (last.ended, last.computing) = (now, self.occupied.take());
+            let ended = self.driven.as_ref().map_or(now, |own| own.active);
+            (last.ended, last.computing) = (ended, self.occupied.take());
             if self.is_done() {
                 return;
             }

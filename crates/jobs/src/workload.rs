@@ -6,6 +6,7 @@ use crate::collectives::{
     Hierarchical, Pipeline, RecursiveDoubling, Ring, Skewed,
 };
 use crate::keys::JobCosts;
+use crate::messages::{MessageList, Request};
 use crate::schedule::{Action, Schedule};
 use program::{Program, Work};
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub enum WorkloadSpec {
     /// A program of operations with dependencies, and the longest message whose send ends when the processor has handed it over; the
     /// send of a longer one ends with its acknowledgement.
     Program(Arc<Program>, u64),
+    /// Messages at given times.
+    Messages(Arc<MessageList>),
 }
 
 /// A generator of the messages of a collective.
@@ -51,6 +54,8 @@ pub enum Workload {
     Generated(Generated),
     /// Those of a program; see [`WorkloadSpec::Program`].
     Program(Arc<Program>, u64),
+    /// Those of a list.
+    Messages(Arc<MessageList>),
 }
 
 macro_rules! generators {
@@ -129,18 +134,23 @@ impl WorkloadSpec {
         match self {
             WorkloadSpec::Collective(spec) => Workload::Generated(spec.start(n)),
             WorkloadSpec::Program(program, eager) => Workload::Program(program.clone(), *eager),
+            WorkloadSpec::Messages(list) => Workload::Messages(list.clone()),
         }
     }
-    /// Its collective; `None`: it is a program.
+    /// Its collective; `None`: it is a program or a list.
     pub fn collective(&self) -> Option<&CollectiveSpec> {
         match self {
             WorkloadSpec::Collective(spec) => Some(spec),
-            WorkloadSpec::Program(..) => None,
+            WorkloadSpec::Program(..) | WorkloadSpec::Messages(_) => None,
         }
     }
     /// Name of the operation in results.
     pub fn name(&self) -> &'static str {
-        self.collective().map_or("program", |own| own.collective.name())
+        match self {
+            WorkloadSpec::Collective(own) => own.collective.name(),
+            WorkloadSpec::Program(..) => "program",
+            WorkloadSpec::Messages(_) => "messages",
+        }
     }
     /// Name of the algorithm in results; empty for a program.
     pub fn algorithm(&self) -> &'static str {
@@ -180,6 +190,13 @@ impl Workload {
                 };
                 operations.iter().filter_map(|own| sent(own.work())).collect()
             }
+            Workload::Messages(list) => {
+                let sent = |request| match request {
+                    Request::Send { to, bytes } => Some((to, bytes)),
+                    Request::Compute { .. } => None,
+                };
+                list.of(rank).filter_map(|(_, request)| sent(request)).collect()
+            }
         };
         sends.retain(|&(to, _)| to != rank);
         sends
@@ -206,13 +223,21 @@ impl Workload {
                 let operations = program.ranks()[rank as usize].operations().iter();
                 operations.map(|own| if matches!(own.work(), Work::Calc { .. }) { 1 } else { message }).sum()
             }
+            Workload::Messages(list) => {
+                let of = |request| if matches!(request, Request::Send { .. }) { message } else { 1 };
+                list.of(rank).map(|(_, request)| of(request)).sum::<u64>() + u64::from(list.incoming(rank))
+            }
         };
         (0..n).map(|rank| begin + of_rank(rank)).sum()
     }
 
-    /// By rank, the other ranks that it sends to, ascending.
+    /// By rank, the other ranks that it has connections to, ascending: those that it sends to, or all of them.
     pub fn peers(&self, n: u32) -> Vec<Vec<u32>> {
+        let all_pairs = matches!(self, Workload::Messages(list) if list.all_pairs);
         let peers_of = |rank: u32| {
+            if all_pairs {
+                return (0..n).filter(|&peer| peer != rank).collect();
+            }
             let mut peers: Vec<u32> = self.sends(rank).into_iter().map(|(to, _)| to).collect();
             peers.sort_unstable();
             peers.dedup();

@@ -1,7 +1,7 @@
 //! What the processor and the kernel are told about memory: what is needed soon, and what is large.
 //!
-//! Both are advice: they change how fast memory is, never what it holds. The only unsafe code of
-//! Penstock is here, beside that of its tests.
+//! Both are advice: they change how fast memory is, never what it holds. The unsafe code of
+//! Penstock is here and in the border of `capi` with C, beside that of its tests.
 
 #![warn(clippy::too_many_lines)]
 

@@ -11,8 +11,10 @@ mod interruptible;
 mod mechanisms;
 mod memory;
 mod parquet;
+mod preview;
 mod programs;
 mod run;
+mod session;
 mod tables;
 mod thresholds;
 mod weights;
@@ -83,6 +85,8 @@ mod _core {
     use super::programs::PyProgram;
     #[pymodule_export]
     use super::run::RunResult;
+    #[pymodule_export]
+    use super::session::PySession;
     #[pymodule_export]
     use super::{ScenarioError, SimulationError};
 
@@ -183,6 +187,19 @@ mod _core {
         allow_files: bool,
     ) -> PyResult<String> {
         guarded(|| super::run::estimate(py, load(py, text, file, None, allow_files)?, threads))
+    }
+
+    /// The jobs of a scenario at flow level: JSON.
+    #[pyfunction]
+    #[pyo3(signature = (text, file, *, seed = None, allow_files = false))]
+    fn preview(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        seed: Option<u64>,
+        allow_files: bool,
+    ) -> PyResult<String> {
+        guarded(|| super::preview::preview(py, load(py, text, file, seed, allow_files)?))
     }
 
     /// The JSON Schema of scenario files.

@@ -215,6 +215,17 @@ fn measured(
     })
 }
 
+/// What a session measured, from its opening on.
+pub fn of_session(
+    py: Python<'_>,
+    scenario: &Scenario,
+    simulation: Simulation,
+    run: Duration,
+) -> PyResult<RunResult> {
+    let wall = Wall { load: Duration::ZERO, build: Duration::ZERO, run };
+    measured(py, scenario, simulation, &Ending::Finished, wall)
+}
+
 /// Schedulers that ports have other than by the settings of their node, as a scenario has them.
 fn schedulers(scenario: &Scenario) -> Value {
     let found = fabric::port_schedulers(&scenario.spec);

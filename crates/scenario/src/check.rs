@@ -19,6 +19,7 @@ mod jobs;
 mod links;
 mod managers;
 mod maps;
+mod message_files;
 mod names;
 mod path_choice;
 mod placements;

@@ -46,6 +46,7 @@ COMMANDS = (
     ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
     ("sensitivity", "sensitivity:sensitivity", "Find which keys of a scenario matter."),
     ("neighbours", "neighbours:neighbours", "Compare each job of a scenario with the same job alone."),
+    ("preview", "preview:preview", "Run the jobs of a scenario at flow level, in seconds."),
     ("check", "scenarios:check", "Check a scenario without running it."),
     ("new", "scenarios:new", "Write a commented scenario, or a study, to start from."),
     ("import", "import_:import_", "Convert files of other tools into a scenario."),

@@ -1,4 +1,4 @@
-"""The picture of ``penstock compare``."""
+"""The picture that ``penstock compare`` draws."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Drawing:
     Parameters
     ----------
     picture
-        File of a picture of all results: .png, .pdf or .svg. Default: none.
+        File for a picture of all results: .png, .pdf or .svg. Default: no picture.
     draw
-        Its contents: cdf, tail (the share above each value), sizes (slowdown by size), or a metric of the
-        table series.
+        Contents of the picture: cdf, tail (the share above each value), sizes (slowdown by size), or a metric
+        of the table series.
     measure
-        Of cdf and tail: slowdown or completion_ns of transfers, latency_ns of a flow, occupancy_bytes. Of
-        sizes: p50, p95, p99, mean or max; default p99.
+        For cdf and tail: slowdown or completion_ns of transfers, latency_ns of a flow, or occupancy_bytes.
+        For sizes: p50, p95, p99, mean or max; default p99.
     of
-        Entry of transfers, flow, port or queue that is drawn. Default: the only one, or the largest series.
+        Entry of transfers, flow, port or queue to draw. Default: the only one, or the largest series.
     width
         Width of the picture: column (3.4 inches) or page (7 inches).
     """
@@ -44,7 +44,7 @@ class Drawing:
 
 
 def draw_beside(places: Sequence[Path], results: Sequence[Result], drawing: Drawing) -> Path | None:
-    """Writes the picture, if one is asked for; its path."""
+    """Writes the picture if `--picture` is given, and returns its path."""
     if drawing.picture is None:
         return None
     from penstock.plots import beside, series
@@ -65,7 +65,7 @@ def draw_beside(places: Sequence[Path], results: Sequence[Result], drawing: Draw
 
 
 def _labels(places: Sequence[Path]) -> list[str]:
-    """The last parts of the directories, as many as tell them apart."""
+    """Trailing parts of the directories: as many as needed to make the labels distinct."""
     for parts in range(1, max(len(place.parts) for place in places) + 1):
         labels = ["/".join(place.parts[-parts:]) for place in places]
         if len(set(labels)) == len(labels):

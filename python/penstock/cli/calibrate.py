@@ -28,21 +28,20 @@ def calibrate(
     latency: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Fits latency and bandwidth to what nccl-tests or perftest have measured, with the error by size.
+    """Fits latency and bandwidth to measurements of nccl-tests or perftest, with the error by size.
 
     Parameters
     ----------
     measured
         Output of nccl-tests or perftest, or a table (csv) with bytes and time_us, busbw_GBps or algbw_GBps.
     collective
-        The collective, where the file does not say it, such as "all-reduce".
+        The collective, such as "all-reduce", if the file does not name it.
     ranks
-        Number of ranks, where the file does not say it.
+        Number of ranks, if the file does not state it.
     in_place
         Uses the in-place times of nccl-tests instead of the out-of-place ones.
     rate
-        Rate of a link, such as "400 "
-                                "Gb/s". With --latency the costs of the host are what these do not explain.
+        Rate of a link, such as "400 Gb/s". With --latency, the remaining time is attributed to the hosts.
     latency
         One-way latency of the network, such as "2 us".
     json

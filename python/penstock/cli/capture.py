@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
     """Writes the frames of a run as pcapng, for Wireshark and `penstock decode`.
 
-    Every port is an interface. Headers are made up: stations are numbered; the ports of UDP and TCP
-    are those that switches hash, priorities are those of VLAN tags, and a DSCP is in the header of IPv4. What
-    was dropped has a comment that says why, as have pauses.
+    Each port becomes an interface of the capture. Headers are synthetic: stations are numbered, UDP and TCP
+    ports are those that switches hash, priorities are in VLAN tags, and the DSCP is in the IPv4 header.
+    Dropped frames and pause frames have a comment with the reason.
 
     Parameters
     ----------
     result
-        Directory of a result whose scenario logs frames (`[[probes]]` with `what = "frames"`); or a
-        scenario, by file or name, which is run first.
+        Directory of a result whose scenario logs frames (`[[probes]]` with `what = "frames"`). Or a scenario,
+        by file or name; it is run first.
     out
         The file to write.
     port
-        Ports of a scenario to log, repeatable: names as `which` of `[[probes]]` takes them. Default: what the
-        scenario logs.
+        Port of the scenario to log, repeatable, named as in `which` of `[[probes]]`. Default: the ports that
+        the scenario logs.
     """
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: {out.parent} is no directory")
@@ -72,11 +72,11 @@ def _result(run: str, port: tuple[str, ...]) -> Result:
 
 
 def _logging(source: library.Source, port: tuple[str, ...]) -> str:
-    """The scenario, with a log of frames at these ports beside the probes that it chooses."""
+    """The scenario, with a frame log at these ports in addition to its own probes."""
     try:
         scenario = library.toml(source.text)
     except TomlError:
-        return source.text  # the engine says what is wrong, and where
+        return source.text  # the engine reports the error and its place
     probes = scenario.get("probes", [])
     chosen = probes if isinstance(probes, list) else []
     return tomli_w.dumps({**scenario, "probes": [*chosen, {"what": "frames", "which": list(port)}]})

@@ -66,7 +66,7 @@ COMPARED: dict[str, tuple[str, dict[str, Writer]]] = {
     "transfers": ("name", TRANSFERS),
     "ports": ("port", PORTS),
 }
-"""Tables with the names of their rows, and what is compared of each."""
+"""Tables, with the columns that name their rows and the metrics that are compared."""
 
 
 def compare(
@@ -80,19 +80,19 @@ def compare(
 ) -> int:
     """Compares results: their scenarios, and all flows, connections, transfers and ports that differ.
 
-    Of sets of replications the runs of the same seed are pairs: the mean difference of each flow, and of
-    each entry of transfers, is told with its 95 % confidence interval. Others are compared with the first.
-    The verdicts on the runs decide the exit code, and results with different numbers of unfinished transfers
-    are said to be so first.
+    Two sets of replications are paired by seed: the output has the mean difference of each flow and of each
+    entry of transfers, with its 95 % confidence interval. Single runs are compared with the first one. The
+    verdicts on the runs decide the exit code. If the numbers of unfinished transfers differ, a warning comes
+    first.
 
     Parameters
     ----------
     first
         Directory of a result, or of replications.
     second
-        Directory of another.
+        Directory of another result, or of other replications.
     more
-        Further ones, shown beside these.
+        Further results, shown beside these.
     out
         Directory for a picture of the differences of two sets, with their intervals. Default: none.
     json
@@ -125,7 +125,7 @@ def compare(
 
 
 def _compare_runs(places: Sequence[Path], results: Sequence[Result], *, json: bool) -> int:
-    """Single runs, each with the first."""
+    """Compares single runs, each with the first."""
     same = len({result.fingerprint for result in results}) == 1
     scenario = [
         line
@@ -169,7 +169,7 @@ def _compare_runs(places: Sequence[Path], results: Sequence[Result], *, json: bo
 
 
 def _differ(left: Sequence[Unfinished]) -> bool:
-    """Whether as many transfers were unfinished in all results."""
+    """Returns true if the results have different numbers of unfinished transfers."""
     return len({one.count for one in left}) > 1
 
 
@@ -193,7 +193,7 @@ def _compare_sets(
     out: Path | None,
     json: bool,
 ) -> int:
-    """Two sets of replications."""
+    """Compares two sets of replications."""
     from penstock.analysis import pairs
 
     first, second = sets
@@ -254,13 +254,13 @@ def _row(one: Difference) -> Row:
 
 
 def _all_unfinished(results: Mapping[int, Result]) -> Unfinished:
-    """Those of all replications together."""
+    """Unfinished transfers of all replications together."""
     each = [unfinished(result) for result in results.values()]
     return Unfinished(*(sum(counts) for counts in zip(*(astuple(one) for one in each), strict=True)))
 
 
 def _draw(found: list[Difference], directory: Path) -> Path:
-    """The picture of the differences."""
+    """Draws the differences and returns the path of the picture."""
     from penstock import plots
 
     try:
@@ -321,7 +321,7 @@ def _rows(result: Result, name: str) -> list[Row]:
 def _show(
     out: Screen, title: str, rows: list[Row], writers: dict[str, Writer], labels: Sequence[str]
 ) -> None:
-    # What differs by less than its numbers show would be read as an error of the table.
+    # Rows whose printed values are equal are left out: they would look like an error of the table.
     told = [row for row in rows if len({writers[row["metric"]](value) for value in row["values"]}) > 1]
     if told:
         _show_rows(out, title, told, writers, labels)
@@ -346,7 +346,7 @@ def _show_rows(
 
 
 def _least_alike(row: Row) -> float:
-    """In this order those that changed by the largest part come first."""
+    """Sort key: the largest relative change comes first."""
     known = [value for value in row["values"] if value is not None]
     if row["metric"] == "unfinished" or len(known) < len(row["values"]):
         return -math.inf

@@ -23,17 +23,18 @@ MARKS = {"pass": Mark("✓", "green"), "fail": Mark("✗", "red"), "not applicab
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Switch:
-    """A real switch as the device.
+    """A real switch as the device under test.
 
     Parameters
     ----------
     interface
-        An interface of this machine, cabled to the port of a real switch, the device: how it obeys PFC.
-        Needs Linux, and root or CAP_NET_RAW.
+        An interface of this machine, cabled to a port of a real switch. Tests how that port obeys PFC. Needs
+        Linux, and root or CAP_NET_RAW.
     feed
-        Another interface, cabled to another port of that switch: frames for `interface` go in there.
+        Another interface, cabled to another port of that switch. It sends frames to `interface` through the
+        switch.
     priorities
-        Priorities that the real switch has PFC for, once for each.
+        Priority for which the real switch has PFC enabled, repeatable.
     """
 
     interface: str | None = None
@@ -56,21 +57,21 @@ def conform(
     Parameters
     ----------
     against
-        The device: "agent", the DCBX of Penstock, in memory; "sim", ports of simulated hosts and
-        switches; or "lldpad", the open agent, which must be installed and needs root. It runs in a network
-        namespace that is removed at the end. Default: "agent"; with `scenario` it is a station of that.
+        The device: "agent", the DCBX agent of Penstock, in memory; "sim", ports of simulated hosts and
+        switches; or "lldpad", the open-source agent, which must be installed and needs root; it runs in a
+        network namespace that is removed at the end. Default: "agent"; with `scenario` a station of that
+        scenario.
     scenario
-        A scenario, by file or name, of which `node` is the device: with its buffers, thresholds, queues and
-        PFC, in the places of the cases, which administer what they are about.
+        A scenario, by file or name, whose station `node` is the device. The station keeps its buffers,
+        thresholds, queues and PFC; each case overrides only the settings that it tests.
     node
-        A host or a switch of `scenario`.
+        The host or switch of `scenario` to test.
     switch
         A real switch.
     case
-        Numbers of cases, repeatable, such as "DX-03". Default: all of them.
+        Number of a case, such as "DX-03", repeatable. Default: all cases.
     out
-        Directory for `report.html`, with a capture of each trial that fails beside it; it is made if there
-        is none.
+        Directory for `report.html` and a capture of each failed trial; created if it does not exist.
     json
         Prints one JSON object instead of a table.
     """
@@ -109,7 +110,7 @@ def _device(
     switch: Switch,
     chosen: list[conformance.Case],
 ) -> tuple[conformance.Device, list[conformance.Case], str]:
-    """The device, the cases as they are run against it, and what a report calls it."""
+    """The device, the cases to run against it, and its name in a report."""
     if switch != Switch():
         if (against, scenario, node) != (None, None, None):
             raise InputError("--interface is a device of its own; leave out --against, --scenario and --node")
@@ -130,7 +131,7 @@ def _device(
 def _port(
     switch: Switch, chosen: list[conformance.Case]
 ) -> tuple[conformance.Device, list[conformance.Case], str]:
-    """A port of a real switch."""
+    """A port of a real switch as the device."""
     from penstock.conformance import port
 
     if switch.interface is None or switch.feed is None:
@@ -192,7 +193,7 @@ def _json(one: conformance.Outcome) -> dict[str, Any]:
 
 
 def _capture(one: conformance.Outcome, device: conformance.Device, folder: Path) -> Path:
-    """What passed a simulated port; of other devices, what they heard."""
+    """Writes a capture of the frames at a simulated port; for other devices, of the frames they received."""
     from penstock import _core
     from penstock.conformance.sim import SimDevice
 

@@ -1,7 +1,7 @@
-"""Where text goes: answers to standard output, everything said beside them to standard error.
+"""Output: answers go to standard output, all other messages to standard error.
 
-Nothing else in the package writes to a terminal. Names come from files of others, so that whatever goes
-through here is taken literally: no markup, no codes of emoji, and nothing that a terminal would obey.
+Nothing else in the package writes to a terminal. Text can contain names from untrusted files, so it is
+printed literally: no markup, no emoji codes, and no control sequences that a terminal would execute.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ if TYPE_CHECKING:
     from penstock.analysis.verdict import Verdict
 
 PIPED_WIDTH = 160
-"""Columns of a table when nobody looks at a terminal."""
+"""Columns of a table if the output is not a terminal."""
 LEAST_WIDTH = 110
-"""A narrower terminal breaks the lines of a table; that is better than to cut names and numbers."""
+"""Columns of a table, at least. A narrower terminal wraps its lines, which is better than truncated names
+and numbers."""
 
 
 _PATIENCE_S = 0.5
-"""Time that a terminal shows nothing of work that is under way."""
+"""Seconds of work after which a terminal shows a progress message."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: as Ctrl-C, with an exit code of its own."""
+    """Raised on SIGTERM: handled like Ctrl-C, with its own exit code."""
 
     exit_code = 143
 
@@ -62,13 +63,13 @@ PLAIN = str.maketrans(
     }
     | {"³": "^3", "→": "->", "α": "alpha", "γ": "gamma", "ν": "nu", "ρ": "rho", "σ": "sigma", "§": "section "}
 )
-"""What stands for letters that an output cannot write."""
+"""Replacements for characters that the output's encoding lacks."""
 
 
 def write_plainly(*, ascii_only: bool = False) -> None:
-    """Lets the outputs write other letters for those that they do not have, in place of an error.
+    """Makes the outputs replace characters that they cannot encode, instead of raising an error.
 
-    With `ascii_only` they have no others than those of ASCII.
+    With `ascii_only` they write only ASCII.
     """
 
     def plain(error: UnicodeError) -> tuple[str, int]:
@@ -84,31 +85,31 @@ def write_plainly(*, ascii_only: bool = False) -> None:
 
 
 class Mark(NamedTuple):
-    """A cell in a colour."""
+    """A cell in a color."""
 
     text: str
     style: str
 
 
 Cell = str | Mark | Sequence[str]
-"""One line, or several."""
+"""One line of text, or several."""
 
 
 class Table:
-    """A table whose columns from the index `numeric` on are numbers and stand to the right.
+    """A table. Columns from the index `numeric` on hold numbers and are right-aligned.
 
     Parameters
     ----------
     title : str
-        Above it; empty: none.
+        Title above the table; empty for none.
     columns : str
-        Their heads.
+        Column headings.
     numeric : int, optional
-        The first column of numbers. Default: there is none.
+        Index of the first column of numbers. Default: no such column.
     lines, heads : bool, optional
-        Whether lines part the rows (default false), and whether the heads are shown (default true).
+        Draws lines between the rows (default false); shows the headings (default true).
     spare : sequence of str, optional
-        Columns that a narrow terminal leaves out, in this order, until the others fit. Default: none.
+        Columns that are dropped on a narrow terminal, in this order, until the others fit. Default: none.
     """
 
     def __init__(
@@ -120,18 +121,18 @@ class Table:
         heads: bool = True,
         spare: Sequence[str] = (),
     ) -> None:
-        self.title = _text(title, "bold") if title else None  # Rich would break it at the width of the rows
+        self.title = _text(title, "bold") if title else None  # Rich would wrap it at the width of the rows
         self._columns = columns
         self._rows: list[list[Text]] = []
         self._spare = spare
         self._options = (numeric, lines, heads)
 
     def add_row(self, *cells: Cell) -> None:
-        """Adds a row; a line end within a line is shown as such."""
+        """Adds a row. A newline within a line is escaped."""
         self._rows.append([_cell(cell) for cell in cells])
 
     def drawn(self, without: Collection[int] = ()) -> Drawn:
-        """The table as Rich has it, without the columns of these places."""
+        """The Rich table, without the columns at these indexes."""
         from rich import box
         from rich.table import Table as Drawn
 
@@ -148,7 +149,7 @@ class Table:
         return made
 
     def fitted(self, console: Console, width: int) -> tuple[Drawn, list[str]]:
-        """The table without as many spare columns as do not fit a width, and their heads."""
+        """Drops spare columns that do not fit; returns the table and the headings that were dropped."""
         from rich.measure import Measurement
 
         spare = [self._columns.index(head) for head in self._spare if head in self._columns]
@@ -168,18 +169,18 @@ class Screen:
         self._console = _console(width=max(self._columns, LEAST_WIDTH))
 
     def print(self, *lines: str | Table, style: str = "", end: str = "\n", wrap: bool = False) -> None:
-        """Prints lines and tables; a line end within a line is shown as such.
+        """Prints lines and tables. A newline within a line is escaped.
 
         Parameters
         ----------
         lines : str or Table
-            Each on a line of its own; an empty line if there are none.
+            Printed one per line; without any, an empty line.
         style : str, optional
-            As Rich names styles. Default: none.
+            Name of a Rich style. Default: none.
         end : str, optional
-            What comes behind each line.
+            Text after each line.
         wrap : bool, optional
-            Whether long lines are broken between words: sentences are, what is copied is not. Default false.
+            Wraps long lines between words. Use it for sentences, not for text that is copied. Default: false.
         """
         for line in lines or ("",):
             if isinstance(line, Table):
@@ -197,7 +198,7 @@ _STYLES = {"good": "bold green", "warn": "bold yellow", "bad": "bold red"}
 
 
 def show_verdict(out: Screen, judged: Verdict, name: str = "verdict ") -> None:
-    """The verdict on a run in its colour, behind a name."""
+    """Prints the verdict on a run in its color, after a label."""
     out.print(f"{name} {judged}", style=_STYLES[judged.tone])
 
 
@@ -208,18 +209,18 @@ def console() -> Screen:
 
 @runtime_checkable
 class Lines(Protocol):
-    """Rows of which each is a line of JSON, such as `penstock.result.rows.Rows`."""
+    """Rows that can be written as JSON, one per line, such as `penstock.result.rows.Rows`."""
 
     def json_lines(self, *, ascii_only: bool) -> Iterator[str]:
         """Each row as JSON."""
 
 
 def print_json(document: object, *, indent: int | None = 2) -> None:
-    """One JSON object and nothing else; without `indent` on one line, and at once.
+    """Prints one JSON object and nothing else; without `indent` on one line, and flushed.
 
-    Numbers that are not finite are null: JSON has none.
-    Values of a dictionary that are `Lines` or iterators become arrays with a row a line, of which only some
-    thousands are in memory.
+    Numbers that are not finite are written as null, since JSON has no infinity. Values of a dictionary
+    that are `Lines` or iterators become arrays with one row per line; only a few thousand rows are in
+    memory at once.
     """
     if isinstance(document, dict) and any(isinstance(value, Lines | Iterator) for value in document.values()):
         for part in _in_rows(document):
@@ -235,7 +236,7 @@ def _json(value: object, indent: int | None = None) -> str:
 
 
 class _Encoder(json.JSONEncoder):
-    """Writes what JSON has; a date of TOML as text."""
+    """Encodes JSON types, and dates of TOML as text."""
 
     def default(self, o: object) -> object:
         return o.isoformat() if isinstance(o, dt.date | dt.time) else super().default(o)
@@ -243,12 +244,12 @@ class _Encoder(json.JSONEncoder):
     def encode(self, o: object) -> str:
         try:
             return super().encode(o)
-        except ValueError:  # a number that is not finite; there are few
+        except ValueError:  # a number that is not finite; this is rare
             return super().encode(_finite(o))
 
 
 def _finite(value: object) -> object:
-    """A value with null for each number that is not finite."""
+    """Returns the value with null in place of each number that is not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -257,12 +258,12 @@ def _finite(value: object) -> object:
 
 
 def _encoder(indent: int | None = None) -> _Encoder:
-    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")  # names come through as escapes
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")  # other characters are escaped
     return _Encoder(indent=indent, allow_nan=False, ensure_ascii=ascii_only)
 
 
 def _in_rows(document: dict[str, object]) -> Iterator[str]:
-    """The text of an object, some of its rows at a time: indented text is written much more slowly."""
+    """Yields the text of an object, a block of rows at a time. Indented text is written much more slowly."""
     between, ascii_only = "{\n  ", _encoder().ensure_ascii
     for key, value in document.items():
         yield f"{between}{_json(key)}: "
@@ -282,16 +283,16 @@ def _in_rows(document: dict[str, object]) -> Iterator[str]:
 def print_rows(
     columns: Mapping[str, int], rows: Iterable[Iterable[str]], last: Callable[[], str] | None = None
 ) -> None:
-    """A table whose rows are printed as they come: of columns with fixed widths, and without frames.
+    """Prints rows as they arrive, in columns of fixed width and without borders.
 
     Parameters
     ----------
     columns : mapping
-        Heads and widths; the last column may have any width.
+        Headings and widths; the last column may have any width.
     rows : iterable
-        The cells of each row. A cell that is wider than its column moves those behind it.
+        The cells of each row. A cell wider than its column shifts the cells after it.
     last : callable, optional
-        The line below the table, called when all rows are printed.
+        Returns the line below the table; called after all rows are printed.
     """
     widths = [max(width, len(head)) for head, width in columns.items()]
     write = sys.stdout.write
@@ -301,7 +302,7 @@ def print_rows(
     def line(cells: Iterable[str]) -> str:
         row = tuple(cells)
         text = template % row
-        # One look at all of a row is ten times as fast as one at each of its cells.
+        # One check of the whole row is ten times as fast as one check per cell.
         return (text if text.isprintable() else template % tuple(map(visible, row))).rstrip()
 
     begun = False
@@ -315,30 +316,30 @@ def print_rows(
 
 
 def write_data(text: str) -> None:
-    """What other programs read: files and pipes get it as it is, a terminal as people may read it."""
+    """Writes data for other programs: verbatim to files and pipes, escaped to a terminal."""
     sys.stdout.write(visible(text, keep="\n\t") if sys.stdout.isatty() else text)
 
 
 def print_now(line: str) -> None:
-    """A line of an answer that goes on, at once: somebody may be waiting for it."""
+    """Prints a line of a continuing answer and flushes it: another program may be waiting for it."""
     sys.stdout.write(visible(line) + "\n")
     sys.stdout.flush()
 
 
 def complain(message: str) -> None:
-    """An error message, each line as it is but for the middle of words that nobody reads."""
+    """Prints an error message. Lines stay as they are, but very long words are shortened in the middle."""
     say(f"penstock: {shortened(message.rstrip())}")
 
 
 def say(message: str) -> None:
-    """A remark beside the answer."""
+    """Prints a message to standard error."""
     sys.stderr.write(visible(message, keep="\n") + "\n")
 
 
 def say_warnings(warnings: Sequence[str]) -> None:
-    """Warnings, the first of each kind in full and the number of others like it.
+    """Prints warnings: the first of each kind in full, and the number of others like it.
 
-    Two are of a kind if they differ in names and numbers alone.
+    Two warnings are of one kind if they differ only in names and numbers.
     """
     kinds: dict[str, list[str]] = {}
     for warning in warnings:
@@ -356,13 +357,13 @@ def say_warnings(warnings: Sequence[str]) -> None:
 
 
 def has_terminal() -> bool:
-    """Whether somebody sees what is said beside the answer."""
+    """Returns true if standard error is a terminal."""
     return sys.stderr.isatty()
 
 
 @contextlib.contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """A block that may take long: after half a second a terminal shows what it does, and for how long."""
+    """Context for long work: after half a second a terminal shows `what` and the elapsed time."""
     if not has_terminal():
         yield
         return
@@ -384,18 +385,18 @@ def waiting(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
-    """What is printed within the block is no part of the answer, and goes beside it."""
+    """Redirects prints within the block to standard error: they are not part of the answer."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
 
 
 class Bar:
-    """A bar at the foot of the terminal.
+    """A progress bar at the foot of the terminal.
 
     Parameters
     ----------
     bar, task
-        Those of Rich.
+        Rich's progress display and task.
     """
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
@@ -403,18 +404,18 @@ class Bar:
         self._task = task
 
     def update(self, completed: float, total: float | None, first: str, last: str) -> None:
-        """How far it is, with the words before and behind the bar; without a total the bar only moves."""
+        """Updates the progress and the text before and after the bar. Without a total the bar only pulses."""
         told: dict[str, Any] = {"first": visible(first), "last": visible(last)}
         self._bar.update(self._task, completed=completed, total=total, **told)
 
     def say(self, message: str) -> None:
-        """A remark above the bar."""
+        """Prints a message above the bar."""
         self._bar.console.print(_text(message, keep="\n"), soft_wrap=True)
 
 
 @contextlib.contextmanager
 def progress_bar(first: str = "") -> Iterator[Bar]:
-    """A bar on standard error, which goes when the block ends."""
+    """A progress bar on standard error; it is removed when the block ends."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -435,7 +436,7 @@ def _console(**options: Any) -> Console:
 
 
 def _text(text: str, style: str = "", keep: str = "") -> Text:
-    """A text that Rich takes literally."""
+    """Text without Rich markup."""
     from rich.text import Text
 
     return Text(visible(text, keep), style=style)
@@ -451,24 +452,24 @@ def _cell(cell: Cell) -> Text:
 _VARYING = re.compile(r'"[^"]*"|\d[\d.,]*')
 _PLACE = re.compile(r"^ *--> (.+)$", re.MULTILINE)
 MOST_WARNINGS = 100
-"""The checker looks for no more in a scenario."""
+"""Warnings per scenario, at most: the checker stops there."""
 PLACES_SHOWN = 3
-"""Of warnings of one kind, after the first."""
+"""Places listed for warnings of one kind, after the first."""
 
 _LINES_AT_A_TIME = 4_096
 
 _UNSEEN = re.compile(r"[^\n -~]")
-"""What may stand for itself in JSON and is not shown by every terminal."""
+"""Characters that JSON may contain unescaped and that some terminals cannot display."""
 
 
 def _escaped_json(text: str) -> str:
-    """JSON with escapes in place of characters that have no picture."""
-    if text.isascii() and "\x7f" not in text:  # JSON escapes all others that ASCII has
+    """JSON with escapes in place of characters without a glyph."""
+    if text.isascii() and "\x7f" not in text:  # JSON escapes all other ASCII characters
         return text
     return _UNSEEN.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """An escape of JSON, if the character has no picture."""
+    """The JSON escape of a character, if it has no glyph."""
     one = match[0]
     return one if one.isprintable() else json.dumps(one)[1:-1] if one != "\x7f" else "\\u007f"

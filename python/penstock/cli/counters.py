@@ -35,9 +35,9 @@ def counters(
     """Shows the counters of a device beside those of a run.
 
     Reads what `ethtool -S` prints for a NIC, `show pfc counters` of SONiC and `show interface
-    priority-flow-control` of Cisco NX-OS. Ports of a switch are those of
-    the run to the nodes that have their names, as in an imported configuration. Pause frames count XOFF;
-    NICs may count XON as well.
+    priority-flow-control` of Cisco NX-OS. A port of a switch matches the port of the run towards the node of
+    the same name, as in an imported configuration. Pause frames of the run count XOFF only; NICs may count
+    XON as well.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ def counters(
     port
         The port of the run, such as "h0.0->sw", or a node with one port, such as "h0".
     before
-        File with the counters at an earlier time, which are subtracted.
+        File with earlier values of the counters; they are subtracted.
     interval
-        Time in which the device counted, such as "10 s": rates are shown as well.
+        Time over which the device counted, such as "10 s"; adds rates to the output.
     every
-        Shows counters that are 0 at both, too.
+        Also shows counters that are 0 on both sides.
     json
         Prints one JSON object instead of a table.
     """
@@ -87,7 +87,7 @@ def counters(
 
 
 def _since(found: Counters, earlier: Counters, file: Path) -> list[Counter]:
-    """The counters less those of an earlier time."""
+    """The counters minus those of an earlier time."""
     before = {(one.name, one.port): one.value for one in earlier.known}
     rows = []
     for one in found.known:
@@ -99,7 +99,7 @@ def _since(found: Counters, earlier: Counters, file: Path) -> list[Counter]:
 
 
 def _shown(value: float | None) -> str:
-    """A count in full, and what is none in few digits."""
+    """A whole number in full, any other value with few digits."""
     if value is None:
         return "-"
     return f"{int(value):,}" if value == int(value) else plain(value)

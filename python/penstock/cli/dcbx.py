@@ -17,7 +17,7 @@ from .console import Table, console, print_json, print_now
 Role = Literal["host", "switch"]
 
 LONGEST_S = 200 * 86_400
-"""Seconds: the agent counts picoseconds in 64 bits."""
+"""Longest run in seconds: the agent counts picoseconds in 64 bits."""
 
 
 def run(
@@ -32,27 +32,27 @@ def run(
 ) -> int:
     """Runs a DCBX agent (IEEE 802.1Qaz) at an interface of Linux, until Ctrl-C.
 
-    It tells what is in force whenever that changes. It sets nothing: `penstock export` has the commands for
-    that.
+    It prints the operational parameters whenever they change. It does not configure the interface: `penstock
+    export` prints the commands for that.
 
     Parameters
     ----------
     interface
         The interface, as `ip link` lists it. Needs root, or the capability CAP_NET_RAW.
     settings
-        A TOML file with what the administrator wants. Default: a willing port without PFC.
+        A TOML file with the administrator's settings. Default: a willing port without PFC.
     like
         A scenario, by file or name, instead of settings: its ETS and PFC. Switches are not willing and
         recommend their ETS; hosts are willing.
     role
-        Whose settings `--like` takes: those of hosts, or those of switches.
+        The stations whose settings `--like` uses: hosts or switches.
     uplink
-        An interface at which another agent runs: what is in force there is what this port wants, whatever its
-        settings say of classes, shares and priorities. Default: that of the settings, or none.
+        An interface with another agent. Its operational parameters replace the classes, shares and priorities
+        in the settings of this port. Default: the uplink in the settings, or none.
     seconds
-        Ends after so many seconds.
+        Ends after this many seconds.
     json
-        Prints JSON objects, one a line.
+        Prints one JSON object per line.
     """
     from penstock.dcbx import serving
 
@@ -89,12 +89,12 @@ def run(
 
 
 def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Shows what the agent at an interface was told, what it heard, what is in force, and why.
+    """Shows the local, remote and operational parameters of the agent at an interface, and the reasons.
 
     Parameters
     ----------
     interface
-        Where `penstock dcbx run` runs.
+        The interface at which `penstock dcbx run` runs.
     json
         Prints one JSON object instead of a table.
     """
@@ -126,7 +126,7 @@ def _show(state: dict[str, Any]) -> None:
 
 
 def _uplink_of(text: str) -> str | None:
-    """The uplink that settings name. What is wrong with them, the agent tells."""
+    """The uplink in the settings. Errors in the settings are reported by the agent."""
     try:
         named = library.toml(text).get("uplink")
     except TomlError:
@@ -135,7 +135,7 @@ def _uplink_of(text: str) -> str | None:
 
 
 def _settings_of(scenario: str, role: Role) -> str:
-    """The settings that ports of a scenario would be administered with."""
+    """Agent settings that correspond to the ports of a scenario."""
     import tomli_w
 
     from penstock import _core
@@ -153,7 +153,7 @@ def _settings_of(scenario: str, role: Role) -> str:
 
 
 def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is in force, a line each."""
+    """The operational parameters, one per line."""
     yield "port", str(state["mac"])
     now = state["operational"]
     yield "PFC", f"{_set(now['pfc']['enabled'])} ({now['pfc']['why']})"
@@ -166,7 +166,7 @@ def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _rows(state: dict[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
-    """Local, remote, in force, why."""
+    """Rows of local value, remote value, operational value and reason."""
     local, now = state["administered"], state["operational"]
     speaking = [one["remote"] for one in state["neighbours"] if one["remote"]["standard"]]
     remote = speaking[0] if len(speaking) == 1 else {}
@@ -184,7 +184,7 @@ def _rows(state: dict[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def _pfc_of(neighbours: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """PFC of the only peer that speaks DCBX, in the dialect of the standard or the one before."""
+    """PFC of the only DCBX peer, in the standard's version or the one before it."""
     speaking = [one["remote"] for one in neighbours if one["remote"]["standard"] or one["remote"]["before"]]
     if len(speaking) != 1:
         return None
@@ -210,7 +210,7 @@ def _classes(ets: dict[str, Any] | None) -> str:
 
 
 def _shares(ets: dict[str, Any] | None) -> str:
-    """Per cent of the classes with ETS; what other classes do is a word."""
+    """Shares of the ETS classes in percent; other classes show the name of their algorithm."""
     if not ets:
         return "-"
     if set(ets["algorithms"]) == {"strict"}:

@@ -30,7 +30,7 @@ COLUMNS = {
     "ECN": 7,
     "what": 0,
 }
-"""Columns and their widths; a longer cell moves those behind it."""
+"""Columns and their widths; a longer cell shifts the cells after it."""
 Times = Literal["relative", "delta", "absolute"]
 
 
@@ -44,18 +44,19 @@ def decode(
 ) -> int:
     """Lists the frames of a capture: pcapng or pcap, of Penstock or of any other program.
 
-    A frame that is not legal is listed with the reason. Frames are listed as they are read, and a capture may
-    have any length.
+    Illegal frames are listed with the reason. Frames are listed as they are read, so a capture may have any
+    length.
 
     Parameters
     ----------
     capture
         The file.
     filter
-        Lists only the frames for which a display filter holds, such as "vlan.priority == 3 and not pfc": a
-        subset of Wireshark's, with its names of fields. Default: all.
+        Lists only the frames that match a display filter, such as "vlan.priority == 3 and not pfc": a subset
+        of Wireshark's filters, with its field names. Default: all frames.
     time
-        Time since the first frame ("relative"), since the one before ("delta"), or since 1970 ("absolute").
+        Time since the first frame ("relative"), since the previous frame ("delta"), or since 1970
+        ("absolute").
     json
         Prints one JSON object instead of a table.
     """
@@ -76,21 +77,21 @@ def decode(
 
 
 def dissector() -> int:
-    """Prints a dissector for Wireshark, in Lua: CN-TAG and CNM, and the messages of FECN and L2CI."""
+    """Prints a Wireshark dissector in Lua for CN-TAG, CNM, and the messages of FECN and L2CI."""
     write_data(files("penstock").joinpath("cli/dissector.lua").read_text("utf-8"))
     return EXIT_DONE
 
 
 @dataclass
 class _Capture:
-    """A capture that is being read."""
+    """A capture while it is read."""
 
     path: Path
     read: int = 0
     listed: int = 0
     wrong: int = 0
     error: str = ""
-    """The reason why it cannot be read to its end."""
+    """Reason why it cannot be read to its end."""
 
     def __post_init__(self) -> None:
         path = self.path
@@ -103,7 +104,7 @@ class _Capture:
             raise InputError(f"{path}: {error}") from error
 
     def frames(self) -> Iterator[dict[str, Any]]:
-        """Its frames, each with its time since the first one and since the one before."""
+        """Yields the frames, each with the time since the first frame and since the previous one."""
         first = before = None
         try:
             for text in self._reader:
@@ -121,12 +122,12 @@ class _Capture:
             self.error = f"{self.path}: {error}"
 
     def errors(self) -> Iterator[str]:
-        """The reason why it cannot be read to its end, once its frames are listed; nothing if it was."""
+        """Once all frames are listed, yields the reason why the capture cannot be read to its end, if any."""
         if self.error:
             yield self.error
 
     def summary(self) -> str:
-        """The number of frames, once they are listed."""
+        """Number of frames, once they are listed."""
         of_all = f" of {self.read:,}" if self.listed != self.read else ""
         return f"{self.listed:,}{of_all} frames, {self.wrong:,} of them not legal"
 

@@ -21,7 +21,7 @@ SCENARIO = library.STUDIES / STUDY / "aggressor-fair-bandwidth.toml"
 
 SAYS_EVERY_S = 10.0
 MOST_LINES = 6
-"""Of steps, without a terminal."""
+"""Progress lines, at most, if there is no terminal."""
 
 SHOWS = """\
 Two victims and an aggressor share one link; from 4 ms on the aggressor sends all it can. The picture has a
@@ -34,7 +34,7 @@ Next, change one line and compare what becomes of the victims:
 
 
 def demo(*, out: Path = Path("out/demo")) -> int:
-    """Reproduces a chapter of a paper with few replications, and says what its picture shows.
+    """Reproduces a chapter of a paper with few replications, and explains its picture.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def demo(*, out: Path = Path("out/demo")) -> int:
 
 @contextlib.contextmanager
 def _telling() -> Iterator[Callable[[str], None]]:
-    """Says what is being done: in a bar that goes at the end, or without a terminal in a few lines."""
+    """Reports progress: in a bar that is removed at the end, or in a few lines if there is no terminal."""
     if not has_terminal():
         told: list[float] = []
 

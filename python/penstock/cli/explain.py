@@ -18,10 +18,10 @@ def explain(name: str | None = None, /, *, search: str | None = None) -> int:
     Parameters
     ----------
     name
-        Such as "pfc", "ecmp", "flows", "latency_p99_ns", "topology.star.rate" or "xoff". Default: an index of
-        what can be explained.
+        Name of the entry, such as "pfc", "ecmp", "flows", "latency_p99_ns", "topology.star.rate" or "xoff".
+        Default: an index of all entries.
     search
-        Lists the entries that have this word, or all of these words, in their name or text.
+        Lists the entries whose name or text contains this word, or all of these words.
     """
     if search is not None:
         if name is not None:
@@ -71,7 +71,7 @@ def _show(topic: Topic) -> None:
 
 
 def _print_table(rows: list[list[str]]) -> None:
-    """Rows below their header."""
+    """Prints rows below their header."""
     shown = Table("", *rows[0])
     for row in rows[1:]:
         shown.add_row(*row)

@@ -33,14 +33,14 @@ TOP = 7
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Base:
-    """The configuration that a scenario was imported from.
+    """The CONFIG_DB that a scenario was imported from.
 
     Parameters
     ----------
     config
-        The CONFIG_DB of a switch that the scenario was imported from, with sonic.
+        The CONFIG_DB of the switch that the scenario was imported from, with sonic.
     whole
-        Prints all tables of that CONFIG_DB with the changes, in place of a patch.
+        Prints all tables of that CONFIG_DB with the changes instead of a patch.
     """
 
     config: Annotated[Path | None, Parameter(name="--from")] = None
@@ -50,18 +50,18 @@ class Base:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Link:
-    """The link of a port, for its headroom.
+    """The link of a port, which determines its headroom.
 
     Parameters
     ----------
     rate
-        Its rate, with sonic. Default: that of the topology.
+        Rate of the link, with sonic. Default: that of the topology.
     length
-        Its length, with sonic and nvue. Default: that of the topology.
+        Length of the link, with sonic and nvue. Default: that of the topology.
     mtu
         Longest frame, with sonic. Default: "9216 B".
     cell
-        Bytes a cell of the switch's memory, with sonic. Default: memory without cells.
+        Size of a cell of the switch's memory, with sonic. Default: memory without cells.
     """
 
     rate: str | None = None
@@ -80,10 +80,10 @@ def export(
     link: Link = Link(),
     base: Base = Base(),
 ) -> int:
-    """Prints settings of a real port like those of a scenario: ETS and PFC, with SONiC also buffers.
+    """Prints the ETS and PFC settings of a scenario for a real port; for SONiC also its buffers.
 
-    With --from, prints what has to change in the configuration of a switch, as a JSON patch for
-    `config apply-patch`: the names and everything that the scenario did not change stay.
+    With --from, prints the changes to the configuration of a switch as a JSON patch for `config apply-patch`.
+    Names, and everything that the scenario did not change, are kept.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def export(
         Commands of dcb (iproute2), mlnx_qos (NVIDIA) or nvue (Cumulus Linux), or the tables of sonic (its
         CONFIG_DB, as JSON).
     role
-        Whose ports: those of hosts, or those of switches.
+        Ports to print the settings for: those of hosts, or those of switches.
     interface
         Name of the interface. Default: "eth0", with sonic "Ethernet0" (with --from all ports), with nvue all
         ports.
@@ -140,14 +140,14 @@ def export(
 
 
 def _unused(link: Link, format: str) -> list[str]:
-    """Options of the link that were given, and that this format has no use for."""
+    """Link options that were given but have no effect in this format."""
     used = {"sonic": {"rate", "length", "mtu", "cell"}, "nvue": {"length"}}.get(format, set())
     given = {key for key, value in vars(link).items() if value != getattr(Link(), key)}
     return [f"--{key}" for key in sorted(given - used)]
 
 
 def _left_out(effective: dict[str, Any], role: Role) -> Iterator[str]:
-    """Keys of ports that commands of Linux have no words for here, and that frames depend on."""
+    """Keys of ports that affect frames but that Linux commands cannot set."""
     ports = effective[role]
     yield from (f"{role}.maps.{key}" for key in ports.get("maps", {}))
     for entry in ports.get("queue_managers") or ():
@@ -156,21 +156,21 @@ def _left_out(effective: dict[str, Any], role: Role) -> Iterator[str]:
 
 
 def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) -> PortSettings:
-    """The settings of a scenario that tools can say.
+    """The settings of a scenario that the tools can express.
 
     Parameters
     ----------
     effective : dict
         The effective scenario.
     role : {"host", "switch"}
-        Whose ports.
+        Ports to read the settings of.
     has_weights : bool, optional
-        Whether shares may be any weights. Default: false, per cent that sum to 100.
+        Accepts any weights as shares. Default: false, percentages that sum to 100.
 
     Raises
     ------
     InputError
-        If the ports have queues, a scheduler or a flow control that the tools have no words for.
+        If the ports have queues, a scheduler or a flow control that the tools cannot express.
     """
     ports = effective[role]
     queues = ports["queues"]
@@ -210,7 +210,7 @@ def _weighted(keys: dict[str, Any], queue_of: list[int], role: str) -> list[dict
 
 
 def _classes(classes: list[dict[str, Any]], role: str) -> tuple[list[int], list[str], list[int]]:
-    """The class of each queue; algorithm and share of each class."""
+    """The class of each queue, and the algorithm and share of each class."""
     class_of, algorithms, percent = [0] * len(PRIORITIES), ["strict"] * (TOP + 1), [0] * (TOP + 1)
     single = all(len(entry["queues"]) == 1 for entry in classes)
     for place, entry in enumerate(classes):
@@ -227,7 +227,7 @@ def _classes(classes: list[dict[str, Any]], role: str) -> tuple[list[int], list[
 def _sonic(
     effective: dict[str, Any], interface: str, role: Role, link: Link
 ) -> tuple[dict[str, Any], list[str]]:
-    """CONFIG_DB, with the headroom of the link, and what it does not say."""
+    """CONFIG_DB with the headroom of the link, and remarks on what it cannot express."""
     from penstock import _core
     from penstock.interchange import sonic
 
@@ -248,13 +248,13 @@ def _sonic(
 
 
 SETTINGS = ("queues", "scheduler", "buffer", "queue_managers", "maps", "mtu")
-"""Keys of switches that a CONFIG_DB has."""
+"""Keys of switches that a CONFIG_DB can express."""
 
 
 def _changes(
     scenario: str, effective: dict[str, Any], config: Path, interface: str | None, role: Role, link: Link
 ) -> Patched:
-    """The changes of a CONFIG_DB."""
+    """The changes to a CONFIG_DB."""
     from penstock.interchange import sonic_config
     from penstock.interchange.files import document
     from penstock.interchange.join import join
@@ -289,7 +289,7 @@ def _changes(
 def _nvue(
     effective: dict[str, Any], interface: str | None, role: Role, link: Link
 ) -> tuple[list[str], list[str]]:
-    """Commands of NVUE, and what they do not say."""
+    """Commands of NVUE, and remarks on what they cannot express."""
     from penstock.interchange import nvue_commands
 
     if role == "host":

@@ -24,7 +24,7 @@ COUNTED = {
     "payload": "payload (18 B a frame less)",
     "wire": "wire time (with line overhead)",
 }
-"""What rates count, by the word behind --counts."""
+"""Description of the bytes that a rate counts, by the value of --counts."""
 NAMES = {"max_min": "weighted max-min", "proportional": "proportionally fair"}
 
 
@@ -39,27 +39,28 @@ def fair(
     bound: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Compares what each flow got with its fair share.
+    """Compares the throughput of each flow with its fair share.
 
-    Fair shares are those of an ideal fabric with the links, paths and demands of the run, but without loss,
-    delay and pauses: weighted max-min, and proportionally fair.
+    Fair shares are computed for an ideal fabric with the links, paths and demands of the run, but without
+    loss, delay or pauses: weighted max-min and proportional fairness.
 
     Parameters
     ----------
     result
-        Directory of a result; or a scenario, by file or name, which is run first.
+        Directory of a result. Or a scenario, by file or name; it is run first.
     counts
-        What rates count: frames (DA to FCS), payload (18 B less), or wire (with line overhead). Use wire for
-        schedulers that divide link time.
+        Bytes that rates count: frames (DA to FCS), payload (18 B less), or wire (with line overhead). Use
+        wire for schedulers that divide link time.
     weight
-        FLOW=NUMBER, repeatable. A name without [host] means all flows of that name; flows that are not named
-        count 1. Default: the weights of the switches' schedulers, or 1.
+        FLOW=NUMBER, repeatable. A name without [host] means all flows of that name; the weight of other flows
+        is 1. Default: the weights of the switches' schedulers, or 1.
     by
-        Who shares: flows, or the nodes that send them, whatever the number of their flows.
+        Unit that gets a share: each flow, or each sending node regardless of the number of its flows.
     starvation
-        Tells instead who starves: how long classes that could send were not served, and flows behind them.
+        Reports starvation instead: how long classes that could send were not served, and the flows affected.
     bound
-        With --starvation, how long that may last, such as "20 us". Default: the round of each scheduler.
+        With --starvation, longest acceptable time without service, such as "20 us". Default: the round of
+        each scheduler.
     json
         Prints one JSON object instead of a table.
     """

@@ -21,8 +21,8 @@ def fit(baseline: Path, /, *, json: Annotated[bool, Parameter(negative=())] = Fa
     Parameters
     ----------
     baseline
-        A file of lines SIZE,WEIGHT: the size of frames in bytes, DA to FCS, and the weight that makes their
-        throughput equal to that of the largest.
+        A file of lines SIZE,WEIGHT: the frame size in bytes, DA to FCS, and the weight at which frames of
+        this size get the same throughput as the largest frames.
     json
         Prints one JSON object instead of a table.
     """

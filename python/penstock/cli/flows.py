@@ -1,4 +1,4 @@
-"""The flows of a run on a screen: a few as they are; of many their groups, and the worst served."""
+"""The flows of a run on a screen: individually if they are few, otherwise by group with the worst served."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 MOST = 20
-"""Flows that are shown one by one."""
+"""Flows that are shown individually, at most."""
 WORST = 10
 GROUPS = 10
 GROUPED: dict[str, np.ufunc] = {
@@ -30,13 +30,13 @@ GROUPED: dict[str, np.ufunc] = {
     "frames_dropped": np.add,
     "latency_p99_ns": np.maximum,
 }
-"""Columns of groups of flows, and how a group has its value from those of its flows."""
+"""Columns of groups of flows, and the function that combines the values of the flows."""
 _NOTHING_ASKED = 2.0
-"""In place of the served part of flows that asked for nothing: behind all others."""
+"""Sort value of flows without demand, in place of their served share: it puts them last."""
 
 
 def show_flows(out: Screen, result: Result) -> None:
-    """All flows if they are few; otherwise groups, and the worst served flows."""
+    """Shows all flows if they are few; otherwise groups, and the worst served flows."""
     total = result.table("flows").num_rows
     if total <= MOST:
         _show(out, "Flows", _chosen(result, range(total)))
@@ -48,7 +48,7 @@ def show_flows(out: Screen, result: Result) -> None:
 
 
 def grouped(result: Result) -> list[dict[str, Any]]:
-    """What groups of many flows got together, and their longest p99; none for a few flows."""
+    """Total throughput and longest p99 of each group of many flows; empty if there are few flows."""
     table = result.table("flows")
     if table.num_rows <= MOST:
         return []
@@ -68,7 +68,7 @@ def grouped(result: Result) -> list[dict[str, Any]]:
 
 
 def show_evenness(out: Screen, result: Result) -> None:
-    """How evenly flows were served that asked for the same; nothing where none did."""
+    """Shows how evenly flows of equal demand were served; prints nothing if there are none."""
     found = evenness(result)[:3]
     if found:
         told = ", ".join(f"{one.jain:.4f} of {one.name} ({count(one.flows)} flows)" for one in found)
@@ -76,7 +76,7 @@ def show_evenness(out: Screen, result: Result) -> None:
 
 
 def show_losses(out: Screen, result: Result) -> None:
-    """Frames lost by cause, and frames trimmed, if there are any."""
+    """Shows frames lost by cause, and frames trimmed, if there are any."""
     lost = rows(arrow.sums_by(result.table("drops"), ["cause"], "frames"))
     if lost:
         causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
@@ -99,14 +99,14 @@ def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:
             rate(flow["throughput_bps"]),
             count(flow["frames_sent"]),
             count(flow["frames_dropped"]),
-            # Where nothing was delivered there is no delay, and tables have 0.
+            # Without a delivered frame there is no delay, and tables have 0.
             *(duration(latency[key] or None) for key in ("mean", "p99", "max")),
         )
     out.print(shown)
 
 
 def _chosen(result: Result, places: Sequence[int]) -> list[dict[str, Any]]:
-    """These flows as the summary has them, with the rate that each asked for; ``None`` if it is not known."""
+    """Rows of these flows with the rate that each demanded; ``None`` if it is unknown."""
     from penstock.result import summary
 
     asked = asked_rates(result)
@@ -117,7 +117,7 @@ def _chosen(result: Result, places: Sequence[int]) -> list[dict[str, Any]]:
 
 
 class _Served:
-    """The columns of flows that say how well each was served; numbers that are not known are 0."""
+    """Columns of flows that describe how well each was served; unknown numbers are 0."""
 
     def __init__(self, result: Result) -> None:
         table = result.table("flows")
@@ -130,7 +130,7 @@ class _Served:
         self.entry, self.entries = stems(table["flow"])
 
     def order(self) -> NDArray[np.int64]:
-        """The rows of all flows, the worst served first, those of equal parts by their longest p99."""
+        """Indexes of all flows, the worst served first; ties are ordered by the longest p99."""
         return np.lexsort((-self.p99, _parts(self.received, self.asked)))
 
 
@@ -139,7 +139,7 @@ def _known(table: Any, name: str) -> NDArray[np.float64]:
 
 
 def _parts(received: NDArray[np.float64], asked: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of what it asked for that each got, in their order on the screen."""
+    """Share of its demand that each flow received, as the sort key on the screen."""
     asks = asked != 0.0
     return np.where(asks, received / np.where(asks, asked, 1.0), _NOTHING_ASKED)
 
@@ -162,7 +162,7 @@ def _show_groups(out: Screen, flows: _Served) -> None:
     np.maximum.at(p99, group, flows.p99)
     ranked = flows.order()
     worst = ranked[np.unique(group[ranked], return_index=True)[1]]
-    # Groups that are served alike stand in the order of their first flows.
+    # Ties keep the order of the groups' first flows.
     for n in np.lexsort((first, -p99, _parts(received, asked)))[:GROUPS].tolist():
         shown.add_row(
             flows.entries[keys[n] // classes],

@@ -31,21 +31,21 @@ class Link:
     mtu
         Longest frame, DA to FCS. Default: "1522 B".
     phy
-        PHY of both stations, such as "25GBASE-R RS-FEC": sets interface delay and response time. Default: the
-        slowest PHY of the rate (`penstock explain phy`).
+        PHY of both stations, such as "25GBASE-R RS-FEC"; sets interface delay and response time. Default: the
+        slowest PHY of this rate (`penstock explain phy`).
     interface_delay
-        Delay of MAC and PHY of one station, instead of that of a PHY. In a scenario links have none by
+        Delay of MAC and PHY of one station, instead of the PHY's value. Links of a scenario have none by
         default.
     response_time
-        From the end of a pause frame to its effect at the station that is paused. Default: the limit of
-        IEEE 802.3 for the rate.
+        Time from the end of a pause frame to its effect at the paused station. Default: the limit of IEEE
+        802.3 for the rate.
     latency
-        From the arrival of a frame to its place in the queue that is counted. Default: "0 s".
+        Time from the arrival of a frame to its entry into the counted queue. Default: "0 s".
     overhead
         Bytes around each frame on the wire. Default: "20 B".
     cell
-        Bytes a cell of the switch's memory, such as "144 B": what the headroom takes there if all frames have
-        64 B. Default: none; 256 B for the comparison with SONiC.
+        Size of a cell of the switch's memory, such as "144 B"; adds the memory that the headroom takes if all
+        frames have 64 B. Default: none; 256 B for the comparison with SONiC.
     """
 
     rate: str
@@ -61,7 +61,7 @@ class Link:
 
 
 def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Computes the headroom of a lossless queue: the room it needs above XOFF (IEEE 802.1Qbb Annex O).
+    """Computes the headroom of a lossless queue: the space it needs above XOFF (IEEE 802.1Qbb Annex O).
 
     Parameters
     ----------

@@ -19,28 +19,29 @@ if TYPE_CHECKING:
     from penstock.interchange.piece import Document
 
 TRAFFIC = ("[[flows]]", "[[transfers]]", "[[jobs]]")
-"""Tables of a scenario that send something."""
+"""Tables of a scenario that generate traffic."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Open:
-    """What the files leave open.
+    """Values that the files do not specify.
 
     Parameters
     ----------
     rate
-        Rate of links of which a file says none.
+        Rate of links without a rate in the files.
     length
-        Length of links of which a file says neither length nor delay. Default: that of Penstock.
+        Length of links without a length or delay in the files. Default: Penstock's default.
     time_unit
-        Unit of the starts of a connection matrix, whose programs differ. Default: "us".
+        Unit of the start times of a connection matrix, which differs between programs. Default: "us".
     interface
-        The port to read, where a file describes several that differ. Default: one that most others are like.
+        The port to read, if a file describes several that differ. Default: a port of the most common
+        configuration.
     cell
-        Size of a cell of the switch's memory, where a file counts cells, such as "208 B".
+        Size of a cell of the switch's memory, such as "208 B", if a file counts cells.
     buffer
-        Size of the memory that the ports of a switch share, where a file has shares of it, such as "64 MiB".
+        Size of a switch's shared memory, such as "64 MiB", if a file has shares of it.
     """
 
     rate: str | None = None
@@ -61,7 +62,7 @@ def import_(
     told: Open = Open(),
     out: Path = Path("imported.toml"),
 ) -> int:
-    """Writes a scenario of what is in files of other formats: fabrics, traffic, settings of switches.
+    """Converts files of other formats (fabrics, traffic, settings of switches) to a scenario.
 
     Parameters
     ----------
@@ -69,14 +70,15 @@ def import_(
         One file, or several that go together, such as a fabric and its traffic; or one folder with the
         CONFIG_DB of each switch of a fabric.
     format
-        The format, once for each file, in their order. Default: what each looks like.
+        Format of each file, in their order, repeatable. Default: detected from the contents.
     like
-        A scenario that says what the files do not, by name or file.
+        A scenario, by name or file, for everything that the files do not specify.
     duration
-        How long is simulated. Default: that of --like; with traffic, from the first start to the last and
-        twice what the busiest host takes.
+        Simulated time. Default: that of --like; with traffic, the time from the first start to the last, plus
+        twice the time that the busiest host needs.
     out
-        The scenario to write; lists of transfers or sizes are written beside it. None may exist.
+        The scenario to write; lists of transfers or sizes are written beside it. Existing files are not
+        overwritten.
     """
     from penstock.interchange.files import document
     from penstock.interchange.formats import format_of, read_all
@@ -110,7 +112,7 @@ def _import_folder(
     told: Open,
     out: Path,
 ) -> int:
-    """Writes the scenario of a folder with the configurations of all switches of a fabric."""
+    """Writes the scenario for a folder with the configurations of all switches of a fabric."""
     from penstock.interchange.files import document
     from penstock.interchange.sonic_fabric import read_folder
 
@@ -130,7 +132,7 @@ def _like(name: str | None) -> library.Source | None:
 
 
 def _written(joined: Joined, out: Path) -> int:
-    """Writes a scenario and its lists, with its remarks on the terminal."""
+    """Writes a scenario and its lists, and prints the remarks."""
     beside = {kind: out.with_name(f"{out.stem}.{kind}.csv") for kind in ("transfers", "sizes")}
     for remark in joined.remarks:
         say(f"note: {remark}")
@@ -145,7 +147,7 @@ def _written(joined: Joined, out: Path) -> int:
 
 
 def _write(out: Path, text: str, beside: dict[Path, str]) -> None:
-    """All files, or none if the scenario is none."""
+    """Writes all files, or none if the scenario is invalid."""
     try:
         for path, listed in beside.items():
             path.write_text(listed, "utf-8")

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 MOST = 20
-"""Jobs that are shown."""
+"""Jobs that are shown, at most."""
 
 
 def show_jobs(out: Screen, result: Result) -> None:
-    """Jobs with the time of an iteration and their bandwidth, and what those wait for that have not ended."""
+    """Shows jobs with their iteration time and bandwidth, and what each unfinished job is waiting for."""
     found = jobs.of_jobs(result)
     if not found:
         return

@@ -1,4 +1,4 @@
-"""``penstock new --mechanism``: one more mechanism in a checkout, from the examples of CONTRIBUTING.md."""
+"""``penstock new --mechanism``: adds a mechanism to a checkout, from the examples of CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Example:
-    """One more of a kind: its section, its name, the list that it is added to, and the file of that.
+    """The example of a kind of mechanism: its section, its name, its registry and the file of the registry.
 
     Attributes
     ----------
     section : str
         Heading in CONTRIBUTING.md.
     file : str
-        Name of the example in `tests/house/mechanism`, without its ending.
+        Name of the example in `tests/house/mechanism`, without its extension.
     registry : str
-        Macro with the list.
+        Macro that holds the list.
     home : str
-        File with the list.
+        File that holds the list.
     more : tuple of str
-        Further lists, whose entries stand above that of the registry, as many lines each.
+        Further lists. Their entries come before those of the registry, with the same number of lines each.
     """
 
     section: str
@@ -45,23 +45,23 @@ class Example:
 
     @property
     def crate(self) -> str:
-        """The crate that it is added to."""
+        """The crate that the mechanism is added to."""
         return self.home.split("/")[1]
 
     def path(self, name: str = "") -> str:
-        """Its file, beside the list or in the folder of the list's name."""
+        """Path of the mechanism's file: beside the list, or in the folder named after the list."""
         inner = self.home.endswith("/lib.rs")
         folder = self.home.removesuffix("/lib.rs") if inner else self.home.removesuffix(".rs")
         return f"{folder}/{name or self.file}.rs"
 
     def steps(self, guide: str) -> tuple[str, list[str]]:
-        """What the section shows of the file, if it does, and the lines that it says to add to the list."""
+        """The part of the file that the section shows, if any, and the lines to add to the list."""
         section = guide.partition(f"\n## {self.section}\n")[2].partition("\n## ")[0]
         *shown, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
         return "".join(shown), lines.splitlines()
 
     def with_entry(self, text: str, lines: list[str]) -> str:
-        """The text of `home` with the module, and an entry at the end of each list."""
+        """The text of `home` with the module added, and an entry at the end of each list."""
         entries = [line for line in lines if not line.startswith(("mod ", "use ", "pub use "))]
         module = "\n".join(line for line in lines if line not in entries)
         text = re.sub(r"^(pub )?mod ", rf"{module}\n\g<0>", text, count=1, flags=re.MULTILINE)
@@ -73,7 +73,7 @@ class Example:
 
 
 def _added(text: str, registry: str, entry: list[str]) -> str:
-    """The text with these lines at the end of the list."""
+    """The text with these lines added at the end of the list."""
     head, name, listed = text.rpartition(f"\n{registry}! {{\n")
     end = re.search(r"^(    \}\n)?\}\n", listed, re.MULTILINE)
     if not name or end is None:
@@ -98,25 +98,25 @@ KINDS = {
     "topology": Example("A topology", "mesh", "topologies", "crates/fabric/src/spec/topology.rs"),
     "sizes": Example("A distribution of sizes", "photos", "published", "crates/workload/src/published.rs"),
 }
-"""The kinds of mechanisms that are a file and its lines in one list."""
+"""Kinds of mechanisms that consist of one file and its lines in one list."""
 
 
 def new_mechanism(kind: str, name: str, root: Path = Path()) -> int:
-    """Writes a mechanism that does what the example of its kind does, and its lines in the list.
+    """Writes a copy of the example of this kind under a new name, and adds its lines to the list.
 
     Parameters
     ----------
     kind : str
         One of `KINDS`.
     name : str
-        Its name: small letters, digits and _, such as "my_control".
+        Name of the mechanism: lower-case letters, digits and _, such as "my_control".
     root : Path
         The checkout.
 
     Raises
     ------
     InputError
-        If the kind is not known, the name is none, or taken, or the directory is no checkout. Nothing is
+        If the kind is unknown, the name is invalid or taken, or the directory is not a checkout. Nothing is
         written then.
     """
     if kind not in KINDS:
@@ -149,7 +149,7 @@ def new_mechanism(kind: str, name: str, root: Path = Path()) -> int:
 
 
 def renamed(text: str, old: str, new: str) -> str:
-    """Code with another name in all its forms: `old_name`, `OldName`, `OLD_NAME`, "Old name"."""
+    """Code with the name replaced in all its forms: `old_name`, `OldName`, `OLD_NAME`, "Old name"."""
 
     def title(name: str) -> str:
         return "".join(part.capitalize() for part in name.split("_"))

@@ -25,7 +25,7 @@ def neighbours(
     threads: Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Says how much slower each job is beside others than alone on the same fabric.
+    """Measures how much slower each job is beside others than alone on the same fabric.
 
     The scenario runs once as it is, and once for each job without any other traffic.
 
@@ -36,7 +36,7 @@ def neighbours(
     seed
         Seed of all runs. Default: that of the scenario.
     threads
-        The largest number of threads for one run, or "auto": the number of processors.
+        Maximum number of threads for one run, or "auto": the number of processors.
     json
         Prints one JSON object instead of tables.
     """

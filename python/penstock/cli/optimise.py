@@ -30,7 +30,7 @@ ROWS_SHOWN = 10
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched for, and over which keys.
+    """The objective, the constraints and the keys of a search.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class Wanted:
         KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
         Each point runs with each value of simulation.seed.
     set
-        KEY=EXPRESSION, once for each key that follows from others.
+        KEY=EXPRESSION, once for each key that is computed from others.
     minimize
-        Expression over result tables and scenario.KEY to make small: its mean over the seeds.
+        Expression over result tables and scenario.KEY to minimize; averaged over the seeds.
     maximize
-        Expression to make large, instead of one to make small.
+        Expression to maximize instead.
     require
-        Comparison that must hold with every seed, repeatable: "max(flows.latency_p99_ns) <= '50 us'". A run
-        that breaks an invariant, such as a lost frame of a lossless class, never meets it.
+        Comparison that must hold for every seed, repeatable: "max(flows.latency_p99_ns) <= '50 us'". A run
+        that violates an invariant, such as losing a frame of a lossless class, always fails it.
     """
 
     vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
@@ -68,7 +68,7 @@ def optimise(
 ) -> int:
     """Searches for the values of keys that minimize or maximize an expression.
 
-    After an interruption the same command goes on; with more trials it adds to those that are there.
+    After an interruption the same command resumes; with more trials it adds to the existing ones.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def optimise(
     trials
         Points to try. Default: 100.
     first_part
-        Share of the duration, such as 0.2, that each point runs first: points that fail there, or are worse
-        than the median of the good ones, are given up. Default: all points run to their end.
+        Share of the duration, such as 0.2, that each point runs first. Points that fail in it, or are worse
+        than the median of the feasible ones, are abandoned. Default: all points run to their end.
     out
         Directory of the search. Default: out/NAME-search.
     json
@@ -144,18 +144,18 @@ _UNITS: dict[str, Callable[[float], str]] = {
     "bps": rate,
     "bytes": size,
 }
-"""How an amount is written, by the last word of the columns that it was made of."""
+"""Formatter of a value, by the unit suffix of the columns it was computed from."""
 
 
 def amount(expression: str, value: float) -> str:
-    """A value of an expression, with its unit if all columns in it have the same.
+    """A value of an expression, with a unit if all its columns have the same one.
 
     Parameters
     ----------
     expression : str
-        Such as ``"max(flows.latency_p99_ns)"``.
+        The expression, such as ``"max(flows.latency_p99_ns)"``.
     value : float
-        In the units of tables.
+        The value in the units of the tables.
     """
     from penstock.laboratory.expression import Expression
 
@@ -218,7 +218,7 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
 
 
 def _written(base: dict[str, Any], key: str) -> str:
-    """A key as the scenario has it before the search."""
+    """Value of a key in the scenario before the search."""
     from penstock.laboratory.labels import written
 
     value: Any = base

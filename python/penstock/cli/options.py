@@ -1,4 +1,4 @@
-"""Options of which nothing is rounded."""
+"""Numeric options that are not rounded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _whole(expected: str, words: Sequence[str]) -> Any:
 
 
 Whole = Annotated[int, Parameter(converter=_whole("a whole number", ()))]
-"""A whole number, as it is typed."""
+"""A whole number."""
 
 Threads = Annotated[
     int | Literal["auto"], Parameter(converter=_whole('a whole number, or "auto"', ("auto",)))

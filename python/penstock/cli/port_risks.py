@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Links:
-    """Links of ports of which a configuration of a switch says nothing.
+    """Values that the configuration of a switch does not specify.
 
     Parameters
     ----------
     rate
         Rate of ports without a speed, such as "100 Gb/s".
     length
-        Length of cables of which it says none, such as "30 m". Default: that of Penstock.
+        Length of cables without a length, such as "30 m". Default: Penstock's default.
     cell
-        Size of a cell of the memory, where it counts cells, such as "208 B".
+        Size of a cell of the memory, such as "208 B", if the configuration counts cells.
     buffer
-        Size of the memory that ports share, where it has shares of it, such as "64 MiB".
+        Size of the shared memory, such as "64 MiB", if the configuration has shares of it.
     """
 
     rate: str | None = None
@@ -50,7 +50,7 @@ NO_LINKS = Links()
 
 
 def configuration(name: str, links: Links) -> Document | None:
-    """The configuration of a switch in a file; ``None`` if the name is that of something else.
+    """Reads the configuration of a switch from a file; ``None`` if the name is not one of a configuration.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def configuration(name: str, links: Links) -> Document | None:
 
 
 def tell_risks(config: Document, *, as_json: bool) -> int:
-    """Prints the ports of a switch at risk; the exit code."""
+    """Prints the ports of a switch at risk, and returns the exit code."""
     from penstock.interchange.port_risks import risks
 
     found = risks(config)
@@ -144,7 +144,7 @@ def _about(profile: str, watchdog: str, dscp: Sequence[int], priorities: Sequenc
 
 
 def names(ports: Sequence[str]) -> str:
-    """Names of ports, of which those that count up are a range."""
+    """Names of ports; consecutive numbers are written as a range."""
     parts = [re.fullmatch(r"(.*?)(\d+)", one) for one in ports]
     if len(ports) < 4 or not all(parts) or len({part[1] for part in parts if part}) > 1:
         few = len(ports) < 5

@@ -1,4 +1,4 @@
-"""What a person sees while a run is under way, and what Ctrl-C does."""
+"""Progress of a run on the terminal, and the handling of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from penstock.units import duration
 from .console import Terminated, has_terminal, progress_bar, say
 
 LAST = 2
-"""Requests to end that wait until what was measured is saved."""
+"""Interrupts that wait until the measurements are saved."""
 
 
 @dataclass
 class Wish:
-    """Whether the person wants the run to end, and what may still be given up."""
+    """The user's request to end the run, and the part that may still be skipped."""
 
     asked: int = 0
-    """How often."""
+    """Number of interrupts so far."""
     drawing: bool = False
-    """Whether only pictures are under way, which may be left out."""
+    """True while only pictures are being drawn, which may be skipped."""
     terminated: bool = False
-    """Whether it was SIGTERM."""
+    """True if the signal was SIGTERM."""
 
     @property
     def stop(self) -> bool:
-        """Whether the run should end."""
+        """True if the run should end."""
         return self.asked > 0
 
     @contextlib.contextmanager
     def leaves_out(self) -> Iterator[None]:
-        """A block that the next Ctrl-C after the first leaves out."""
+        """Context of a block that the next Ctrl-C after the first skips."""
         self.drawing = True
         try:
             yield
@@ -46,17 +46,17 @@ class Wish:
 
 
 class Watcher(Protocol):
-    """Gets the progress of a run; false ends the run."""
+    """Receives the progress of a run; returns false to end it."""
 
     def __call__(self, progress: Progress) -> bool:
-        """Whether the run should go on."""
+        """Returns true if the run should continue."""
 
 
 @contextlib.contextmanager
 def stop_on_interrupt() -> Iterator[Wish]:
-    """Ctrl-C or SIGTERM asks the run to end with what was measured so far.
+    """Context in which Ctrl-C or SIGTERM ends the run and keeps the measurements so far.
 
-    The second leaves out the report; the third ends at once.
+    The second interrupt skips the report; the third ends the program at once.
     """
     wish = Wish()
     if threading.current_thread() is not threading.main_thread():
@@ -75,7 +75,7 @@ def stop_on_interrupt() -> Iterator[Wish]:
     except Terminated:
         raise
     except KeyboardInterrupt:
-        # The engine raises it where a run that is loaded is no longer wanted.
+        # The engine raises it if the run was interrupted while loading.
         if wish.terminated:
             raise Terminated from None
         raise
@@ -86,7 +86,7 @@ def stop_on_interrupt() -> Iterator[Wish]:
 
 @contextlib.contextmanager
 def watching(wish: Wish) -> Iterator[Watcher]:
-    """A progress bar with simulated time, frame-hops a second and the time left, if there is a terminal."""
+    """A progress bar with simulated time, frame-hops per second and the time left, if there is a terminal."""
     if not has_terminal():
 
         def listen(progress: Progress) -> bool:

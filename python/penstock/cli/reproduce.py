@@ -38,21 +38,22 @@ def reproduce(
         PAPER or PAPER/PART, as "penstock list" prints them, or a folder with studies of your own, such as
         ./my-study. Default: all studies of the package.
     experiments
-        Experiments to show and to judge, such as H7-8. Default: all of the study, which runs as a whole.
+        Experiments to show and judge, such as H7-8. The whole study runs in any case. Default: all of its
+        experiments.
     all
-        Every study, and one table of them: experiment, the source's words, what came out, reproduced or not,
+        Runs every study and prints one table: experiment, claim of the source, outcome, reproduced or not,
         and why.
     quick
         Fewer replications, for a first look.
     search
-        Instead of the study: tries other values of what the source leaves open, all parameters together, and
-        tells how near each criterion can be reached. For studies that say what is open (search.toml).
+        Instead of the study, varies all parameters that the source leaves open together, and reports how
+        closely each criterion can be met. For studies that list these parameters (search.toml).
     out
         Directory for pictures and outcomes, with a subdirectory for each study.
     json
         Prints one JSON object instead of tables.
     document
-        Directory for a Markdown page per study, and its pictures; and for the table of all that are there.
+        Directory for a Markdown page per study with its pictures, and for the table of all pages.
     """
     if all and study is not None:
         raise InputError(f"--all runs every study; leave out {study!r} or --all")
@@ -66,7 +67,7 @@ def reproduce(
         _check(chosen, experiments)
     for found in chosen:
         say(f"{found.name}: {found.title}")
-        with aside():  # what a study prints is no part of the answer
+        with aside():  # text that a study prints is not part of the answer
             made = studies.reproduce(found, out / found.name, quick=quick, say=_say_inside)
             shown = tuple(one for one in made.outcomes if one.id in experiments)
             results.append(replace(made, outcomes=shown) if experiments else made)
@@ -87,7 +88,7 @@ def reproduce(
 
 
 def _check(chosen: Sequence[studies.Study], experiments: Sequence[str]) -> None:
-    """Refuses experiments that the study does not have, before it runs."""
+    """Rejects experiments that the study does not have, before it runs."""
     if len(chosen) != 1:
         names = ", ".join(one.name for one in chosen[:5])
         raise InputError(f"{' '.join(experiments)}: of which study? expected one of {names}")
@@ -99,14 +100,14 @@ def _check(chosen: Sequence[studies.Study], experiments: Sequence[str]) -> None:
 
 
 def _search(study: str | None, out: Path, *, json: bool, document: Path | None) -> int:
-    """The searches of the studies that have one."""
+    """Runs the searches of the studies that have one."""
     from penstock.studies import document as pages
     from penstock.studies import search as searches
 
     chosen = studies.find(study)
     known = [one for one in chosen if (one.folder / searches.DESCRIPTION).is_file()]
     told = []
-    for one in known or chosen[:1]:  # which says that it has none
+    for one in known or chosen[:1]:  # without a search, this one reports that it has none
         say(f"{one.name}: {one.title}")
         with aside():
             found = searches.search(one, out / f"{one.name}-search", say=_say_inside)
@@ -128,7 +129,7 @@ def _say_inside(text: str) -> None:
 
 
 def _show_all(told: Mapping[str, Any]) -> None:
-    """One table of every experiment."""
+    """Prints one table of all experiments."""
     out = console()
     shown = Table("", "experiment", "the source's words", "what came out", "", "why not", lines=True)
     for one in told["experiments"]:

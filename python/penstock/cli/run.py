@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Wanted:
-    """What is written beside the tables.
+    """Files written beside the tables.
 
     Parameters
     ----------
     report
-        Whether to write report.html. Default: true.
+        Writes report.html. Default: true.
     pictures
-        Draws the timeline, the fabric and more as PNG beside the report, in pictures/.
+        Draws the timeline, the fabric and more as PNG files in pictures/.
     """
 
     report: bool = True
@@ -80,7 +80,7 @@ MEANS: tuple[tuple[str, tuple[str, ...], Writers], ...] = (
         {"completed_ns": duration, "exchange_mean_ns": duration, "exchange_p99_ns": duration},
     ),
 )
-"""What is told of replications: of whom, the heads of the columns, and their measures."""
+"""Tables of means over replications: the entries, the column headings and the measures."""
 
 
 def run(
@@ -103,18 +103,17 @@ def run(
     seed
         Seed of all random streams. Default: that of the scenario. Replication i uses seed + i.
     replications
-        Runs with this many seeds, and prints means with 95 % confidence intervals. After an interruption the
-        same command resumes.
+        Number of runs with different seeds; prints means with 95 % confidence intervals. After an
+        interruption the same command resumes.
     out
-        Directory for tables and report; an earlier result is replaced. Default: out/NAME, or none with
-        --json.
+        Directory for tables and report; replaces an earlier result. Default: out/NAME, or none with --json.
     json
         Prints one JSON object instead of tables.
     threads
-        The largest number of threads for one run, or "auto": the number of processors. Several are used only
-        if that makes the run faster; the result is the same. Replications use one each.
+        Maximum number of threads for one run, or "auto": the number of processors. Several are used only if
+        that makes the run faster; the result is the same. Replications use one each.
     wanted
-        What is written beside the tables.
+        Files written beside the tables.
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
@@ -163,7 +162,7 @@ def _told(result: Result, directory: Path | None, saved: bool | OSError, json: b
 
 
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:
-    """What the run measured, to its end or until an invariant broke."""
+    """Runs the scenario and returns the measurements, up to its end or the first violated invariant."""
     try:
         return running.run_source(source, seed=seed, threads=threads, progress=watch)
     except SimulationError as error:
@@ -207,7 +206,7 @@ def _several(
 
 @contextlib.contextmanager
 def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
-    """Keeps replications as they finish, if there is a place for a result."""
+    """Keeps replications as they finish, if there is a directory for the result."""
     if directory is None:
         yield None
         return
@@ -220,9 +219,9 @@ def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
 def _save(
     result: Result | Replications, directory: Path | None, wanted: Wanted, wish: Wish
 ) -> bool | OSError:
-    """Writes what was measured; whether a report came with it, or why nothing could be written.
+    """Writes the measurements. Returns whether a report was written, or why nothing could be written.
 
-    After Ctrl-C the tables are safe first, and another one leaves out the report.
+    After Ctrl-C the tables are saved first; another Ctrl-C skips the report.
     """
     if directory is None:
         return False
@@ -249,7 +248,7 @@ def _save(
 
 
 def _end(judged: Verdict, wish: Wish, complete: bool) -> int:
-    """Says on standard error what is not as it should be; the exit code."""
+    """Reports problems of the run on standard error, and returns the exit code."""
     if judged.failed:
         complain(str(judged))
     if not complete:
@@ -334,7 +333,7 @@ def _show_totals(out: Screen, result: Result) -> None:
     if failed := failures.of_run(result):
         out.print(failed)
     run = result.run
-    # Results of earlier versions do not have the times apart.
+    # Results of earlier versions do not have these times separately.
     load, build = (float(run.get(key, 0.0)) for key in ("load_s", "build_s"))
     events = max(run["wall_s"] - build, 0.0)
     speed = run["frame_hops"] / events / 1e6 if events else 0.0

@@ -52,19 +52,18 @@ def check(
     Parameters
     ----------
     scenario
-        A scenario file, or a name that "penstock list" prints; or the configuration of a switch (CONFIG_DB
-        of SONiC, running configuration of Cisco NX-OS, Arista EOS or Juniper Junos), whose ports are listed
-        by lossless priority, with what is at risk and the command that repairs it.
+        A scenario file, or a name that "penstock list" prints; or the configuration of a switch (CONFIG_DB of
+        SONiC, running configuration of Cisco NX-OS, Arista EOS or Juniper Junos). For a switch, lists its
+        ports by lossless priority with each risk and the command that fixes it.
     effective
         Prints the scenario with all defaults filled in.
     estimate
-        Runs the first part for about a second, and predicts the time and memory of the whole run, without
-        its report.
+        Simulates for about a second, and predicts the time and memory of the whole run, without its report.
     thresholds
-        Prints what the memory of the switches means, in bytes: where each counter pauses and lets go, its
-        headroom and what its link has in flight, where queues mark, and what of that cannot come about.
+        Prints the memory thresholds of the switches in bytes: XOFF and XON of each counter, its headroom, the
+        bytes in flight on its link, the marking thresholds of queues, and thresholds that cannot be reached.
     threads
-        The most threads of that run, or "auto": the number of processors.
+        Maximum number of threads of that run, or "auto": the number of processors.
     json
         With --estimate, --thresholds or the configuration of a switch: prints one JSON object instead of
         sentences or a table.
@@ -197,7 +196,7 @@ def _amount(amount: dict[str, int] | None) -> str:
 
 
 def _rounded(number: float, exact: bool) -> float:
-    """Two digits: an estimate knows no more."""
+    """Two significant digits: an estimate is not more precise."""
     return number if exact else float(f"{number:.2g}")
 
 
@@ -223,11 +222,11 @@ def new(
     like
         The scenario to copy, by name or file. Default: a short commented one.
     study
-        The folder of a study to write instead: study.toml, study.py and a scenario, which
-        "penstock reproduce FOLDER" runs. It must not exist.
+        Folder of a study to write instead: study.toml, study.py and a scenario. "penstock reproduce FOLDER"
+        runs it. It must not exist.
     mechanism
-        The kind of a mechanism, such as "scheduler", "queue-manager", "control" or "rdma-control", of which
-        FILE is the name: its file with tests, and its lines in the list of its kind.
+        Kind of a mechanism to write, such as "scheduler", "queue-manager", "control" or "rdma-control", with
+        FILE as its name. Writes its file with tests, and adds it to the list of its kind.
     """
     if mechanism is not None:
         if like is not None or study is not None:
@@ -244,7 +243,7 @@ def new(
                 out.write(text)
                 out.flush()
             except OSError:
-                file.unlink()  # half a scenario, which the next attempt would take for one of the user's
+                file.unlink()  # incomplete; the next attempt would take it for the user's file
                 raise
     except FileExistsError:
         raise InputError(f"{file}: exists; choose another name") from None
@@ -255,7 +254,7 @@ def new(
 
 
 def _new_study(folder: Path) -> int:
-    """A study that runs: the skeleton of the package and the short scenario, named after the folder."""
+    """Writes a runnable study: the skeleton of the package and the short scenario, named after the folder."""
     texts = {file: (SKELETON / file).read_text("utf-8") for file in ("study.toml", "study.py")}
     texts["study.toml"] = texts["study.toml"].replace("NAME", _toml_letters(folder.resolve().name))
     texts["scenario.toml"] = STARTER.read_text("utf-8")
@@ -269,7 +268,7 @@ def _new_study(folder: Path) -> int:
         for file, text in texts.items():
             (folder / file).write_text(text, "utf-8")
     except OSError:
-        shutil.rmtree(folder)  # half a study
+        shutil.rmtree(folder)  # incomplete
         raise
     where = folder if folder.is_absolute() or ".." in folder.parts else f"./{folder}"
     console().print(f"{folder} written: {', '.join(texts)}; run it with: penstock reproduce {where}")
@@ -277,7 +276,7 @@ def _new_study(folder: Path) -> int:
 
 
 def _toml_letters(name: str) -> str:
-    """A name as it may stand in a basic string of TOML."""
+    """A name in the form that a basic string of TOML accepts."""
     return visible(name).replace("\\", "\\\\").replace('"', '\\"')
 
 

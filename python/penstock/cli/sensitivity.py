@@ -22,7 +22,7 @@ SCHEMA = "penstock-sensitivity/1"
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Ranges:
-    """Which keys vary between which values, and what they may move.
+    """Keys to vary, their ranges, and the measures to observe.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Ranges:
         KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
         Each point runs with each value of simulation.seed.
     set
-        KEY=EXPRESSION, once for each key that follows from others.
+        KEY=EXPRESSION, once for each key that is computed from others.
     measure
         NAME=EXPRESSION over the tables of a result, once for each measure:
         "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
@@ -52,9 +52,9 @@ def sensitivity(
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Says which keys move a measure most, over the whole range of all.
+    """Ranks keys by their effect on a measure, over the whole range of all keys.
 
-    Finished runs are kept: after an interruption the same command goes on.
+    Finished runs are kept: after an interruption the same command resumes.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def sensitivity(
 
 
 def _show(found: list[Effect]) -> None:
-    """A table a measure: a row a key, a column an index."""
+    """Prints one table per measure, with a row per key and a column per index."""
     from penstock.laboratory.sensitivity import unit
     from penstock.units import written
 

@@ -21,7 +21,7 @@ _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> None:
-    """Prints who starves in a result, and for how long."""
+    """Prints the starved classes of a result and the durations."""
     from penstock.analysis.starvation import starvation
 
     found = starvation(result, bound_ns)

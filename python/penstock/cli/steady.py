@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 30
 _WRITERS = {"bps": rate, "bytes": size, "ns": duration}
 CORRELATED = 0.4
-"""Batch means that follow each other may look this much alike by chance: two standard errors of 20."""
+"""Correlation of successive batch means that can be due to chance: two standard errors of 20 batches."""
 
 
 def steady(
@@ -32,15 +32,15 @@ def steady(
 ) -> int:
     """Finds where the warm-up of a run ends, and the confidence intervals of its means.
 
-    The warm-up is found by MSER-5; the interval of the mean of what follows by batch means. The longest
-    warm-up is what "warmup" of the scenario should be.
+    MSER-5 finds the warm-up. Batch means of the remaining series give the confidence interval. Set "warmup"
+    of the scenario to the longest warm-up.
 
     Parameters
     ----------
     result
         Directory of a result.
     metric
-        Series to look at, such as "queue_bytes" (`penstock explain series`).
+        Series to examine, such as "queue_bytes" (`penstock explain series`).
     json
         Prints one JSON object instead of a table.
     """
@@ -74,7 +74,7 @@ def steady(
 
 
 def found(result: Result, metric: str) -> list[dict[str, Any]]:
-    """One entry a series: entity, warm-up, mean, half-width, correlation of batches.
+    """One entry per series: entity, warm-up, mean, half-width, correlation of batches.
 
     Raises
     ------

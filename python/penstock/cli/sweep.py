@@ -39,7 +39,7 @@ SAYS_EVERY_S = 30.0
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Question:
-    """What varies, and what is measured.
+    """The keys that vary, and the measures.
 
     Parameters
     ----------
@@ -48,19 +48,19 @@ class Question:
         "=20 KiB:200 KiB:20 KiB" (steps), "=1 KiB:1 MiB:11:log", "=1..20", "=10 us, 50 us". Each point runs
         with each value of simulation.seed.
     set
-        KEY=EXPRESSION, once for each key that follows from others: "flow_control.pfc.xon=xoff / 2".
+        KEY=EXPRESSION, once for each key that is computed from others: "flow_control.pfc.xon=xoff / 2".
     measure
         NAME=EXPRESSION over the tables of a result, once for each measure:
         "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
     grid
-        Takes all combinations of values: the default.
+        Runs all combinations of values. This is the default.
     zip
-        Takes the first values of all keys, then the second, and so on.
+        Combines the first values of all keys, then the second ones, and so on.
     until
         Adds seeds to each point until the confidence interval of a measure is narrow enough:
         "latency_p99_ns 5 % at 95 %".
     latin
-        Takes this many points of a Latin hypercube; a key may then be a range such as "20 KiB:200 KiB".
+        Runs this many points of a Latin hypercube. A key may then be a range such as "20 KiB:200 KiB".
     """
 
     vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
@@ -73,14 +73,14 @@ class Question:
 
     @property
     def is_asked(self) -> bool:
-        """Whether any option was given."""
+        """True if any option was given."""
         return self != Question()
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Place:
-    """Where runs take place.
+    """Where the runs are executed.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Place:
         "processes" of this machine (default), or a Dask cluster by the address of its scheduler:
         "dask:tcp://10.0.0.1:8786".
     workers
-        Processes at a time. Default: the number of processors.
+        Number of concurrent processes. Default: the number of processors.
     """
 
     executor: str = "processes"
@@ -108,19 +108,19 @@ def sweep(
 ) -> int:
     """Runs a scenario with many values of its keys.
 
-    Finished runs are kept in the directory of the sweep: the same command, or one with more values, runs only
-    what is not there yet. A run that fails is recorded with its scenario and error, and the others go on.
+    Finished runs are kept in the directory of the sweep: the same command, or one with more values, executes
+    only the missing runs. A failed run is recorded with its scenario and error, and the sweep continues.
 
     Parameters
     ----------
     scenario
-        A scenario file, a name that "penstock list" prints, or a file with a table [sweep].
+        A scenario file, a name that "penstock list" prints, or a file with a [sweep] table.
     pareto
-        Draws two measures against each other: "minimize latency_p99_ns, maximize throughput_bps".
+        Plots two measures against each other: "minimize latency_p99_ns, maximize throughput_bps".
     out
         Directory of the sweep. Default: out/NAME-sweep.
     keep
-        Saves the whole result of each run, with its report, to which the page of the sweep links.
+        Saves the complete result and report of each run; the page of the sweep links to them.
     json
         Prints one JSON object instead of tables.
     """
@@ -163,7 +163,7 @@ def _show_where(directory: Path) -> None:
 
 
 def engine_of(place: Place) -> AbstractContextManager[Engine]:
-    """Where the runs of a command take place; whose answer may take a while is said."""
+    """Engine that executes the runs of a command. If connecting to it may take long, a message is printed."""
     from penstock.laboratory.engines import DASK, engine
 
     if place.executor.startswith(DASK):
@@ -172,18 +172,18 @@ def engine_of(place: Place) -> AbstractContextManager[Engine]:
 
 
 def plan_of(scenario: str, question: Question) -> Plan:
-    """The plan that the words of the command line, or a file, describe.
+    """The plan described by the command line or by a file.
 
     Raises
     ------
     InputError
-        If they do not.
+        If they do not describe a valid plan.
     """
     from penstock.laboratory import plan
     from penstock.laboratory.measures import DEFAULT_MEASURES
     from penstock.scenario import Scenario
 
-    base = Scenario.from_file(scenario)  # once: it may be a pipe
+    base = Scenario.from_file(scenario)  # read once: it may be a pipe
     from_file = plan.from_scenario(base, Path(scenario))
     if from_file is not None:
         if question.is_asked:
@@ -215,7 +215,7 @@ def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
     Raises
     ------
     InputError
-        If one has not two sides, or a key is given twice.
+        If one does not have two sides, or a key is given twice.
     """
     from penstock.laboratory.values import assignment
 
@@ -230,7 +230,7 @@ def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def watching(what: str = "runs") -> Iterator[SweepCallback]:
-    """A bar with what has ended and the time left; without a terminal a line now and then."""
+    """A progress bar with finished runs and the time left; without a terminal, an occasional line."""
     if not has_terminal():
         yield _Teller(what)
         return
@@ -246,7 +246,7 @@ def watching(what: str = "runs") -> Iterator[SweepCallback]:
 
 
 class _Teller:
-    """Says now and then how far a sweep is."""
+    """Prints the progress of a sweep at intervals."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -275,7 +275,7 @@ def _document(plan: Plan, outcome: Outcome) -> dict[str, Any]:
 
 
 def _show(plan: Plan, outcome: Outcome) -> None:
-    """A row a point, a column a measure; what each flow, port or queue has is in tables of its own."""
+    """Prints a row per point and a column per measure; measures per flow, port or queue are in own tables."""
     rows = outcome.table("summary").to_pylist()
     for of_each in (False, True):
         own = [row for row in rows if bool(row["entity"]) is of_each]
@@ -285,7 +285,7 @@ def _show(plan: Plan, outcome: Outcome) -> None:
 
 
 def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each: bool) -> None:
-    """A table of a few measures."""
+    """Prints a table of some of the measures."""
     from penstock.laboratory.labels import labels_of
 
     keys = [*plan.values, *plan.derive]

@@ -35,14 +35,14 @@ def tables(
     names
         Tables to write. Default: all.
     format
-        csv, parquet, or openmetrics: totals and time series as text for Prometheus. Default: csv, if tables
-        are named; without them the tables are listed.
+        csv, parquet, or openmetrics: totals and time series as text for Prometheus. Default: csv if tables
+        are named; otherwise the tables are listed.
     out
         A directory for tables, or a file for openmetrics. Default: standard output, for one table as csv and
         for openmetrics.
     stretch
-        With openmetrics: how much longer times are than in the simulation. Default: enough to put points a
-        millisecond apart, which is as near as Prometheus has them.
+        Factor by which times are stretched, with openmetrics. Default: large enough to put points one
+        millisecond apart, the resolution of Prometheus.
     """
     from penstock.result import Result
 

@@ -28,28 +28,30 @@ _SHOWN = 5
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Choices:
-    """What the files leave open.
+    """Values that the files do not specify.
 
     Parameters
     ----------
     format
-        Name of the format. Default: what the first file looks like.
+        Name of the format. Default: detected from the first file.
     ranks
-        Number of ranks, where files do not say it: AICB tables, SimAI workloads, one Chakra trace for all.
+        Number of ranks, for files that do not state it: AICB tables, SimAI workloads, one Chakra trace for
+        all.
     bytes
-        Bytes of the collective of an MSCCL algorithm. Default: 1 MiB.
+        Size of the collective of an MSCCL algorithm. Default: 1 MiB.
     algorithm
-        Expansion of collectives into messages: "ring", or "direct" from each rank to each other.
+        Expansion of collectives into messages: "ring", or "direct" from each rank to every other rank.
     iterations
         Repetitions of a SimAI or AICB step.
     ctrl_deps
-        Follows control dependencies of Chakra beside data dependencies.
+        Follows control dependencies of Chakra in addition to data dependencies.
     chain_streams
         Runs GPU kernels of one stream of Chakra in the order of the file.
     time_unit
-        Unit of the starts of a connection matrix. Default: "us".
+        Unit of the start times of a connection matrix. Default: "us".
     groups
-        A file with the process groups of Chakra that traces do not list, as ASTRA-sim has it: {"0": [0, 1]}.
+        A file with the Chakra process groups that traces do not list, in the format of ASTRA-sim: {"0": [0,
+        1]}.
     """
 
     format: str | None = None
@@ -70,12 +72,13 @@ def check(
     told: Choices = Choices(),
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Prints what traces and workloads contain, what was repaired, and what is refused and why.
+    """Prints the contents of traces and workloads, any repairs, and the reason if a file is rejected.
 
     Parameters
     ----------
     files
-        Files. Traces of Chakra whose names differ in the rank alone (trace.0.et, trace.1.et) are read as one.
+        Files to check. Chakra traces whose names differ only in the rank (trace.0.et, trace.1.et) are read as
+        one.
     json
         Prints a JSON list with an object for each file instead of text.
     """
@@ -104,14 +107,14 @@ def convert(
     out: Annotated[Path, Parameter(alias="-o")],
     told: Choices = Choices(),
 ) -> int:
-    """Writes the program of traces or of a workload as a GOAL schedule.
+    """Converts traces or a workload to a GOAL schedule.
 
     Parameters
     ----------
     files
         One file, or the traces of all ranks.
     out
-        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It may not exist.
+        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It must not exist.
     """
     _check_out(out)
     found = _read(files, told)
@@ -128,14 +131,14 @@ def train(
     algorithm: Literal["ring", "direct"] = "ring",
     iterations: Whole = 1,
 ) -> int:
-    """Writes the program of a training step, or of several, from a dozen numbers.
+    """Writes the schedule of one or more training steps, computed from a dozen numbers.
 
     Parameters
     ----------
     out
-        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It may not exist.
+        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It must not exist.
     algorithm
-        Expansion of collectives into messages: "ring", or "direct" from each rank to each other.
+        Expansion of collectives into messages: "ring", or "direct" from each rank to every other rank.
     iterations
         Number of steps.
     """
@@ -158,14 +161,14 @@ def infer(
     out: Annotated[Path, Parameter(alias="-o")],
     algorithm: Literal["ring", "direct"] = "ring",
 ) -> int:
-    """Writes the program of an inference job from a dozen numbers: prefill, KV transfer, decode.
+    """Writes the schedule of an inference job (prefill, KV transfer, decode), computed from a dozen numbers.
 
     Parameters
     ----------
     out
-        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It may not exist.
+        The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It must not exist.
     algorithm
-        Expansion of collectives into messages: "ring", or "direct" from each rank to each other.
+        Expansion of collectives into messages: "ring", or "direct" from each rank to every other rank.
     """
     from penstock.programs import inference
 
@@ -186,7 +189,7 @@ def _check_out(out: Path) -> None:
 
 
 def _write(out: Path, program: _core.Program) -> None:
-    """Writes a schedule, in the form that its name says."""
+    """Writes a schedule in the form given by the extension of its name."""
     try:
         data = program.goal_binary() if out.suffix == ".bin" else program.goal_text().encode()
     except ValueError as error:
@@ -214,7 +217,7 @@ def _read(names: Sequence[Path], told: Choices) -> Found:
 
 
 def _row(names: Sequence[Path], told: Choices) -> dict[str, Any]:
-    """What files that go together contain, or why they are refused."""
+    """Contents of files that belong together, or the reason why they are rejected."""
     try:
         found = _read(names, told)
     except InputError as error:
@@ -232,7 +235,7 @@ def _row(names: Sequence[Path], told: Choices) -> dict[str, Any]:
 
 
 def _without_name(name: Path, error: InputError) -> str:
-    """A message without the name of the file, which stands above it."""
+    """A message without the file name, which is printed above it."""
     message = str(error)
     if message.startswith(f"{name}: "):
         return message.removeprefix(f"{name}: ")
@@ -241,7 +244,7 @@ def _without_name(name: Path, error: InputError) -> str:
 
 
 def _together(files: Sequence[Path]) -> list[list[Path]]:
-    """Files that are read as one: those whose names differ in a number before .et alone."""
+    """Groups of files that are read as one: names that differ only in the number before .et."""
     found: dict[str, list[Path]] = {}
     for name in files:
         stem = (
@@ -276,7 +279,7 @@ def _described(program: _core.Program) -> dict[str, Any]:
 
 
 def _lines(names: Sequence[Path], row: dict[str, Any]) -> list[str]:
-    """Text about a file, or about several that go together."""
+    """Text about a file, or about several that belong together."""
     title = str(names[0]) if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     if "refused" in row:
         return [f"{title}: refused", f"  {row['refused']}"]

@@ -26,15 +26,15 @@ def validate(
     Parameters
     ----------
     cases
-        Names of cases, such as "md1" or "headroom". Default: all of them.
+        Names of cases, such as "md1" or "headroom". Default: all cases.
     quick
-        Short runs, wide intervals.
+        Uses short runs, with wide confidence intervals.
     scenario
         Prints the scenario of the case instead of running it.
     json
         Prints one JSON object instead of tables.
     write
-        Markdown page to write. A page for each topic goes into a folder of its name, the picture into
+        Markdown page to write. A page for each topic is written to a folder of the same name, the picture to
         "images" beside it.
     """
     wanted = validation.cases(cases)

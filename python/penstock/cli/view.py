@@ -26,24 +26,24 @@ def view(
     record: Path | None = None,
     seconds: float = 12.0,
 ) -> int:
-    """Shows the report of a run or a sweep in a browser, or those of several side by side.
+    """Shows the report of a run or a sweep in a browser, or several reports side by side.
 
-    The pages are served to this machine alone, until Ctrl-C, and to nobody who does not know the address, in
-    which there is a random token. A page of a large result has thinned out its
-    time series; served so, it gets all points of the part to which it is zoomed.
+    The pages are served until Ctrl-C, only on this machine. Their address contains a random token that keeps
+    out other users. The page of a large result contains thinned-out time series; from this server it loads
+    all points of the part that is zoomed in.
 
     Parameters
     ----------
     results
         Directories of results, or of a sweep.
     port
-        Port of the loopback interface. Default: one that is free.
+        TCP port on the loopback interface. Default: a free one.
     browser
-        Whether to open a browser; the address is printed in any case.
+        Opens a browser; the address is printed in any case.
     record
-        Writes what the page plays to this file instead: .gif or .webp; .mp4 and .webm need ffmpeg.
+        Records the animation of the page to this file instead: .gif or .webp; .mp4 and .webm need ffmpeg.
     seconds
-        Length of the recording, above 0, at most 120.
+        Length of the recording in seconds, above 0 and at most 120.
     """
     from penstock.viewing.server import Pages
 
@@ -91,7 +91,7 @@ def _record(results: tuple[Path, ...], path: Path, seconds: float) -> int:
 
 @contextlib.contextmanager
 def _private_link(url: str) -> Iterator[Path]:
-    """A page of the user alone that leads to an address: everybody sees how a browser is called."""
+    """A private page that redirects to an address; the browser's arguments are visible to all users."""
     with tempfile.TemporaryDirectory(prefix="penstock-") as private:
         page = Path(private) / "view.html"
         page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={url}">', "utf-8")
@@ -99,7 +99,7 @@ def _private_link(url: str) -> Iterator[Path]:
 
 
 def _has_page(directory: Path) -> None:
-    """Makes the report of a run if it was left out."""
+    """Writes the report of a run if it was left out."""
     from penstock.report import write_report
     from penstock.result import Result
     from penstock.viewing.server import PAGE

@@ -1,4 +1,4 @@
-"""Conformance cases against a device that takes frames and says what is in force."""
+"""Conformance cases for a device that accepts frames and reports its operational parameters."""
 
 from .device import Device, Operational
 from .registry import Case, Outcome, Trial, Verdict, cases, run

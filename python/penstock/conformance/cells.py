@@ -1,7 +1,7 @@
-"""Switches whose memory is of cells, for PF-20: each frame takes whole ones.
+"""Switches whose memory is divided into cells, for PF-20: each frame occupies whole cells.
 
-A simulated memory has no cells. All frames here are of 64 B, so that a cell holds one: so many cells are so
-many frames, in which the sizes of the device are given.
+Simulated memory has no cells. All frames here have 64 B, so a cell holds exactly one frame, and the sizes
+of the device are given in frames.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ XOFF_CELLS, XON_CELLS = 40, 20
 
 
 def devices() -> Iterator[tuple[str, Table]]:
-    """Ports with the headroom that is computed for a memory of cells, by length of the cable."""
+    """Yields ports with the headroom computed for a memory with cells, by cable length."""
     for metres in (5, 100, 300):
         link = {"rate": "10 Gb/s", "length": f"{metres} m", "mtu": f"{SMALL} B", "interface_delay": "0 ns"}
         told = loads(_core.headroom({**link, "cell": f"{CELL} B"}))
         headroom = told["headroom_memory_bytes"] // CELL
         cells = {"xoff": XOFF_CELLS, "xon": XON_CELLS, "headroom": headroom}
-        # Two ports fill it.
+        # Two ports fill the memory.
         memory = {"total": f"{2 * (XOFF_CELLS + headroom) * SMALL} B"}
         scenario = star(
             [flow(f"{one}", 3, sender=one, to="h2", frame=SMALL) for one in ("h0", "h1")],
@@ -35,6 +35,6 @@ def devices() -> Iterator[tuple[str, Table]]:
             pfc={key: f"{count * SMALL} B" for key, count in cells.items()},
             switch={"buffer": memory},
         )
-        # It pauses the switch, so that nothing leaves while the last frames come in.
+        # The slow host pauses the switch, so nothing leaves while the last frames arrive.
         scenario["hosts"] = {"h2": {"receive": {"rate": "0.1 Gb/s", "buffer": "32 KiB"}}}
         yield f"{metres} m", switch(scenario, 0)

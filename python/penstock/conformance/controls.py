@@ -1,4 +1,4 @@
-"""Control frames of a tester, legal or not, encoded from the standards and by nothing of the engine.
+"""Legal and illegal control frames of a tester, encoded from the standards without code of the engine.
 
 Source: IEEE 802.3 annexes 31B (PAUSE) and 31D (PFC), IEEE 802.1Q clause 33 (CNM).
 """
@@ -13,7 +13,7 @@ from .frames import LEAST_BYTES, Sent, mac
 CONTROL = "01:80:c2:00:00:01"
 TESTER = "02:00:00:00:ff:01"
 STATION = "02:00:00:00:00:02"
-"""Address of the first host of a star: the first station is its switch."""
+"""Address of the first host of a star. The first station is its switch."""
 MAC_CONTROL, VLAN, CN_TAG, CNM = b"\x88\x08", b"\x81\x00", b"\x22\xe9", b"\x22\xe7"
 PAUSE_OPCODE, PFC_OPCODE = 0x0001, 0x0101
 
@@ -27,18 +27,18 @@ def control(
     tag: bytes = b"",
     length: int = LEAST_BYTES,
 ) -> Sent:
-    """A MAC Control frame, cut or padded to a length without FCS."""
+    """A MAC Control frame, truncated or padded to a length without FCS."""
     octets = mac(to) + mac(TESTER) + tag + MAC_CONTROL + struct.pack("!H", opcode) + fields
     return Sent(what, octets.ljust(length, b"\0")[:length])
 
 
 def pause(quanta: int) -> Sent:
-    """PAUSE."""
+    """A PAUSE frame."""
     return control(PAUSE_OPCODE, struct.pack("!H", quanta), f"PAUSE {quanta}")
 
 
 def vector(enabled: int, times: Mapping[int, int]) -> bytes:
-    """The enable vector, which may have reserved bits, and times by priority, which may have no bit."""
+    """Enable vector, which may have reserved bits set, and times by priority, whether enabled or not."""
     return struct.pack("!H8H", enabled, *(times.get(priority, 0) for priority in range(8)))
 
 
@@ -53,9 +53,9 @@ def pfc(times: Mapping[int, int], *, enabled: int | None = None, opcode: int = P
     enabled : int, optional
         The enable vector. Default: a bit for each of `times`.
     opcode, to, tag, length : optional
-        What may be wrong: the opcode, the destination, octets before the type, and the length without FCS.
+        Fields that may be wrong: opcode, destination, octets before the type, and length without FCS.
     what : str, optional
-        What is wrong with it, for a report.
+        Description of the error for a report.
     """
     bits = sum(1 << priority for priority in times) if enabled is None else enabled
     said = ", ".join(f"{priority}: {quanta}" for priority, quanta in times.items())
@@ -84,9 +84,9 @@ def cnm(
     version, reserved : int, optional
         Version, 0 to 15, and reserved bits, 0 to 63. Default: 0.
     said_length : int, optional
-        The length that it says of the sampled octets. Default: 8, the right one.
+        Value of the field for the length of the sampled octets. Default: 8, the correct value.
     octets : int, optional
-        Where its PDU is cut. Default: nowhere.
+        Length to which its PDU is truncated. Default: not truncated.
     to : str, optional
         Destination. Default: the first host of a star.
     """
@@ -102,5 +102,5 @@ def cnm(
     words += [f"to {to}"] if to != STATION else []
     words += [f"length {said_length}"] if said_length is not None else []
     words += [f"{octets} octets"] if octets is not None else []
-    # A frame that is cut is not padded: its end is the end of the PDU.
+    # A truncated frame is not padded: it ends where the PDU ends.
     return Sent(", ".join(words), whole if octets is not None else whole.ljust(LEAST_BYTES, b"\0"))

@@ -1,7 +1,7 @@
 """Cases of DCBX, DX-01 to DX-34.
 
-Source: IEEE 802.1Q clause 38 and annex D.2, IEEE 802.1AB clause 9, Hagen 2012 section 3.2.4. The numbers are
-those of a list of our own. It covers what the DCBX test suite of UNH-IOL covers; no text is from there.
+Source: IEEE 802.1Q clause 38 and annex D.2, IEEE 802.1AB clause 9, Hagen 2012 section 3.2.4. The numbering
+is our own. The cases cover the same ground as the DCBX test suite of UNH-IOL; no text is taken from it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ OWN_PFC, THEIR_PFC = (5,), (3,)
 SHARES = {"own": (70, 30, 0, 0, 0, 0, 0, 0), "theirs": (40, 60, 0, 0, 0, 0, 0, 0)}
 THEIRS = Ets(CLASSES, SHARES["theirs"])
 AWAKE = ets_configuration(THEIRS)
-"""What the peer says in its first LLDPDU: it speaks DCBX, and nothing of it is adopted."""
+"""Content of the peer's first LLDPDU: it announces DCBX, and nothing in it is adopted."""
 
 
 def settings(
     *, pfc_willing: bool = True, ets_willing: bool = True, exchanged: bool = True, recommends: bool = True
 ) -> dict[str, Any]:
-    """What the administrator of the device wants: PFC for priority 5, shares of 70 and 30 %."""
+    """Settings of the device's administrator: PFC for priority 5, shares of 70 and 30 %."""
     own = {"classes": list(CLASSES), "percent": list(SHARES["own"][:2]), "algorithms": ["ets", "ets"]}
     ets = {"willing": ets_willing, "own": own} | ({"recommended": own} if recommends else {})
     return {
@@ -61,17 +61,17 @@ def settings(
 
 
 def has_pfc(priorities: tuple[int, ...]) -> Expect:
-    """These priorities have PFC."""
+    """Expects PFC for these priorities."""
     return Expect("PFC", priorities, lambda _, now: now.pfc)
 
 
 def has_shares(shares: tuple[int, ...]) -> Expect:
-    """The traffic classes have these shares."""
+    """Expects these shares of the traffic classes."""
     return Expect("shares", shares, lambda _, now: now.shares)
 
 
 def has_applications(*entries: tuple[int, int, int]) -> Expect:
-    """These are the priorities of applications."""
+    """Expects these application priorities."""
 
     def told(all_: Iterable[tuple[int, int, int]]) -> list[str]:
         return [f"{kind}:{number:#x}>{priority}" for kind, number, priority in sorted(all_)]
@@ -80,7 +80,7 @@ def has_applications(*entries: tuple[int, int, int]) -> Expect:
 
 
 def reports(word: str) -> Expect:
-    """The device reports a condition with this word."""
+    """Expects the device to report a condition that contains this word."""
 
     def observe(_: Device, now: Operational) -> bool | None:
         if now.conditions is None:
@@ -93,19 +93,19 @@ def reports(word: str) -> Expect:
 def trial(
     name: str, *steps: Step | Part, peer: str = HIGHER, admin: Mapping[str, Any] | None = None
 ) -> Trial:
-    """A trial that begins with a peer that speaks DCBX; a part stands for an LLDPDU of the peer with it."""
+    """A trial that begins with a DCBX peer. A `Part` among the steps is sent in an LLDPDU of the peer."""
     frames = [lldp(peer, [step]) if isinstance(step, Part) else step for step in steps]
     return Trial(name, settings() if admin is None else admin, (lldp(peer, [AWAKE]), Wait(1), *frames))
 
 
 def wrong(case: str, name: str, *parts: Part) -> Case:
-    """A case of TLVs that must change nothing."""
+    """A case with TLVs that must not change anything."""
     ignored = (has_pfc(OWN_PFC), has_shares(SHARES["own"]))
     return Case(case, name, [trial("", lldp(HIGHER, parts), *ignored)])
 
 
 def _malformed(device: Device, _: Operational) -> list[str]:
-    """What is wrong with the frames that the device sends."""
+    """Errors in the frames that the device sends."""
     frames = [frame for frame in device.sent() if frame[12:14] == b"\x88\xcc"]
     problems = [] if frames else ["no LLDPDU is sent"]
     for frame in frames:
@@ -133,7 +133,7 @@ def _malformed(device: Device, _: Operational) -> list[str]:
 
 
 def _sent_pfc(device: Device, _: Operational) -> bool:
-    """Whether the last LLDPDU has a PFC TLV."""
+    """Returns true if the last LLDPDU has a PFC TLV."""
     frames = [frame for frame in device.sent() if frame[12:14] == b"\x88\xcc"]
     return any(one.subtype == PFC and one.oui for one in tlvs(frames[-1]))
 
@@ -388,7 +388,7 @@ def _dialects() -> list[Case]:
 
 
 def _chain() -> list[Trial]:
-    """A core that is not willing, before an edge switch that is willing there and not towards its host."""
+    """A core that is not willing, before an edge switch that is willing only towards the core."""
     core = lldp(HIGHER, [ets_configuration(THEIRS), ets_recommendation(THEIRS), pfc(THEIR_PFC)])
     trials = []
     for inherits, name, priorities, shares in (
@@ -403,7 +403,7 @@ def _chain() -> list[Trial]:
 
 
 def _told(device: Device, _: Operational) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Priorities with PFC and shares that the last LLDPDU says."""
+    """Priorities with PFC, and shares, in the last LLDPDU."""
     frame = [frame for frame in device.sent() if frame[12:14] == b"\x88\xcc"][-1]
     values = {one.subtype: one.value for one in tlvs(frame) if one.oui}
     enabled = values[PFC][-1]
@@ -413,7 +413,7 @@ def _told(device: Device, _: Operational) -> tuple[tuple[int, ...], tuple[int, .
 
 
 def answer(priorities: tuple[int, ...], flags: Flags) -> Answer:
-    """The peer acknowledges the last number of the device, in the dialect before the standard."""
+    """The peer acknowledges the device's last sequence number, in the pre-standard version of DCBX."""
 
     def make(device: Device) -> Sent:
         heard = [one for frame in device.sent() if (one := older(frame)) is not None]
@@ -426,7 +426,7 @@ def answer(priorities: tuple[int, ...], flags: Flags) -> Answer:
 def older_trial(
     name: str, flags: Flags, *last: Step, willing: bool = True, priorities: tuple[int, ...] = THEIR_PFC
 ) -> Trial:
-    """A handshake until both ends are synchronised: the device may count up once, if it finds an error."""
+    """A handshake until both ends are synchronized; the device may increment its number on an error."""
     admin = {**settings(pfc_willing=willing), "dialect": "older"}
     greeting = lldp(HIGHER, [baseline(1, 0, priorities, flags)])
     acknowledged = answer(priorities, flags)
@@ -434,7 +434,7 @@ def older_trial(
 
 
 def says_error(value: bool) -> Expect:
-    """Whether the last LLDPDU of the device says that PFC is in error."""
+    """Expects the last LLDPDU of the device to report, or not to report, an error of PFC."""
 
     def observe(device: Device, _: Operational) -> bool:
         heard = [one for frame in device.sent() if (one := older(frame)) is not None]

@@ -1,4 +1,4 @@
-"""What a case asks of a device, and the agent of this package as one."""
+"""The interface of devices under test, and the DCBX agent of this package as a device."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from .sim import Traffic
 
 MAC = "02:00:00:00:00:0b"
-"""Address of every device, between those of the tester."""
+"""Address of every device; it lies between the tester's addresses."""
 SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Operational:
-    """What is in force at a device.
+    """Operational state of a device.
 
     Attributes
     ----------
     pfc : tuple of int
         Priorities with PFC.
     shares : tuple of int
-        Per cent of each traffic class.
+        Share of each traffic class in percent.
     classes : tuple of int
         Traffic class of each priority.
     applications : frozenset of tuple
-        Selector, protocol and priority of each.
+        Application priorities: selector, protocol and priority.
     conditions : tuple of str or None
-        What the device reports; ``None`` if it cannot be asked.
+        Conditions that the device reports; ``None`` if they cannot be queried.
     traffic : Traffic or None
-        What a device that carries frames has done; ``None`` of an agent.
+        Activity of a device that forwards frames; ``None`` for an agent.
     """
 
     pfc: tuple[int, ...]
@@ -47,41 +47,42 @@ class Operational:
 
 
 class UnfitError(InputError):
-    """A device that cannot be what a case administers."""
+    """Raised if a device cannot be configured as a case requires."""
 
 
 class Device(Protocol):
-    """A device under test: a port, or one of a switch towards a host, with the tester at its uplink."""
+    """A device under test: a port, or a switch port towards a host with the tester at its uplink."""
 
     name: str
-    """What `--against` calls it."""
+    """Value of `--against` for this device."""
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Begins anew, with these keys of the settings of an agent.
+        """Restarts the device with these keys of an agent's settings.
 
-        `uplink` has those of the uplink, and whether the port `inherits` what is in force there.
+        `uplink` has the settings of the uplink; with `inherits`, the port adopts the operational
+        parameters of the uplink.
         """
 
     def administer(self, settings: Mapping[str, Any]) -> None:
-        """The administrator wants something else."""
+        """Changes the administrator's settings."""
 
     def send(self, frame: bytes) -> None:
-        """A frame arrives at the device."""
+        """Delivers a frame to the device."""
 
     def wait(self, seconds: float) -> None:
-        """Time passes."""
+        """Lets time pass."""
 
     def operational(self) -> Operational:
-        """What is in force, once the device has settled."""
+        """Operational state, once the device has settled."""
 
     def sent(self) -> list[bytes]:
-        """What the device has sent since it started."""
+        """Frames that the device has sent since its start."""
 
     def lacks(self, case: str) -> str:
-        """Why a case does not apply; empty if it does."""
+        """Reason why a case does not apply; empty if it does."""
 
     def close(self) -> None:
-        """Gives back what the device holds."""
+        """Releases the resources of the device."""
 
 
 SELECTORS = {"ether_type": 1, "stream_port": 2, "datagram_port": 3, "port": 4, "dscp": 5}
@@ -89,7 +90,7 @@ SELECTORS = {"ether_type": 1, "stream_port": 2, "datagram_port": 3, "port": 4, "
 
 @dataclass
 class AgentDevice:
-    """The agent of this package, in memory; its clock is that of the case."""
+    """The agent of this package, in memory; its clock is advanced by the case."""
 
     name: str = "agent"
     _agent: _core.DcbxAgent = field(init=False)
@@ -100,7 +101,7 @@ class AgentDevice:
     _sent: list[bytes] = field(default_factory=list)
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Begins anew."""
+        """Restarts the agent."""
         import tomli_w
 
         octets = bytes.fromhex(MAC.replace(":", ""))
@@ -116,19 +117,19 @@ class AgentDevice:
         self._serve()
 
     def administer(self, settings: Mapping[str, Any]) -> None:
-        """The administrator wants something else."""
+        """Changes the administrator's settings."""
         import tomli_w
 
         self._agent.administer(tomli_w.dumps(settings), "settings of the case", self._now_ns)
         self._serve()
 
     def send(self, frame: bytes) -> None:
-        """A frame arrives."""
+        """Delivers a frame to the agent."""
         (self._uplink or self._agent).receive(frame, self._now_ns)
         self._serve()
 
     def wait(self, seconds: float) -> None:
-        """Every timer within the time runs out at its own time."""
+        """Advances the clock; each timer expires at its own time."""
         end_ns = self._now_ns + round(seconds * SECOND_NS)
         while (next_ns := self._next_ns()) <= end_ns:
             self._now_ns = max(self._now_ns, next_ns)
@@ -136,7 +137,7 @@ class AgentDevice:
         self._now_ns = end_ns
 
     def operational(self) -> Operational:
-        """What is in force."""
+        """Operational state of the agent."""
         now = json.loads(self._agent.state(self._now_ns))["operational"]
         applications = frozenset(
             (SELECTORS[one["selector"]], one["protocol"], one["priority"]) for one in now["applications"]
@@ -151,15 +152,15 @@ class AgentDevice:
         )
 
     def sent(self) -> list[bytes]:
-        """What the agent has sent."""
+        """Frames that the agent has sent."""
         return list(self._sent)
 
     def lacks(self, case: str) -> str:
-        """Cases of pauses, shares and congestion are those of a device that carries frames."""
+        """Rejects cases of pauses, shares and congestion, which need a device that forwards frames."""
         return "" if case.startswith("DX-") else "the agent carries no frames"
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: there are no resources to release."""
 
     def _next_ns(self) -> int:
         both = self._agent if self._uplink is None else self._uplink
@@ -168,7 +169,7 @@ class AgentDevice:
     def _serve(self) -> None:
         if self._uplink is not None:
             while self._uplink.send(self._now_ns) is not None:
-                pass  # to the tester, who has said what it has to say
+                pass  # frames for the tester, which needs none of them
             if self._inherits:
                 self._inherit(self._uplink)
         while (frame := self._agent.send(self._now_ns)) is not None:

@@ -17,36 +17,37 @@ from .registry import Case, Expect, Step, Trial, Within
 from .testbed import AT_US, FRAME, Table, flow, of, star, us
 
 CNPV, ALTERNATE, OTHER = 3, 2, 5
-"""The priority with congestion notification, what frames from outside get, and one without."""
+"""The priority with congestion notification, the alternate priority of frames from outside, and a priority
+without congestion notification."""
 BIT = 1 << CNPV
 CONGESTION_NOTIFICATION = 8
-"""Subtype of the TLV."""
+"""Subtype of the congestion notification TLV."""
 FCS = 4
 SET_POINT, WEIGHT, UNIT = 26_000, 2, 64
 MOST = SET_POINT * (2 * WEIGHT + 1)
 FULL = 200_000
-"""A queue that stays as long as its limit."""
+"""Queue limit in bytes at which the queue stays full."""
 LONG = 2_500_000
-"""One beyond what 16 bits of units of 64 octets say."""
+"""Queue limit in bytes that exceeds a 16-bit field with units of 64 octets."""
 TYPES = {"vlan": b"\x81\x00", "cn_tag": b"\x22\xe9", "cnm": b"\x22\xe7", "ipv4": b"\x08\x00"}
 MODES = {"disabled": (CNPV, True), "edge": (ALTERNATE, False), "interior": (CNPV, False),
          "interior_ready": (CNPV, True)}  # fmt: skip
-"""By defence mode: the priority of what came in, and whether what goes out keeps its CN-TAG."""
+"""By defense mode: the priority of incoming frames, and true if outgoing frames keep their CN-TAG."""
 
 
 def tlv(controlled: int, ready: int) -> Part:
-    """The congestion notification TLV: bits of what the neighbour has, and of what it is ready for."""
+    """The congestion notification TLV: bit vectors of the neighbor's CNPVs and of those it is ready for."""
     what = f"CNPV {controlled:08b}, ready {ready:08b}"
     return organisational(CONGESTION_NOTIFICATION, bytes([controlled, ready]), what)
 
 
 def says(controlled: int, ready: int) -> Sent:
-    """The neighbour says so."""
+    """An LLDPDU of the neighbor with this TLV."""
     return lldp(TESTER, [tlv(controlled, ready)])
 
 
 def domain(**keys: Any) -> Table:
-    """The part of a station that has it for the priority."""
+    """Settings of a station for which `CNPV` has congestion notification."""
     return {"priorities": [CNPV], **keys}
 
 
@@ -54,7 +55,7 @@ class Message:
     """A congestion notification message, read octet by octet."""
 
     def __init__(self, octets: bytes) -> None:
-        """Reads behind VLAN tag and perhaps CN-TAG."""
+        """Parses the message after the VLAN tag and the optional CN-TAG."""
         at = 16 + (4 if octets[16:18] == TYPES["cn_tag"] else 0) + 2
         head, self.point, self.offset, self.delta, priority, _, self.to, length = struct.unpack_from(
             "!HQhhBB6sH", octets, at
@@ -64,7 +65,7 @@ class Message:
 
     @staticmethod
     def all_of(frames: Sequence[bytes]) -> list[Message]:
-        """Those among frames, in their order."""
+        """The messages among these frames, in their order."""
         types = (TYPES["cnm"], TYPES["cn_tag"])
         tagged = [one for one in frames if one[16:18] in types]
         cnm = TYPES["cnm"]
@@ -72,12 +73,12 @@ class Message:
 
 
 def seen(what: str, value: object, observe: Callable[[list[bytes]], object]) -> Expect:
-    """Something that is read from the octets at the logged ports."""
+    """Expects a value that `observe` computes from the octets at the logged ports."""
     return Expect(what, value, lambda _, now: observe(of(now).octets()))
 
 
 def overloaded(limit: int, **point: Any) -> Table:
-    """Two hosts overload the port to a third."""
+    """A star in which two hosts overload the port to a third."""
     switch = {"queue_managers": [{"qcn": point}], "buffer": {"queue": f"{limit} B"}}
     flows = [flow(f"from-h{nth}", CNPV, sender=f"h{nth}", to="h2") for nth in (0, 1)]
     scenario = star(flows, hosts=3, priorities=(), switch=switch)
@@ -92,7 +93,7 @@ def overloaded(limit: int, **point: Any) -> Table:
 
 
 def _fields() -> list[Trial]:
-    """The fields agree with each other, message by message, and with a queue whose length is known."""
+    """The fields agree with each other in each message, and with a queue of known length."""
 
     def disagreeing(frames: list[bytes]) -> int:
         told = Message.all_of(frames)
@@ -100,7 +101,7 @@ def _fields() -> list[Trial]:
         for before, one in zip([None, *told[:-1]], told, strict=True):
             excess = (-one.offset + WEIGHT * one.delta) * UNIT
             feedback = min(excess, MOST) * 63 / MOST
-            # Each field is cut off by less than a unit.
+            # Each field is rounded down by less than one unit.
             count += abs(feedback - one.feedback - 0.5) > 0.5 + 3 * UNIT * 63 / MOST
             count += before is not None and abs(before.offset - one.offset - one.delta) > 2
         return count if told else -1
@@ -151,7 +152,7 @@ def _fields() -> list[Trial]:
 
 
 def _tags() -> list[Trial]:
-    """The NIC of h0 has two flows of the priority, and one of another between them."""
+    """The NIC of h0 has two flows of the priority, and one of another priority between them."""
     flows = [flow("a", CNPV, "1 Gb/s"), flow("b", OTHER, "1 Gb/s"), flow("c", CNPV, "1 Gb/s")]
     both = {"congestion_domain": domain()}
     inside = star(flows, priorities=(), host=both, switch=both)
@@ -177,7 +178,7 @@ def _tags() -> list[Trial]:
 
 
 def border(defence: str | None) -> Table:
-    """A switch between h0, which has no congestion notification, and h1, which has; its port to h0."""
+    """A switch between h0 without congestion notification and h1 with it; the device is its port to h0."""
     ports = {} if defence is None else {"ports": {"h0": defence}}
     flows = [flow("in", CNPV, "1 Gb/s"), flow("out", CNPV, "1 Gb/s", sender="h1", to="h0")]
     scenario = star(
@@ -196,7 +197,7 @@ def border(defence: str | None) -> Table:
 
 
 def _between(from_us: float, until_us: float, priority: int, tagged: bool) -> list[Expect]:
-    """What came in from h0 leaves with a priority, and what goes out to it with or without a CN-TAG."""
+    """Frames from h0 leave with this priority, and frames to h0 leave with or without a CN-TAG."""
     names = f" from {from_us:g} to {until_us:g} us:"
 
     def priorities(_: Device, now: Operational) -> list[int]:
@@ -218,7 +219,7 @@ def _edges() -> list[Trial]:
 
 
 def _learned() -> list[Trial]:
-    """The neighbour says more, then what is of another priority. Frames on their way are left out."""
+    """The neighbor announces more and more, then only another priority. Frames in flight are left out."""
     rounds = [((0, 0), "edge"), ((BIT, 0), "interior"), ((BIT, BIT), "interior_ready"), ((1, 1), "edge")]
     steps: list[Step] = []
     for nth, (bits, mode) in enumerate(rounds):

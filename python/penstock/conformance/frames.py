@@ -1,7 +1,7 @@
-"""Frames of a tester, legal or not, encoded from the text of the standards and by nothing of the engine.
+"""Legal and illegal frames of a tester, encoded from the text of the standards without code of the engine.
 
-Source: IEEE 802.1AB clause 8 (LLDPDU), IEEE 802.1Q annex D.2 (TLVs of DCBX), the DCBX base specification 1.01
-for the dialect before the standard.
+Source: IEEE 802.1AB clause 8 (LLDPDU), IEEE 802.1Q annex D.2 (TLVs of DCBX), the DCBX base specification
+1.01 for the pre-standard version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STRICT, SHARED = 0, 2
 
 @dataclass(frozen=True)
 class Part:
-    """A TLV: its octets, and what a report calls it."""
+    """A TLV: its octets, and its description in a report."""
 
     what: str
     octets: bytes
@@ -28,7 +28,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Sent:
-    """A frame: its octets, and what a report calls it."""
+    """A frame: its octets, and its description in a report."""
 
     what: str
     octets: bytes
@@ -49,20 +49,20 @@ def lldp(
     source : str
         Address of the sender, which also names chassis and port.
     parts : sequence of Part
-        What follows the mandatory TLVs.
+        TLVs after the mandatory ones.
     ttl_s : int, optional
-        Seconds that it holds, 0 to 65535; 0 takes it back. Default: 120.
+        Time to live in seconds, 0 to 65535; 0 withdraws the information. Default: 120.
     to : str, optional
         Destination. Default: the nearest bridge.
     ended : bool, optional
-        Whether it has an End TLV. Default: true.
+        Adds an End TLV. Default: true.
     """
     mandatory = [chassis(source), port(source), ttl(ttl_s)]
     return bare(source, [*mandatory, *parts, *([END] if ended else [])], to=to)
 
 
 def bare(source: str, parts: Sequence[Part], *, to: str = NEAREST_BRIDGE) -> Sent:
-    """An LLDP frame of these TLVs and no others."""
+    """An LLDP frame with these TLVs only."""
     octets = mac(to) + mac(source) + b"\x88\xcc" + b"".join(part.octets for part in parts)
     words = ", ".join(part.what for part in parts if part.what)
     where = "" if to == NEAREST_BRIDGE else f" to {to}"
@@ -70,17 +70,17 @@ def bare(source: str, parts: Sequence[Part], *, to: str = NEAREST_BRIDGE) -> Sen
 
 
 def mac(text: str) -> bytes:
-    """Six octets."""
+    """The six octets of a MAC address."""
     return bytes.fromhex(text.replace(":", ""))
 
 
 def tlv(kind: int, value: bytes, what: str) -> Part:
-    """Type of 7 bits, length of 9 bits, value."""
+    """A TLV: 7 bits of type, 9 bits of length, and the value."""
     return Part(what, struct.pack("!H", kind << 9 | len(value)) + value)
 
 
 def organisational(subtype: int, value: bytes, what: str, *, oui: bytes = DCB) -> Part:
-    """A TLV of an organisation."""
+    """An organizationally specific TLV."""
     return tlv(127, oui + bytes([subtype]) + value, what)
 
 
@@ -88,36 +88,36 @@ END = tlv(0, b"", "")
 
 
 def chassis(address: str) -> Part:
-    """A chassis named by an address."""
+    """A Chassis ID TLV with a MAC address."""
     return tlv(1, b"\x04" + mac(address), "")
 
 
 def port(address: str) -> Part:
-    """A port named by an address."""
+    """A Port ID TLV with a MAC address."""
     return tlv(2, b"\x03" + mac(address), "")
 
 
 def ttl(seconds: int) -> Part:
-    """How long it holds."""
+    """A Time To Live TLV."""
     return tlv(3, struct.pack("!H", seconds), "shutdown" if seconds == 0 else f"{seconds} s")
 
 
 @dataclass(frozen=True)
 class Ets:
-    """Traffic class of each priority; per cent and algorithm of each class."""
+    """The traffic class of each priority, and the percentage and algorithm of each class."""
 
     classes: tuple[int, ...]
     percent: tuple[int, ...]
     algorithms: tuple[int, ...] = (SHARED, SHARED, 0, 0, 0, 0, 0, 0)
 
     def octets(self) -> bytes:
-        """Half octets with the high one first, then the two tables."""
+        """The octets: half octets with the high one first, then the two tables."""
         pairs = zip(self.classes[::2], self.classes[1::2], strict=True)
         return bytes([*(high << 4 | low for high, low in pairs), *self.percent, *self.algorithms])
 
 
 def ets_configuration(table: Ets, *, willing: bool = False) -> Part:
-    """What the sender does."""
+    """ETS Configuration TLV: the settings of the sender."""
     head = bytes([willing << 7])
     shares = "/".join(map(str, table.percent[:2]))
     return organisational(
@@ -126,13 +126,13 @@ def ets_configuration(table: Ets, *, willing: bool = False) -> Part:
 
 
 def ets_recommendation(table: Ets) -> Part:
-    """What the sender wants its peer to do."""
+    """ETS Recommendation TLV: the settings that the sender recommends to its peer."""
     shares = "/".join(map(str, table.percent[:2]))
     return organisational(ETS_RECOMMENDATION, b"\0" + table.octets(), f"recommends {shares}")
 
 
 def pfc(priorities: Sequence[int], *, willing: bool = False, capability: int = 8) -> Part:
-    """PFC for these priorities."""
+    """PFC Configuration TLV for these priorities."""
     head = willing << 7 | capability
     bits = sum(1 << priority for priority in priorities)
     words = f"PFC {','.join(map(str, priorities))}{' willing' if willing else ''}"
@@ -142,7 +142,7 @@ def pfc(priorities: Sequence[int], *, willing: bool = False, capability: int = 8
 
 
 def applications(entries: Sequence[tuple[int, int, int]]) -> Part:
-    """Selector, protocol and priority of each."""
+    """Application Priority TLV with these selectors, protocols and priorities."""
     octets = b"".join(struct.pack("!BH", priority << 5 | kind, number) for kind, number, priority in entries)
     words = ", ".join(f"{kind}:{number:#x}>{priority}" for kind, number, priority in entries)
     return organisational(APPLICATIONS, b"\0" + octets, f"applications {words}")
@@ -150,14 +150,14 @@ def applications(entries: Sequence[tuple[int, int, int]]) -> Part:
 
 @dataclass(frozen=True)
 class Flags:
-    """State of a feature before the standard."""
+    """Flags of a feature in the pre-standard version."""
 
     enabled: bool = True
     willing: bool = False
     error: bool = False
 
     def octet(self) -> int:
-        """Enable, Willing, Error: the three high bits."""
+        """Enable, Willing and Error in the three high bits."""
         return self.enabled << 7 | self.willing << 6 | self.error << 5
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ class Tlv:
 
 @dataclass(frozen=True)
 class Older:
-    """What an LLDPDU says in version 1.01: sequence numbers, and whether PFC is in error."""
+    """Fields of an LLDPDU in version 1.01: sequence numbers and the error flag of PFC."""
 
     sequence: int
     acknowledged: int
@@ -200,7 +200,7 @@ class Older:
 
 
 def older(frame: bytes) -> Older | None:
-    """What a frame says in version 1.01; ``None`` if it says nothing."""
+    """Parses the version 1.01 fields of a frame; ``None`` if it has none."""
     for one in tlvs(frame):
         if (one.oui, one.subtype) == (BASELINE, 2):
             by_type = {sub.kind: sub.value for sub in _split(one.value)}

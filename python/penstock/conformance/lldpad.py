@@ -1,8 +1,8 @@
-"""The open agent lldpad as a device, at one end of a pair of virtual interfaces.
+"""The open-source agent lldpad as a device, at one end of a pair of virtual interfaces.
 
-The agent lives in a network namespace of its own; the other end is the tester's. Virtual interfaces have no
-DCB for the kernel to set, without which lldpad refuses to speak DCBX: a small library, compiled here, answers
-these calls in its place and logs what the agent sets. That log is what is in force.
+The agent runs in its own network namespace; the other end belongs to the tester. Virtual interfaces have
+no DCB support in the kernel, and without it lldpad refuses to speak DCBX. A small library, compiled here,
+answers these calls instead and logs the settings of the agent. That log is the operational state.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .device import MAC, SELECTORS, Operational
 
 PROGRAMS = ("ip", "lldpad", "lldptool", "cc", "mount")
 SETTLING_S = 1.4
-"""After so long, what lldpad does about a frame is done."""
+"""Seconds after which lldpad has processed a frame."""
 START_S = 8.0
 STOP_S = 10.0
 TLVS = {"pfc": "0080c20b", "ets": "0080c209", "recommended": "0080c20a"}
 
 
 def missing() -> str:
-    """Why lldpad cannot run here; empty if it can."""
+    """Reason why lldpad cannot run here; empty if it can."""
     lacking = [program for program in PROGRAMS if shutil.which(program) is None]
     if lacking:
         return f"{', '.join(lacking)} not installed (apt-get install lldpad iproute2 gcc)"
@@ -48,7 +48,7 @@ def missing() -> str:
 
 
 class Lldpad:
-    """A real agent.
+    """The open-source agent lldpad as a device.
 
     Raises
     ------
@@ -75,12 +75,12 @@ class Lldpad:
             raise
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Begins anew."""
+        """Restarts the agent."""
         self.stop()
         configuration = self._folder / "lldpad.conf"
         configuration.write_text(_configuration(self._theirs, settings), "utf-8")
         self._log.write_text("", "utf-8")
-        # The agent keeps its state in a file of a fixed name: a private folder stands in its place.
+        # The agent keeps its state in a file with a fixed name; a private directory is mounted over it.
         line = (
             f"mount -t tmpfs tmpfs /dev/shm && exec env DCBSHIM_LOG={self._log} LD_PRELOAD={self._shim} "
             f"lldpad -p -f {configuration}"
@@ -97,33 +97,33 @@ class Lldpad:
         time.sleep(0.4)
 
     def administer(self, settings: Mapping[str, Any]) -> None:
-        """PFC alone: whether it is sent, willing, and for which priorities."""
+        """Changes PFC alone: transmission of its TLV, willingness and priorities."""
         pfc = settings["pfc"]
         self._tool("-T", "-V", "PFC", f"willing={_yes(pfc.get('willing', True))}")
         self._tool("-T", "-V", "PFC", f"enabled={','.join(map(str, pfc['priorities'])) or 'none'}")
         self._tool("-T", "-V", "PFC", f"enableTx={_yes(pfc.get('exchanged', True))}")
 
     def send(self, frame: bytes) -> None:
-        """A frame arrives; lldpad takes its time to read it."""
+        """Delivers a frame, and waits until lldpad has read it."""
         self._tester().send(frame)
         time.sleep(0.4)
 
     def wait(self, seconds: float) -> None:
-        """Time passes."""
+        """Lets time pass."""
         time.sleep(seconds)
 
     def operational(self) -> Operational:
-        """What lldpad has set, once it has settled."""
+        """Settings that lldpad has made, once it has settled."""
         time.sleep(SETTLING_S)
         return read_log(self._log.read_text("utf-8"))
 
     def sent(self) -> list[bytes]:
-        """What lldpad has sent."""
+        """Frames that lldpad has sent."""
         self._hear()
         return list(self._sent)
 
     def lacks(self, case: str) -> str:
-        """Cases of pauses, shares and congestion are those of a device that carries frames."""
+        """Rejects cases of pauses, shares and congestion, which need a device that forwards frames."""
         if case in ("DX-31", "DX-32", "DX-33"):
             return "the lldpad of Debian reads the dialect before the standard, and does not send it"
         if case == "DX-34":
@@ -131,11 +131,11 @@ class Lldpad:
         return "" if case.startswith("DX-") else "lldpad carries no frames"
 
     def leave(self) -> None:
-        """The port leaves LLDP, and says so in its last frame."""
+        """Disables LLDP at the port, which sends a shutdown LLDPDU."""
         self._tool("-L", "adminStatus=disabled")
 
     def close(self) -> None:
-        """Ends the agent and removes namespace and interfaces."""
+        """Ends the agent and removes the namespace and interfaces."""
         self.stop()
         if self._interface is not None:
             self._interface.close()
@@ -162,7 +162,7 @@ class Lldpad:
         self._interface = Interface(self.own)
 
     def stop(self) -> None:
-        """Ends the agent, which may do so without a last frame."""
+        """Ends the agent, which may exit without a last frame."""
         if self._agent is None:
             return
         self._agent.send_signal(signal.SIGTERM)
@@ -198,11 +198,11 @@ class Lldpad:
 
 
 def read_log(text: str) -> Operational:
-    """What a log of settings leaves in force."""
+    """Operational state after the settings in a log."""
     pfc, shares, classes = 0, (0,) * 8, (0,) * 8
     entries: set[tuple[int, int, int]] = set()
     for line in text.splitlines():
-        with contextlib.suppress(ValueError):  # the last line may be half written
+        with contextlib.suppress(ValueError):  # the last line may be incomplete
             one = json.loads(line)
             pfc = one.get("pfc_en", pfc)
             shares = tuple(one.get("tc_tx_bw", shares))
@@ -214,7 +214,7 @@ def read_log(text: str) -> Operational:
 
 
 def _configuration(interface: str, settings: Mapping[str, Any]) -> str:
-    """The settings as lldpad keeps them."""
+    """The settings in lldpad's configuration format."""
     ets, pfc = settings["ets"], settings["pfc"]
     bits = sum(1 << priority for priority in pfc["priorities"])
     lines = [

@@ -1,4 +1,4 @@
-"""Cases of congestion notification, QN-01 to QN-16: messages of a congested queue, and what a source does.
+"""Cases of congestion notification, QN-01 to QN-16: messages of a queue and reactions of a source.
 
 Source: IEEE 802.1Q clauses 30 to 33 (QCN) and the defaults of its MIB. All links have 10 Gb/s.
 """
@@ -20,7 +20,7 @@ LINK_BPS = 10e9
 GAIN = 128
 LEAST_FACTOR = 0.5
 LEAST_FACTOR_OF_63 = 1 - 63 / GAIN
-"""What the largest feedback leaves of a rate."""
+"""Factor by which the largest feedback reduces a rate."""
 INCREASE_BPS = 5e6
 TIMER_US = 200.0
 CYCLES = 5
@@ -28,21 +28,21 @@ SET_POINT = 26_000
 OTHER_STATION = "02:00:00:00:00:03"
 """Address of the second host of a star."""
 MOST = SET_POINT * 5
-"""|Fb| from here on has the largest feedback: set point times 2 w + 1, with w = 2."""
+"""|Fb| in bytes from which the feedback is the largest: set point times 2 w + 1, with w = 2."""
 SAMPLES = {4: 150_000, 12: 75_000, 20: 50_000, 28: 37_500, 36: 30_000, 44: 25_000, 52: 21_500, 60: 18_500}
-"""Octets from one sample to the next, by feedback."""
+"""Octets between samples, by feedback."""
 POINT: Table = {"switch": {"queue_managers": [{"qcn": {}}]}}
 
 
 def source(**keys: Any) -> Table:
-    """The NIC of h0, whose flow has a reaction point with a short timer; its byte counter is never over."""
+    """The NIC of h0 with one flow. Its timer is short, and its byte counter never expires."""
     qcn = {"time_reset": f"{TIMER_US:g} us", "byte_reset": "1 GB", "jitter_share": 0.0, **keys}
     scenario = star([flow("f", 3)], priorities=(), host={"rate_limiters": {"qcn": qcn}}, **POINT)
     return {"scenario": scenario, "port": "h0.0->sw", "link": ("h0", "sw"), "station": "h0"}
 
 
 def rate(bps: float) -> Expect:
-    """The rate of the flow now, in Mb/s on the wire, to 0.1 %."""
+    """Expects this rate of the flow now, in Mb/s on the wire, to 0.1 %."""
 
     def observe(_: Device, now: Operational) -> float:
         rows = of(now).result.rows("rate_limiters")
@@ -52,13 +52,13 @@ def rate(bps: float) -> Expect:
 
 
 def unmoved(name: str, frame: Sent, *, counted: bool = True) -> Trial:
-    """A message that changes nothing."""
+    """A message that must not change the rate."""
     ends = (rate(LINK_BPS), *((ignored(1),) if counted else ()))
     return Trial(name, source(), paused(frame, us(10), *ends))
 
 
 def congested(senders: Sequence[str] = ("h0", "h1"), **keys: Any) -> Table:
-    """A switch with congestion points; the senders overload the port to the last host and do not react."""
+    """A switch with congestion points. The senders overload the port to the last host and do not react."""
     hosts = len(senders) + 1
     last = f"h{hosts - 1}"
     switch = {**POINT["switch"], **keys.pop("switch", {})}
@@ -76,12 +76,12 @@ def congested(senders: Sequence[str] = ("h0", "h1"), **keys: Any) -> Table:
 
 
 def messages(traffic: Traffic, port: str | None = None) -> list[Logged]:
-    """The messages that a port has sent."""
+    """Congestion messages that a port has sent."""
     return [one for one in traffic.sent(port) if one.kind == "cnm"]
 
 
 def _fields() -> Expect:
-    """What is wrong with the messages, octet by octet: version, reserved bits, feedback, length."""
+    """Expects no errors in the octets of the messages: version, reserved bits, feedback, length."""
 
     def wrong(_: Device, now: Operational) -> list[str]:
         found, count = set(), 0
@@ -110,7 +110,7 @@ def _counted(what: str, value: object, observe: Callable[[Traffic], object]) -> 
 
 
 def _quantised() -> list[Trial]:
-    """A queue of a limited length and load 2: at most the largest feedback; load 0.9: none."""
+    """A queue of a limited length: at load 2 at most the largest feedback, at load 0.9 none."""
 
     def highest(traffic: Traffic) -> int:
         return max(
@@ -126,17 +126,17 @@ def _quantised() -> list[Trial]:
 
 
 def _samples() -> list[Trial]:
-    """The queue is full, so that it neither grows nor shrinks and the feedback stays the same."""
+    """The queue is full, so it neither grows nor shrinks and the feedback stays constant."""
     trials = []
     for feedback, octets in SAMPLES.items():
-        # In the middle between this feedback and the next.
+        # Midway between this feedback and the next.
         full = SET_POINT + (feedback + 0.5) * MOST / 63
         device = congested(switch={"buffer": {"queue": f"{round(full)} B"}})
 
         def distance(traffic: Traffic, feedback: int = feedback) -> float:
             all_ = [one for port in ("sw.0->h0", "sw.1->h1") for one in messages(traffic, port)]
             times = sorted(one.begins_us for one in all_ if abs(one.word - feedback) <= 1)
-            offered = 2 * 1_000 / 0.816  # octets a microsecond that come in from both hosts
+            offered = 2 * 1_000 / 0.816  # octets per microsecond that arrive from both hosts
             return (times[-1] - times[0]) / (len(times) - 1) * offered if len(times) > 9 else -1.0
 
         mean = Within(octets * 0.85, octets * 1.15 + 1_000, "B")
@@ -173,13 +173,13 @@ def _decrease() -> list[Trial]:
 
 
 def _recovery() -> list[Case]:
-    """Cuts by messages; the timer alone runs. `current` and `target` follow the standard, step by step."""
+    """Cuts by messages; only the timer runs. `current` and `target` follow the standard step by step."""
     target, current = LINK_BPS, LINK_BPS * (1 - 32 / GAIN)
     fast: list[Step] = [us(100), cnm(32), us(10)]
     for _ in range(CYCLES):
         current = (current + target) / 2
         fast += [us(TIMER_US), rate(current)]
-    # Without `extra_fast_recovery` a second cut makes the rate before it the target, after any cycle.
+    # Without `extra_fast_recovery` a second cut sets the target to the rate before it, after any cycle.
     target = (LINK_BPS * LEAST_FACTOR_OF_63 + LINK_BPS) / 2
     current = target * (1 - 32 / GAIN)
     active: list[Step] = [us(100), cnm(63), us(TIMER_US + 10), cnm(32), us(10)]
@@ -189,7 +189,7 @@ def _recovery() -> list[Case]:
     for _ in range(3):
         target += INCREASE_BPS
         current = (current + target) / 2
-        # Cycles are half as long now.
+        # From here on cycles are half as long.
         active += [us(TIMER_US / 2), rate(current)]
     return [
         Case(
@@ -235,7 +235,7 @@ def _ignored() -> list[Case]:
 
 
 def _not_answered() -> list[Trial]:
-    """Messages to h0 and h1 meet an overload there; none of them is sampled."""
+    """Messages to h0 and h1 pass through an overloaded port; none of them is sampled."""
     device = congested(("h0", "h1", "h2"), switch={"buffer": {"queue": "200 kB"}})
     flows = device["scenario"]["flows"]
     flows += [flow("back-1", 3, sender="h1", to="h0"), flow("back-2", 3, sender="h2", to="h0")]

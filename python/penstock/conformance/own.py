@@ -1,10 +1,10 @@
-"""A station of somebody's scenario as the device of the cases: `--scenario FILE --node NAME`.
+"""A station of a user's scenario as the device of the cases: `--scenario FILE --node NAME`.
 
-A case administers what it is about (priorities with PFC, shares, a congestion point), and everything else is
-that of the station: its buffer, its thresholds, its queues, how it forwards. What the case says counts before
-what the scenario says. Links are those of the cases, with 10 Gb/s. A station whose scenario has PFC for fewer
-priorities than a case wants has it for as many as it has, first for those that the trial is about: more it
-cannot, which fails the cases that are about several at once.
+A case sets what it tests (priorities with PFC, shares, a congestion point). Everything else comes from the
+station: its buffer, thresholds, queues and forwarding. Settings of the case take precedence over those of
+the scenario. Links are those of the cases, with 10 Gb/s. If the station supports PFC for fewer priorities
+than a case needs, PFC is enabled for as many as it supports, beginning with those that the trial tests.
+Cases that need several at once then fail.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Table = dict[str, Any]
 ALL_PRIORITIES = 8
 PFC = PFC_OPCODE.to_bytes(2, "big")
 NOT_OF_A_DEVICE = ("dcbx", "clock_tolerance", "mtu", "path_weights", "maps")
-"""Settings of a station that name neighbours, or what the star of a case has not."""
+"""Station settings that name neighbors, or that do not apply to the star of a case."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Station:
     Attributes
     ----------
     name : str
-        Its name.
+        Name of the station.
     is_host : bool
-        Whether it is a host.
+        True for a host, false for a switch.
     settings : mapping
-        Its table, that of all stations of its kind included.
+        Table of the station, merged with that of all stations of its kind.
     flow_control : mapping
-        Its flow control.
+        Flow control of the station.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Station:
 
     @staticmethod
     def of(file: str, name: str) -> Station:
-        """Reads it from a scenario, by file or name.
+        """Reads a station from a scenario, by file or name.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class Station:
         from penstock import running
 
         source = library.read(file)
-        running.check(file)  # what is wrong with it is said of the whole
+        running.check(file)  # reports errors of the whole scenario
         model = library.toml(source.text, file)
         kinds = _stations(source)
         if name not in kinds:
@@ -82,7 +82,7 @@ class Station:
 
 
 def _stations(source: library.Source) -> dict[str, str]:
-    """Hosts and switches of a scenario that has been checked, by name."""
+    """Hosts and switches of a checked scenario, by name."""
     from penstock import _core
 
     topology = json.loads(_core.topology(source.text, source.file, allow_files=source.allow_files))
@@ -90,7 +90,7 @@ def _stations(source: library.Source) -> dict[str, str]:
 
 
 def _own(tables: Table, name: str) -> Table:
-    """The settings of one station: under its name, else under a pattern."""
+    """Settings of one station: under its name, otherwise under a pattern."""
     if name in tables:
         return dict(tables[name])
     for key, table in tables.items():
@@ -100,7 +100,7 @@ def _own(tables: Table, name: str) -> Table:
 
 
 def _fits(key: str, name: str) -> bool:
-    """Whether a pattern or a range, like "h0..h7", names a station."""
+    """Returns true if a pattern, or a range such as "h0..h7", matches a station."""
     first, dots, last = key.partition("..")
     if not dots:
         return fnmatchcase(name, key)
@@ -114,7 +114,7 @@ def _fits(key: str, name: str) -> bool:
 
 
 def merged(below: Table, above: Table) -> Table:
-    """Tables within each other: what is above counts."""
+    """Merges nested tables; values of `above` take precedence."""
     both = copy.deepcopy(dict(below))
     for key, value in above.items():
         known = both.get(key)
@@ -129,17 +129,18 @@ def merged(below: Table, above: Table) -> Table:
 def device_in(
     scenario: Table, station: Station, asked: Sequence[int] = (), *, limited: bool = False
 ) -> Table:
-    """The scenario of a trial with the station as its device.
+    """The scenario of a trial, with the station as its device.
 
-    `asked` are the priorities that it is about; `limited`: it is about a queue with the limits of the case.
+    `asked` are the priorities that the trial tests. `limited` is true if it tests a queue with the limits
+    of the case.
     """
     own = copy.deepcopy(station.settings)
     kind = "host" if station.is_host else "switch"
     administered = dict(scenario.get(kind, {}))
     if "memory" in own.get("buffer", {}) and not limited:
-        # Pools are all of a memory: the limits of the case are for stations that have none of their own.
+        # Pools describe a whole memory. The limits of the case apply to stations without their own.
         administered.pop("buffer", None)
-    # A scheduler is a choice of one: that of the case replaces the other.
+    # There is exactly one scheduler: the case's replaces the station's.
     for key in ("scheduler", "queue_managers", "queues", "rate_limiters"):
         if key in administered:
             own.pop(key, None)
@@ -148,7 +149,7 @@ def device_in(
     has = station.flow_control.get("pfc")
     if wanted is not None:
         if has is None:
-            # It has no PFC: the case finds out what that means.
+            # Without PFC, the case shows the consequences.
             found[kind]["flow_control"] = "off"
         else:
             control = merged(has, wanted)
@@ -161,14 +162,14 @@ def device_in(
 
 @dataclass
 class OwnDevice(SimDevice):
-    """A station of a scenario in the places of the cases."""
+    """A station of a scenario as the device of the cases."""
 
     name: str = "scenario"
     station: Station = field(default_factory=lambda: Station("", False, {}, {}))
     refused: str = ""
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Begins anew, with the station in place of the device of the trial."""
+        """Restarts the trial with the station in place of its device."""
         self.refused = ""
         scenario = device_in(
             settings["scenario"],
@@ -179,12 +180,12 @@ class OwnDevice(SimDevice):
         super().start({**settings, "scenario": scenario})
 
     def operational(self) -> Operational:
-        """What the port has done until now.
+        """Activity of the port until now.
 
         Raises
         ------
         UnfitError
-            If the station cannot be set as the case has it.
+            If the station cannot be configured as the case requires.
         """
         try:
             return super().operational()
@@ -193,7 +194,7 @@ class OwnDevice(SimDevice):
 
 
 def _reason(error: PenstockError) -> str:
-    """What is wrong with the scenario of a trial, in a line: its text is no file of anybody."""
+    """Error of a trial's scenario in one line, without the name of a file: the scenario is generated."""
     if not isinstance(error, ScenarioError) or not error.diagnostics:
         return str(error)
     first = json.loads(error.diagnostics)[0]
@@ -201,9 +202,9 @@ def _reason(error: PenstockError) -> str:
 
 
 def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
-    """The cases with the trials whose device is of the station's kind; those of ETS also at a host.
+    """The cases, each with the trials that fit the station's kind. Cases of ETS also run at a host.
 
-    A case without any has the reason.
+    A case without such trials has the reason.
     """
     kind = "host" if station.is_host else "switch"
     found = []
@@ -230,7 +231,7 @@ def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
 
 
 def _together(trial: Trial, station: Station) -> tuple[Expect, ...]:
-    """What a trial with flows of several lossless priorities expects of a station that has PFC for fewer."""
+    """Fails a trial whose flows use more lossless priorities than the station supports with PFC."""
     scenario, has = trial.settings["scenario"], station.flow_control.get("pfc")
     wanted = scenario.get("flow_control", {}).get("pfc", {}).get("priorities", ())
     needed = len({flow["priority"] for flow in scenario["flows"]}.intersection(wanted))
@@ -241,11 +242,11 @@ def _together(trial: Trial, station: Station) -> tuple[Expect, ...]:
 
 
 MUST_FILL = frozenset({"ET-13", "PF-09", *(f"PF-{number}" for number in (18, 19, 20, 21, 22, 23, 24, 26))})
-"""Cases that overload the device: its memory has to be reached."""
+"""Cases that must fill the memory of the device."""
 
 
 def _reached(case: Case) -> tuple[Expect, ...]:
-    """Refuses a trial that the memory of the station takes whole: it shows nothing."""
+    """Rejects a trial whose frames all fit into the station's memory: it would show nothing."""
     if case.id not in MUST_FILL:
         return ()
 
@@ -266,12 +267,12 @@ def _reached(case: Case) -> tuple[Expect, ...]:
 
 
 def _most(pfc: Table) -> int:
-    """How many priorities a station has PFC for at once."""
+    """Number of priorities for which a station can have PFC at once."""
     return len(pfc.get("priorities", range(ALL_PRIORITIES)))
 
 
 def about(trial: Trial) -> list[int]:
-    """The priorities of a trial's flows that the tester pauses; of one in which it pauses none, all."""
+    """Priorities of a trial's flows that the tester pauses; all of them if it pauses none."""
     used = {flow["priority"] for flow in trial.settings["scenario"]["flows"]}
     octets = [step.octets for step in trial.steps if isinstance(step, Sent)]
     vectors = [one[17] for one in octets if one[12:14] == MAC_CONTROL and one[14:16] == PFC]
@@ -280,7 +281,7 @@ def about(trial: Trial) -> list[int]:
 
 
 def _at_host(settings: Mapping[str, Any]) -> Table:
-    """The classes of a switch's port at the NIC of h0, which sends all flows; what the switch had, h0 has."""
+    """Moves the classes of a switch's port to the NIC of h0, which sends all flows."""
     scenario = copy.deepcopy(dict(settings["scenario"]))
     for flow in scenario["flows"]:
         flow["from"] = "h0"

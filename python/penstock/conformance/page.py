@@ -1,4 +1,4 @@
-"""The report page of conformance cases: what was sent, what must follow, what did, and the verdict."""
+"""The report page of conformance cases: stimulus, expectation, observation and verdict of each trial."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from .registry import Outcome
 
 SHOWN = 12
-"""Steps of a trial that are shown before the rest is folded."""
+"""Steps of a trial that are shown before the rest is collapsed."""
 
 
 def page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> str:
-    """A whole HTML page, which needs no other file but captures.
+    """A complete HTML page; only the captures are separate files.
 
     Parameters
     ----------
@@ -22,13 +22,13 @@ def page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]
     outcomes : sequence of Outcome
         In the order of the page.
     captures : mapping of int to Path
-        By place in `outcomes`, the capture of a trial that failed.
+        Capture of each failed trial, by index in `outcomes`.
     """
     return "\n".join(_page(against, outcomes, captures))
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:
-    """How many cases and trials there are, and what became of them."""
+    """Numbers of cases and trials by verdict."""
     verdicts = [one.verdict for one in outcomes]
     told = (f"{verdicts.count(word)} {word}" for word in ("pass", "fail", "not applicable"))
     numbers = {"case": len({one.case.id for one in outcomes}), "trial": len(outcomes)}
@@ -37,7 +37,7 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 
 
 def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> Iterator[str]:
-    from penstock.report.plain import head  # which the devices under test do not need
+    from penstock.report.plain import head  # not needed by the devices under test
 
     yield from head(f"Conformance: {against}")
     yield f"<main><h1>Conformance: {_text(against)}</h1><p>{counts(outcomes)}.</p>"
@@ -55,7 +55,7 @@ def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path
 
 
 def _evidence(one: Outcome, capture: Path | None) -> str:
-    """The capture of a failure, and the octets that were sent."""
+    """The capture of a failed trial, and the octets that were sent."""
     if one.verdict != "fail":
         return ""
     link = f'<br><a href="{_text(capture.name)}">capture</a>' if capture else ""

@@ -1,4 +1,4 @@
-"""Cases of PFC, PF-01 to PF-27: how a port obeys pauses, and how it sends them.
+"""Cases of PFC, PF-01 to PF-27: how a port reacts to pauses and sends them.
 
 Source: IEEE 802.3 annexes 31B and 31D, IEEE 802.1Q clause 36 (PFC), Hagen 2012 section 3.2.1. All links
 have 10 Gb/s; a quantum of 512 bit times takes 51.2 ns there. The limit of the reaction is 67 quanta (annex
@@ -38,12 +38,12 @@ from .testbed import (
 QUANTUM_US = 0.0512
 REACTION_US = 67 * QUANTUM_US
 FRAME_US = (FRAME + 20) * 8e-4
-"""Time of a frame on the link, with what is around it."""
+"""Transmission time of a frame in microseconds, including preamble and inter-packet gap."""
 PFC_ADDRESS, PFC_TYPE = bytes.fromhex("0180c2000001"), bytes.fromhex("88080101")
 
 
 def sends(priority: int, from_us: float, until_us: float, count: Within | int) -> Expect:
-    """So many frames of a priority begin within a time."""
+    """Expects this number of frames of a priority to begin within a time."""
 
     def observe(_: Device, now: Operational) -> int:
         return begins([one for one in of(now).data() if one.priority == priority], from_us, until_us)
@@ -52,7 +52,7 @@ def sends(priority: int, from_us: float, until_us: float, count: Within | int) -
 
 
 def resumes(priority: int, from_us: float, at_us: float, tolerance_us: float) -> Expect:
-    """The first frame of a priority after a time begins then, or up to a tolerance later."""
+    """Expects the first frame of a priority after `from_us` at `at_us`, or up to a tolerance later."""
 
     def observe(_: Device, now: Operational) -> float:
         times = [one.begins_us for one in of(now).data() if one.priority == priority]
@@ -67,7 +67,7 @@ def _eight(rate: str) -> list[Table]:
 
 
 def _alone() -> list[Trial]:
-    """One priority of eight is paused: a millisecond of the others, at 1 Gb/s each, is 125 frames."""
+    """One of eight priorities is paused. A millisecond of each of the others, at 1 Gb/s, is 125 frames."""
     trials = []
     end_us = AT_US + 1_000
     for name, device in DEVICES.items():
@@ -85,11 +85,11 @@ def _alone() -> list[Trial]:
 
 
 EVERY_US, LASTS = 200.0, 1_000
-"""Time between the vectors of a row, and quanta of each."""
+"""Microseconds between successive enable vectors, and quanta of each."""
 
 
 def _subsets() -> list[Trial]:
-    """All vectors, one after the other; each priority sends a frame every 20 us when it may."""
+    """All enable vectors in succession; each unpaused priority sends a frame every 20 us."""
     steps: list[Step] = [us(AT_US)]
     for bits in range(256):
         times = {priority: LASTS for priority in ALL if bits >> priority & 1}
@@ -114,7 +114,7 @@ def _subsets() -> list[Trial]:
 def _one(
     steps: Sequence[Step], name: str, *, priority: int = 3, frame: int = FRAME, **keys: Any
 ) -> list[Trial]:
-    """Trials of a host and a switch that send frames of one priority as fast as they can."""
+    """Trials of a host and a switch that send frames of one priority at line rate."""
     return [
         Trial(
             f"{kind}, {name}" if name else kind,
@@ -129,7 +129,7 @@ def _durations() -> list[Trial]:
     trials = []
     for quanta in (1, 2, 100, 1_000, FOREVER):
         lasts_us = quanta * QUANTUM_US
-        # What begins within the reaction of the port may begin before the pause acts.
+        # A frame may still begin within the port's reaction time.
         steps = paused(
             pfc({3: quanta}),
             us(lasts_us + 50),
@@ -176,7 +176,7 @@ def _timers() -> list[Case]:
 
 
 def _in_progress() -> list[Trial]:
-    """A frame of 9216 B takes 7.39 us: one begins before the pause acts, and arrives."""
+    """A frame of 9216 B takes 7.39 us: it begins before the pause takes effect, and arrives complete."""
 
     def whole(_: Device, now: Operational) -> bool:
         sent = begins(of(now).data(), 0, AT_US + REACTION_US)
@@ -199,7 +199,7 @@ def _reactions() -> list[Trial]:
 
 
 def _control_passes() -> list[Trial]:
-    """All is paused towards h1, which with h0 overloads the port to h2: h1 hears XOFF all the same."""
+    """All priorities towards h1 are paused. h0 and h1 overload the port to h2; h1 still receives XOFF."""
     flows = [flow("a", 3, to="h2"), flow("b", 3, sender="h1", to="h2"), flow("c", 3, to="h1")]
     watched = star(flows, hosts=3, pfc={"xoff": "20 frames", "xon": "10 frames"})
 
@@ -294,7 +294,7 @@ def _obeyed() -> list[Case]:
 
 
 def _layout(priority: int) -> Expect:
-    """What is wrong with the pause frames of the port, octet by octet."""
+    """Errors in the octets of the port's pause frames."""
 
     def wrong(_: Device, now: Operational) -> list[str]:
         frames = [octets for octets in of(now).octets() if octets[12:14] == b"\x88\x08"]
@@ -323,7 +323,7 @@ def _layout(priority: int) -> Expect:
 
 
 def _overload(used: Sequence[int], **keys: Any) -> Table:
-    """h0 and h1 send to h2 as fast as they can; the port of the switch towards h0 is the device."""
+    """h0 and h1 send to h2 at line rate; the device is the switch port towards h0."""
     flows = [
         flow(f"{sender}-{priority}", priority, sender=sender, to="h2")
         for sender in ("h0", "h1")
@@ -333,7 +333,7 @@ def _overload(used: Sequence[int], **keys: Any) -> Table:
 
 
 def says(bits: int, name: str = "") -> Expect:
-    """All XOFF of the port together name these priorities."""
+    """Expects the XOFF frames of the port together to name these priorities."""
 
     def named(_: Device, now: Operational) -> str:
         found = 0
@@ -345,7 +345,7 @@ def says(bits: int, name: str = "") -> Expect:
 
 
 def _no_loss() -> list[Trial]:
-    """The computed headroom, with XOFF at any time and the longest frames in both directions."""
+    """The computed headroom, with XOFF at any time and frames of maximum length in both directions."""
     trials = []
     for metres in (5, 100, 300):
         flows = [flow(f"{one}", 3, sender=one, to="h2", frame=9_216) for one in ("h0", "h1")]
@@ -356,7 +356,7 @@ def _no_loss() -> list[Trial]:
 
 
 def _refreshed() -> list[Trial]:
-    """Congestion that lasts longer than the time sent: no XOFF comes after the one before has run out."""
+    """Congestion that lasts longer than the pause time: each XOFF is refreshed before it expires."""
     quanta = 1_000
     scenario = _overload([3], pfc={"pause_quanta": quanta})
     scenario["scenario"]["hosts"] = {"h2": {"receive": {"rate": "0.5 Gb/s", "buffer": "64 KiB"}}}
@@ -381,10 +381,10 @@ def _refreshed() -> list[Trial]:
 
 
 def _released() -> list[Trial]:
-    """The overload is over long before the pauses would be: what ends them is XON."""
+    """The overload ends long before the pauses would expire: XON ends them."""
 
     def balance(_: Device, now: Operational) -> bool:
-        """XON follows XOFF, and comes once."""
+        """Returns true if XON follows XOFF exactly once."""
         stops = [one.word & 0xFF != 0 for one in of(now).pauses()]
         return bool(stops) and stops[0] and not stops[-1] and all(a != b for a, b in pairwise(stops))
 
@@ -411,7 +411,7 @@ def _isolated() -> list[Trial]:
 
 
 def _cascade() -> list[Trial]:
-    """A - s0 - s1 - s2 - b, and b pauses s2 for ever: the pause comes to a through every switch."""
+    """A - s0 - s1 - s2 - b, and b pauses s2 permanently: the pause propagates to a through every switch."""
     names = ["a", "s0", "s1", "s2", "b"]
     links = [{"between": list(pair), "rate": "10 Gb/s", "length": "10 m"} for pair in pairwise(names)]
     back = ["s2.0->s1", "s1.0->s0", "s0.0->a"]
@@ -431,7 +431,7 @@ def _cascade() -> list[Trial]:
 
 
 def _watchdog() -> list[Trial]:
-    """The peer pauses priority 3 again and again for 20 ms; the watchdog finds out after 5 ms."""
+    """The peer pauses priority 3 repeatedly for 20 ms; the watchdog detects it after 5 ms."""
     trials = []
     for action in ("drop", "forward", "report"):
         scenario = star([flow("f", 3, "1 Gb/s")], priorities=[3])

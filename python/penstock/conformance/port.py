@@ -1,15 +1,14 @@
 """A real switch as a device, between two interfaces of this machine: `--interface IF --feed IF`.
 
-The tester is at `interface`, the port under test at the other end of its cable. Through `feed`, which is at
-another port of the switch, it sends frames of the priorities to itself, one each few milliseconds, and looks
-which of them come: which priorities the port sends. That shows whether PFC is obeyed, and how frames that are
-none are refused.
+The tester is at `interface`, cabled to the port under test. Through `feed`, cabled to another port of the
+switch, the tester sends frames of the priorities to itself, one every few milliseconds. The frames that
+arrive show which priorities the port transmits, and so whether it obeys PFC and rejects illegal frames.
 
-A pause is held by a PFC frame each millisecond, which is enough up to 25 Gb/s, so that times of milliseconds
-tell. What takes microseconds, needs a port that is overloaded, or another configuration of the switch cannot
-be seen from here, nor what a NIC keeps for itself: most take MAC control frames that come in, and some send
-none that software hands them. A switch that seems to obey nothing may have heard nothing: compare its counter
-of received PFC frames.
+A PFC frame every millisecond sustains a pause, which suffices up to 25 Gb/s, so times in milliseconds are
+precise enough. Cases with effects of microseconds, an overloaded port or another configuration of the switch
+cannot be observed from here. Neither can frames that the NIC does not pass on: most NICs consume incoming MAC
+control frames, and some do not send those that software passes to them. If a switch seems to ignore all
+pauses, it may not have received any: compare its counter of received PFC frames.
 
 Not modelled: a clock of the NIC (times are those of the kernel's clock when Python runs).
 """
@@ -35,41 +34,41 @@ from .registry import Case, Expect, Step, Trial, Wait, Within
 
 ALL = tuple(range(8))
 MAGIC = b"\x88\xb5penstock"
-"""The first EtherType for local experiments (IEEE 802), and what says that a frame is ours."""
+"""The first EtherType for local experiments (IEEE 802), and a marker that identifies our frames."""
 EVERYBODY = mac("ff:ff:ff:ff:ff:ff")
 OTHERS = ("02:00:00:00:00:77", "ff:ff:ff:ff:ff:ff")
-"""Addresses that PFC is not sent to."""
+"""Destination addresses that PFC frames must not have."""
 LENGTH = 60
 SPACING_S, CLOSE_S = 4e-3, 0.25e-3
-"""Between two frames of a priority: of each of several, and of one alone."""
+"""Seconds between two frames of a priority: with several priorities, and with one."""
 HOLD_S, HOLDS = 1e-3, 100
 FOREVER, QUANTUM_BITS = 0xFFFF, 512
 SLACK_S = 20e-3
-"""After so long, a frame that was on its way has come, and Python has run."""
+"""Seconds after which a frame in flight has arrived and Python has run."""
 AT_S = 0.1
 MOST_RATE_BPS = 25_000_000_000
-"""Of a faster link the longest pause is over before the next PFC frame comes for certain."""
+"""Highest rate of the link. On a faster one the longest pause may expire before the next PFC frame."""
 
 
 class Wire(Protocol):
-    """Both cables, and the time."""
+    """Both cables, and the clock."""
 
     addresses: tuple[bytes, bytes]
-    """Of the tester at the port under test, and of the feed."""
+    """Addresses of the tester at the port under test, and of the feed."""
     rate_bps: int
-    """Of the link to the port under test."""
+    """Rate of the link to the port under test."""
 
     def now(self) -> float:
-        """In seconds."""
+        """The current time in seconds."""
 
     def send(self, feeds: bool, octets: bytes) -> None:
-        """Sends a frame, at the feed or at the port under test."""
+        """Sends a frame from the feed, or to the port under test."""
 
     def heard(self, until: float) -> list[tuple[float, bytes]]:
-        """Waits, and returns what has come from the port under test meanwhile, with the second of each."""
+        """Frames received from the port under test until `until`, each with its time in seconds."""
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Releases the resources."""
 
 
 class Cables:
@@ -88,15 +87,15 @@ class Cables:
         self.rate_bps = _rate_bps(interface)
 
     def now(self) -> float:
-        """The clock that only goes forward."""
+        """The monotonic clock, in seconds."""
         return time.monotonic()
 
     def send(self, feeds: bool, octets: bytes) -> None:
-        """Hands a frame to the kernel."""
+        """Passes a frame to the kernel."""
         (self._feed if feeds else self._tester).send(octets)
 
     def heard(self, until: float) -> list[tuple[float, bytes]]:
-        """What comes until then."""
+        """Frames received until `until`."""
         found: list[tuple[float, bytes]] = []
         while True:
             select.select([self._tester], [], [], max(0.0, until - self.now()))
@@ -109,13 +108,13 @@ class Cables:
                 return found
 
     def close(self) -> None:
-        """Both sockets."""
+        """Closes both sockets."""
         self._tester.close()
         self._feed.close()
 
 
 def _rate_bps(interface: str) -> int:
-    """As the kernel has it."""
+    """Rate of the link in b/s, as the kernel reports it."""
     try:
         mbps = int(Path(f"/sys/class/net/{interface}/speed").read_text("ascii"))
     except (OSError, ValueError):
@@ -127,24 +126,24 @@ def _rate_bps(interface: str) -> int:
 
 @dataclass
 class PortDevice:
-    """The port at the other end of the cable."""
+    """The port under test, at the other end of the cable."""
 
     wire: Wire
     name: str = "interface"
     seen: list[tuple[float, int]] = field(default_factory=list)
-    """The second, from the start, and the priority of each frame of the feed that came."""
+    """Time in seconds since the start, and priority, of each received frame of the feed."""
     _began: float = 0.0
     _until: float = 0.0
     _lasts_s: float = 0.0
-    """Of the longest pause."""
+    """Duration of the longest pause in seconds."""
     _late_s: float = 0.0
     _due: dict[int, float] = field(default_factory=dict)
     _spacing_s: float = SPACING_S
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Lets the last pause run out, and feeds these priorities from now on."""
+        """Waits until the last pause has expired, then feeds these priorities."""
         self._due = {}
-        # The switch learns where the tester is.
+        # The switch learns the tester's address.
         self.wire.send(False, (EVERYBODY + self.wire.addresses[0] + MAGIC).ljust(LENGTH, b"\0"))
         self._lasts_s = FOREVER * QUANTUM_BITS / self.wire.rate_bps
         self._run(self.wire.now() + SLACK_S + self._lasts_s)
@@ -155,41 +154,41 @@ class PortDevice:
         self._due = dict.fromkeys(settings["priorities"], self._began)
 
     def administer(self, settings: Mapping[str, Any]) -> None:  # noqa: ARG002 - as of every device
-        """The switch has an administrator of its own."""
+        """Does nothing: the switch has its own administrator."""
         raise InputError("a real port keeps its settings")
 
     def send(self, frame: bytes) -> None:
-        """A frame arrives at the port under test."""
+        """Sends a frame to the port under test."""
         self.wire.send(False, frame)
 
     def wait(self, seconds: float) -> None:
-        """Time passes, and the feed goes on; what is late does not make the next step late."""
+        """Lets time pass while the feed continues. A late step does not delay the next one."""
         self._until += seconds
         self._run(self._until)
         self._late_s = max(self._late_s, self.wire.now() - self._until)
 
     def operational(self) -> Operational:
-        """What is in force cannot be asked; what came is in `seen`.
+        """Empty state: it cannot be queried. Received frames are in `seen`.
 
         Raises
         ------
         UnfitError
-            If this machine was so late that a pause may have run out.
+            If this machine was so late that a pause may have expired.
         """
         if self._late_s > self._lasts_s / 2:
             raise UnfitError(f"this machine was late by {1e3 * self._late_s:.1f} ms; is it busy?")
         return Operational((), (), (), frozenset())
 
     def sent(self) -> list[bytes]:
-        """Nothing but frames of the feed is looked at."""
+        """Empty: only frames of the feed are observed."""
         return []
 
     def lacks(self, case: str) -> str:  # noqa: ARG002 - cases say it themselves
-        """Cases have the reason, if they cannot be seen."""
+        """Empty: cases that cannot be observed have the reason themselves."""
         return ""
 
     def close(self) -> None:
-        """Both interfaces."""
+        """Closes both interfaces."""
         self.wire.close()
 
     def _run(self, end: float) -> None:
@@ -198,7 +197,7 @@ class PortDevice:
             for priority, due in self._due.items():
                 if due <= now:
                     self.wire.send(True, self._frame(priority))
-                    # What is late is left out: no burst follows.
+                    # Overdue frames are skipped, so no burst follows.
                     self._due[priority] = max(due + self._spacing_s, now)
             until = min([end, *self._due.values()])
             for at, octets in self.wire.heard(until):
@@ -221,7 +220,7 @@ def _seen(device: Device) -> list[tuple[float, int]]:
 
 
 def comes(priority: int, from_s: float, until_s: float, *, paused: bool) -> Expect:
-    """Frames of a priority come within a time, half of those fed at least; or none does."""
+    """Expects at least half of the fed frames of a priority to arrive within a time, or none if paused."""
     wanted = 0 if paused else Within((until_s - from_s) / SPACING_S / 2, float("inf"))
 
     def observe(device: Device, _: Operational) -> int:
@@ -231,7 +230,7 @@ def comes(priority: int, from_s: float, until_s: float, *, paused: bool) -> Expe
 
 
 def _held(name: str, frame: Sent, stops: Sequence[int], rate_bps: int) -> Trial:
-    """A frame each millisecond, and which priorities that stops; all go on when it is over."""
+    """One control frame every millisecond, which stops these priorities; all resume when it is over."""
     steps: list[Step] = [Wait(AT_S)]
     steps += [step for _ in range(HOLDS) for step in (frame, Wait(HOLD_S))]
     end_s = AT_S + HOLDS * HOLD_S
@@ -243,7 +242,7 @@ def _held(name: str, frame: Sent, stops: Sequence[int], rate_bps: int) -> Trial:
 
 
 def _silent(lasts_s: float) -> Expect:
-    """The longest time without a frame is that of one pause."""
+    """Expects the longest time without a frame to equal one pause."""
 
     def longest(device: Device, _: Operational) -> float:
         times = [at for at, _ in _seen(device)]
@@ -253,18 +252,18 @@ def _silent(lasts_s: float) -> Expect:
 
 
 def _timed(priority: int, rate_bps: int) -> Trial:
-    """One pause of the longest time."""
+    """A single pause of the maximum time."""
     lasts_s = FOREVER * QUANTUM_BITS / rate_bps
     steps = (Wait(AT_S), pfc({priority: FOREVER}), Wait(lasts_s + AT_S), _silent(lasts_s))
     return Trial("65535 quanta", {"priorities": [priority], "spacing_s": CLOSE_S}, steps)
 
 
 PAIRS, APART_S = 20, 20e-3
-"""How often a pause is taken back at once, and how long from one time to the next."""
+"""Number of pauses that are cancelled at once, and seconds between them."""
 
 
 def _ended(priority: int, rate_bps: int) -> Trial:
-    """Time 0 ends a pause at once: of most, as Python may be late. Then one that is not taken back."""
+    """Time 0 must end most pauses at once, as Python may be late. An uncancelled pause follows."""
     lasts_s = FOREVER * QUANTUM_BITS / rate_bps
     both: list[Step] = [pfc({priority: FOREVER}), pfc({priority: 0}), Wait(APART_S)]
     steps: list[Step] = [Wait(AT_S), *both * PAIRS, pfc({priority: FOREVER}), Wait(lasts_s + AT_S)]
@@ -286,13 +285,13 @@ UNSEEN = {
     "TR": "needs a port that is overloaded, and what a switch does with each frame",
     "DX": "the agent of a switch has an administrator of its own: penstock dcbx speaks with it",
 }
-"""Why cases cannot be seen from outside."""
+"""Reasons why cases cannot be observed from outside."""
 
 
 def fitting(cases: Sequence[Case], rate_bps: int, priorities: Sequence[int]) -> list[Case]:
-    """The cases with the trials that a real port can have; the others with the reason why it has none.
+    """The cases, each with the trials that a real port can run; the others have a reason.
 
-    `priorities` are those that the switch has PFC for: nothing tells the tester.
+    `priorities` are those with PFC at the switch; the tester cannot detect them.
     """
     if not priorities:
         raise InputError("--priorities: expected those that the switch has PFC for")

@@ -1,7 +1,7 @@
-"""What a conformance case is, and how it is run.
+"""Conformance cases, and how they are run.
 
-A case has trials. A trial begins with a fresh device and is a list of steps: frames that arrive, time that
-passes, what the administrator changes, and what must then be in force.
+A case has trials. A trial begins with a fresh device and is a list of steps: arriving frames, time that
+passes, changes by the administrator, and the state that must follow.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Observe = Callable[[Device, Operational], object]
 
 @dataclass(frozen=True)
 class Wait:
-    """Time passes."""
+    """A step that lets time pass."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Administer:
-    """The administrator wants something else."""
+    """A step that changes the administrator's settings."""
 
     settings: Mapping[str, Any]
     what: str
@@ -37,7 +37,7 @@ class Administer:
 
 @dataclass(frozen=True)
 class Within:
-    """A number with a tolerance: at least `low`, at most `high`."""
+    """A tolerance: at least `low`, at most `high`."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Expect:
-    """What must be in force, or what `observe` must then see: `value`, or a number that is `Within` it."""
+    """A step that checks the operational state, or that `observe` returns `value` or a number `Within` it."""
 
     what: str
     value: object
@@ -58,7 +58,7 @@ class Expect:
 
 @dataclass(frozen=True)
 class Answer:
-    """A frame that depends on what the device has sent."""
+    """A step that sends a frame derived from the frames of the device."""
 
     make: Callable[[Device], Sent]
 
@@ -68,7 +68,7 @@ Step = Sent | Answer | Wait | Administer | Expect
 
 @dataclass(frozen=True)
 class Trial:
-    """A fresh device, and what happens to it."""
+    """A fresh device, and the steps applied to it."""
 
     name: str
     settings: Mapping[str, Any]
@@ -82,13 +82,13 @@ class Case:
     Attributes
     ----------
     id : str
-        Its number, such as "DX-03".
+        Number of the case, such as "DX-03".
     purpose : str
-        What it shows.
+        Behavior that the case tests.
     trials : sequence of Trial
-        Each must pass. None: nothing here can run the case yet, and `reason` says why.
+        Trials, each of which must pass. Empty if the case cannot be run yet; `reason` says why.
     reason : str
-        Why there are no trials.
+        Reason why there are no trials.
     """
 
     id: str
@@ -99,7 +99,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What became of one trial.
+    """Outcome of one trial.
 
     Attributes
     ----------
@@ -110,11 +110,11 @@ class Outcome:
     verdict : str
         "pass", "fail" or "not applicable".
     reason : str
-        Why it does not apply.
+        Reason why it does not apply.
     stimulus, expected, observed : list of str
-        What was done, what must be, what was.
+        Steps that were taken, the expected state, and the observed state.
     frames : list of Sent
-        What was sent, with the second of each.
+        Frames that were sent, with the time of each in seconds.
     """
 
     case: Case
@@ -128,12 +128,12 @@ class Outcome:
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases, or those of these numbers.
+    """All cases, or those with these numbers.
 
     Raises
     ------
     InputError
-        If there is no case of a number.
+        If there is no case with one of the numbers.
     """
     from . import dcbx, notification, pauses, shares, trimming
 
@@ -180,7 +180,7 @@ def _run(case: Case, trial: Trial, device: Device) -> Outcome:
             case Expect():
                 seen = step.observe(device, device.operational())
                 if seen is None:
-                    continue  # the device cannot be asked
+                    continue  # the device does not report this state
                 outcome.expected.append(f"{step.what} {_text(step.value)}")
                 outcome.observed.append(f"{step.what} {_text(seen)}")
                 if not _holds(seen, step.value):

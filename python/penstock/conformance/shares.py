@@ -1,7 +1,7 @@
-"""Cases of enhanced transmission selection, ET-01 to ET-13: whether traffic classes get their shares.
+"""Cases of enhanced transmission selection, ET-01 to ET-13: the shares of traffic classes.
 
-Source: IEEE 802.1Q clause 37, Hagen 2012 section 3.2.2, whose tolerance of 10 % is read as a part of the
-share. The device is the port of a switch with 10 Gb/s: host n sends priority n to one receiver.
+Source: IEEE 802.1Q clause 37, Hagen 2012 section 3.2.2, whose tolerance of 10 % is interpreted as relative
+to the share. The device is the port of a switch with 10 Gb/s: host n sends priority n to one receiver.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .testbed import FOREVER, Table, flow, lost, of, star, us
 TOLERANCE = 0.10
 FRAME = 1_000
 WIRE_BYTES = 20
-"""Around every frame on a link."""
+"""Overhead of every frame on a link, in bytes."""
 LINK_BPS = 10e9
 RUN_US = 4_000.0
 
@@ -34,11 +34,11 @@ def port(
     Parameters
     ----------
     classes : sequence of int or None
-        Per cent of each class, that of priority n in place n; ``None``: strict.
+        Share of each class in percent, that of priority n at index n; ``None`` for strict.
     rates : mapping of int to str, optional
-        What each priority offers; "" for nothing. Default: as much as its link carries.
+        Offered rate of each priority; "" for nothing. Default: the rate of its link.
     frames : mapping of int to int, optional
-        Octets of the frames of each. Default: `FRAME` for each.
+        Octets of the frames of each priority. Default: `FRAME`.
     """
     ets = [
         {"queues": [nth], "strict": True} if share is None else {"queues": [nth], "percent": share}
@@ -64,7 +64,7 @@ def port(
 
 def gets(nth: int, share: float, tolerance: float = TOLERANCE, *, from_us: float = 1_000,
          until_us: float = RUN_US) -> Expect:  # fmt: skip
-    """A class gets a part of the time of the link, within a part of its share."""
+    """Expects a class to get this share of the link time, within a tolerance relative to the share."""
 
     def observe(_: Device, now: Operational) -> float:
         sent = [one for one in of(now).data() if one.priority == nth and from_us <= one.begins_us < until_us]
@@ -76,7 +76,7 @@ def gets(nth: int, share: float, tolerance: float = TOLERANCE, *, from_us: float
 
 
 def full(from_us: float = 1_000, until_us: float = RUN_US) -> Expect:
-    """The link is busy for at least 99 % of a time."""
+    """Expects the link to be busy for at least 99 % of a time."""
 
     def observe(_: Device, now: Operational) -> float:
         sent = [one for one in of(now).data() if from_us <= one.begins_us < until_us]
@@ -87,7 +87,7 @@ def full(from_us: float = 1_000, until_us: float = RUN_US) -> Expect:
 
 
 def saturated(name: str, shares: Sequence[int]) -> Trial:
-    """All classes want more than their share."""
+    """A trial in which all classes offer more than their share."""
     ends = [gets(nth, share) for nth, share in enumerate(shares)]
     return Trial(name, port(shares), (us(RUN_US), *ends, full()))
 
@@ -124,7 +124,7 @@ def _left_over() -> list[Case]:
     two = (us(RUN_US), gets(2, 100, 0.05), full())
     half = (us(RUN_US), gets(2, 25 * (FRAME + WIRE_BYTES) / FRAME), gets(0, 29.8), gets(1, 44.7), full())
     strict = port((50, 50, None), {2: "3 Gb/s"})
-    # The frames of 3 Gb/s and what is around them take 30.6 % of the link.
+    # The frames of 3 Gb/s and their overhead take 30.6 % of the link.
     before = (us(RUN_US), gets(2, 30.6, 0.01), gets(0, 34.7), gets(1, 34.7), full())
     return [
         Case(
@@ -146,7 +146,7 @@ def _left_over() -> list[Case]:
 
 
 def _starved() -> Case:
-    """The strict class takes all until 2 ms, then nothing: the others are back at once."""
+    """The strict class takes the whole link until 2 ms, then nothing: the others recover at once."""
     device = port((50, 50, None))
     device["scenario"]["flows"][2]["stop"] = "2 ms"
     held = [gets(nth, 0, from_us=500, until_us=2_000) for nth in (0, 1)]
@@ -196,7 +196,7 @@ def _others() -> list[Case]:
 
 
 def _changed() -> list[Trial]:
-    """The administrator turns 20/80 into 70/30 under load, at once and for good."""
+    """The administrator changes 20/80 to 70/30 under load; the change is immediate and permanent."""
     trials = []
     new = port((70, 30))["scenario"]["switch"]["scheduler"]
     for name, first in (("both classes", (20, 80)), ("one from the change on", (0, 100))):
@@ -212,7 +212,7 @@ def _changed() -> list[Trial]:
 
 
 def _chain() -> Case:
-    """Three devices in a row give 54 % where 50 % is wanted; at each a flow of the other class joins."""
+    """Three devices in a row give 54 % instead of 50 %; a flow of the other class joins at each."""
     names = [f"s{nth}" for nth in range(3)]
     hosts = ["a", *(f"b{nth}" for nth in range(3)), "end"]
     ways = [
@@ -240,9 +240,9 @@ def _chain() -> Case:
         ],
     }
     device = {"scenario": scenario, "port": "s2.2->end", "link": ("end", "s2"), "station": "s2"}
-    # The class keeps 46 % at every device, whatever came in: deviations do not add up. Hagen 2012, 3.2.2 and
-    # 3.3, tells of the opposite: devices in line deviate significantly. Where each scheduler is off by
-    # a fixed part, that cannot be.
+    # The class keeps 46 % at every device, whatever arrived: deviations do not accumulate. Hagen 2012, 3.2.2
+    # and 3.3, reports the opposite: devices in a row deviate significantly. That is impossible if each
+    # scheduler is off by a constant factor.
     return Case(
         "ET-13",
         "three devices in a row, each 8 % off: at the end it is 8 % (the source saw deviations add up)",

@@ -1,8 +1,8 @@
 """A port of a simulation as a device: the tester is the other end of its link.
 
 The settings of a trial are a scenario, the link of the port, and the station that it belongs to. Frames of
-the tester are faults of that scenario (`control_frame`); what is in force is what the port did until now.
-Every question runs the scenario from its beginning, to the same bits.
+the tester are faults of that scenario (`control_frame`); the operational state is the activity of the port
+until now. Every query reruns the scenario from its beginning, with bit-identical results.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class Logged:
     Attributes
     ----------
     begins_us : float
-        When its first bit left.
+        Time at which its first bit left.
     priority, bytes : int
-        Its priority; its length, DA to FCS.
+        Priority; length, DA to FCS.
     kind, flow : str
-        As in the table `frames`.
+        Kind and flow in the notation of the table `frames`.
     word : int
-        What it carries: of a pause XOFF, XON and quanta; of a congestion message the feedback.
+        Content: XOFF, XON and quanta of a pause; the feedback of a congestion message.
     destination : str
-        Where it goes.
+        Destination of the frame.
     cn_tag : str
-        Number of the flow in its CN-TAG; empty: it has none.
+        Flow identifier in its CN-TAG; empty if it has none.
     """
 
     begins_us: float
@@ -60,14 +60,14 @@ class Logged:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a simulated device has done.
+    """Activity of a simulated device.
 
     Attributes
     ----------
     result : Result
         The run so far.
     port : str
-        Name of the port that the tester is at.
+        Name of the tester's port.
     """
 
     result: Result
@@ -91,19 +91,19 @@ class Traffic:
         return found
 
     def sent(self, port: str | None = None) -> list[Logged]:
-        """What a logged port has sent, in order; by default that of the tester."""
+        """Frames that a logged port has sent, in order; by default those of the tester's port."""
         return self._by_port.get(port or self.port, [])
 
     def data(self, port: str | None = None) -> list[Logged]:
-        """The frames of flows among them."""
+        """Frames of flows that the port has sent."""
         return [one for one in self.sent(port) if one.kind not in ("pause", "pfc", "cnm")]
 
     def pauses(self, port: str | None = None) -> list[Logged]:
-        """The pause frames among them."""
+        """Pause frames that the port has sent."""
         return [one for one in self.sent(port) if one.kind in ("pause", "pfc")]
 
     def octets(self) -> list[bytes]:
-        """What the tester's port has sent, as a capture has it, read by nothing of the engine."""
+        """Octets of the frames that the tester's port has sent, from a capture, not decoded by the engine."""
         from penstock.interchange.captures import write_capture
 
         with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
@@ -116,12 +116,12 @@ class Traffic:
         return next(row for row in self.result.rows("flows") if row["flow"] == name)
 
     def ignored(self) -> int:
-        """How many control frames were ignored."""
+        """Number of control frames that were ignored."""
         return sum(row["what"] == "control_frame_ignored" for row in self.result.rows("faults"))
 
 
 def packets(capture: bytes) -> list[bytes]:
-    """The frames of a pcapng file in the order of the octets of this machine."""
+    """The frames of a pcapng file in the byte order of this machine."""
     found, at = [], 0
     while at < len(capture):
         kind, length = (int.from_bytes(capture[at + n : at + n + 4], "little") for n in (0, 4))
@@ -134,7 +134,7 @@ def packets(capture: bytes) -> list[bytes]:
 
 @dataclass
 class SimDevice:
-    """A simulated port; its clock is that of the case."""
+    """A simulated port; its clock is advanced by the case."""
 
     name: str = "sim"
     _trial: Mapping[str, Any] = field(default_factory=dict)
@@ -143,15 +143,15 @@ class SimDevice:
     _seen: tuple[tuple[int, int], Traffic] | None = None
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Begins anew, with a scenario, a port, its link and its station."""
+        """Restarts with a scenario, a port, its link and its station."""
         self._trial, self._now_ns, self._faults, self._seen = settings, 0, [], None
 
     def administer(self, settings: Mapping[str, Any]) -> None:  # noqa: ARG002 - as of every device
-        """A scenario does not change while it runs."""
+        """Does nothing: a scenario does not change while it runs."""
         raise InputError("a simulated device keeps its settings")
 
     def send(self, frame: bytes) -> None:
-        """A frame comes in at the port."""
+        """Delivers a frame to the port."""
         self._faults.append(
             {
                 "link": list(self._trial["link"]),
@@ -162,29 +162,29 @@ class SimDevice:
         )
 
     def wait(self, seconds: float) -> None:
-        """Simulated time passes."""
+        """Lets simulated time pass."""
         self._now_ns += round(seconds * NS_A_SECOND)
 
     def operational(self) -> Operational:
-        """What the port has done until now."""
+        """Activity of the port until now."""
         return Operational((), (), (), frozenset(), None, self._traffic())
 
     def sent(self) -> list[bytes]:
-        """What the port has sent, with headers made up."""
+        """Frames that the port has sent, with synthetic headers."""
         return self._traffic().octets()
 
     def lacks(self, case: str) -> str:
-        """Cases of DCBX are those of an agent."""
+        """Rejects cases of DCBX, which need an agent."""
         return "a simulated port runs no agent: --against agent" if case.startswith("DX-") else ""
 
     def capture(self, file: Path) -> None:
-        """Writes what passed the logged ports."""
+        """Writes a capture of the frames at the logged ports."""
         from penstock.interchange.captures import write_capture
 
         write_capture(self._traffic().result, file)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: there are no resources to release."""
 
     def _traffic(self) -> Traffic:
         key = (self._now_ns, len(self._faults))
@@ -200,7 +200,7 @@ class SimDevice:
 
         trial = self._trial
         scenario = dict(trial["scenario"])
-        # Losses are judged by the case.
+        # Losses are judged by the case, not by the run.
         scenario["simulation"] = {"duration": f"{self._now_ns} ns", "on_lossless_drop": "count"}
         scenario["faults"] = [*scenario.get("faults", ()), *self._faults]
         log = {"what": "frames", "which": [trial["port"], *trial.get("watched", ())], "max_rows": MOST_FRAMES}

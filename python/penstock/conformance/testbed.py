@@ -1,4 +1,4 @@
-"""Arrangements of simulated ports, and what is asked of them.
+"""Topologies of simulated ports, and expectations about them.
 
 All links have 10 Gb/s.
 """
@@ -17,15 +17,15 @@ ALL = tuple(range(8))
 FRAME = 1_000
 FOREVER = 0xFFFF
 ROUNDING_US = 1e-6
-"""A picosecond: what begins then begins at the end of a time, not within it."""
+"""One picosecond: an event at this time counts as the end of an interval, not as within it."""
 AT_US = 100.0
-"""When the tester speaks."""
+"""Time at which the tester sends."""
 Table = dict[str, Any]
 
 
 def flow(name: str, priority: int, rate: str = "greedy", *, sender: str = "h0", to: str = "h1",
          frame: int = FRAME) -> Table:  # fmt: skip
-    """A flow of frames of one length, as fast as it can or at a rate."""
+    """A flow of frames of one length, at line rate or at a given rate."""
     source = "greedy" if rate == "greedy" else {"constant": {"rate": rate}}
     return {
         "name": name,
@@ -38,7 +38,7 @@ def flow(name: str, priority: int, rate: str = "greedy", *, sender: str = "h0", 
 
 
 def star(flows: Sequence[Table], *, hosts: int = 2, priorities: Sequence[int] = ALL, **keys: Any) -> Table:
-    """A switch with hosts around it; `keys` are tables of the scenario, and those of PFC under `pfc`."""
+    """A switch with hosts around it. `keys` are tables of the scenario, with those of PFC under `pfc`."""
     controls = {"pfc": {"priorities": list(priorities), **keys.pop("pfc", {})}} if priorities else {}
     length = keys.pop("length", "10 m")
     return {
@@ -50,12 +50,12 @@ def star(flows: Sequence[Table], *, hosts: int = 2, priorities: Sequence[int] = 
 
 
 def host(scenario: Table, **keys: Any) -> Table:
-    """The NIC of h0 is the device."""
+    """A trial's settings with the NIC of h0 as the device."""
     return {"scenario": scenario, "port": "h0.0->sw", "link": ("h0", "sw"), "station": "h0", **keys}
 
 
 def switch(scenario: Table, nth: int = 1, **keys: Any) -> Table:
-    """The port of the switch towards a host is the device."""
+    """A trial's settings with the switch port towards a host as the device."""
     port, end = f"sw.{nth}->h{nth}", f"h{nth}"
     return {"scenario": scenario, "port": port, "link": (end, "sw"), "station": "sw", **keys}
 
@@ -64,7 +64,7 @@ DEVICES = {"host": host, "switch": switch}
 
 
 def of(now: Operational) -> Traffic:
-    """What the device has done; only devices that carry frames are asked."""
+    """Activity of the device; only devices that forward frames have one."""
     if now.traffic is None:
         raise TypeError("the device carries no frames")
     return now.traffic
@@ -76,22 +76,22 @@ def begins(frames: Sequence[Logged], from_us: float, until_us: float) -> int:
 
 
 def ignored(count: int) -> Expect:
-    """So many control frames were ignored, and counted as such."""
+    """Expects this number of control frames to be ignored and counted."""
     return Expect("control frames ignored:", count, lambda _, now: of(now).ignored())
 
 
 def paused(*frames: Sent | Wait | Expect) -> tuple[Step, ...]:
-    """The tester speaks at its time."""
+    """Steps of a trial in which the tester sends at `AT_US`."""
     return (Wait(AT_US * 1e-6), *frames)
 
 
 def us(time: float) -> Wait:
-    """Microseconds pass."""
+    """A step that lets microseconds pass."""
     return Wait(time * 1e-6)
 
 
 def lost(count: Within | int) -> Expect:
-    """So many frames are lost in the fabric."""
+    """Expects this number of frames to be lost in the fabric."""
     return Expect(
         "frames lost:", count, lambda _, now: sum(row["frames"] for row in of(now).result.rows("drops"))
     )

@@ -30,7 +30,7 @@ ACTIONS = ("trim", "drop")
 def memory(
     action: str, queues: Sequence[int] = (DATA,), *, static: bool = False, headers: float = 4.0
 ) -> Table:
-    """A pool at the egress: the queues that trim, and that of trimmed frames."""
+    """A pool at the egress, shared by the queues that trim and the queue of trimmed frames."""
     limit: Table = {"threshold": "20 kB"} if static else {"alpha": 8.0}
     return {
         "pools": {"lossy": {"side": "egress", "size": "60 kB", "mode": "static" if static else "dynamic"}},
@@ -55,7 +55,7 @@ def device(
     flows: Sequence[Table] = (),
     **keys: Any,
 ) -> Table:
-    """A switch that two hosts overload at the ports to others, and the first of these ports as the device."""
+    """A switch on which two hosts overload each of several ports; the first of these ports is the device."""
     sent = [
         flow(f"{sender}-{priority}-to-h{end}", priority, "9 Gb/s", sender=sender, to=f"h{end}", frame=frame)
         for nth, end in enumerate(ends)
@@ -79,7 +79,7 @@ def device(
 
 
 def lengths(priority: int, value: Sequence[int], port: str | None = None) -> Expect:
-    """The lengths that frames of a priority have at a port."""
+    """Expects frames of a priority to have these lengths at a port."""
 
     def observe(_: Device, now: Operational) -> list[int]:
         return sorted({one.bytes for one in of(now).data(port) if one.priority == priority})
@@ -88,7 +88,7 @@ def lengths(priority: int, value: Sequence[int], port: str | None = None) -> Exp
 
 
 def sent(priority: int, count: Within | int, *, from_us: float = 0, until_us: float = RUN_US) -> Expect:
-    """Frames of a priority that begin within a time."""
+    """Expects this number of frames of a priority to begin within a time."""
 
     def observe(_: Device, now: Operational) -> int:
         frames = of(now).data()
@@ -98,7 +98,7 @@ def sent(priority: int, count: Within | int, *, from_us: float = 0, until_us: fl
 
 
 def total(column: str, count: Within | int, **row: Any) -> Expect:
-    """The sum of a counter over the queues of the switch, or those with these values."""
+    """Expects this sum of a counter over the queues of the switch, or over those with these values."""
 
     def observe(_: Device, now: Operational) -> int:
         rows = of(now).result.rows("queues")
@@ -109,7 +109,7 @@ def total(column: str, count: Within | int, **row: Any) -> Expect:
 
 
 def refused(what: str, attempts: Mapping[str, Callable[[], object]], allowed: Sequence[str]) -> Expect:
-    """Which of these are taken."""
+    """Expects these attempts to be accepted or rejected."""
 
     def observe(*_: object) -> list[str]:
         taken = []
@@ -173,7 +173,7 @@ def _code_points() -> list[Trial]:
     aside = flow("aside", 4, "1 Gb/s", sender="h0", to="h2")
     by_port = {"dscp": 20, "dscp_to": [{"to": ["h2"], "dscp": 10}]}
     two = device(ends=(2, 3), trimming=by_port, flows=[aside])
-    # DSCP 10 is of traffic class 1, 20 of class 2: those of whole frames stay.
+    # DSCP 10 is in traffic class 1, DSCP 20 in class 2; those of whole frames stay.
     ends = (
         lengths(1, [256]),
         lengths(2, [256], "sw.3->h3"),

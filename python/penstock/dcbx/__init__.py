@@ -1,1 +1,1 @@
-"""The agent of DCBX at a real interface: a raw socket, a loop, and a door for who asks."""
+"""The DCBX agent at a real interface: a raw socket, an event loop, and a socket for status queries."""

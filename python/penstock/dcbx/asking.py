@@ -1,7 +1,7 @@
-"""Asking the agent at another interface for its state: who answers is checked, and no answer does harm.
+"""Queries the agent at another interface for its state. Answers are checked, and none can do harm.
 
-Anybody may bind a name of abstract sockets. Only root and the user of this process are believed, and they get
-so long, and so many bytes, for the whole answer.
+Any process may bind a name of abstract sockets. Only answers from root and from the user of this process
+are accepted, and the whole answer is limited in time and size.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from penstock.errors import InputError
 
 SCHEMA = "penstock-dcbx/1"
 ANSWER_S = 5.0
-"""How long an agent may take to answer."""
+"""Seconds that an agent may take to answer."""
 MOST_BYTES = 1 << 20
-"""Of an answer; that of an agent with the most neighbours that LLDP allows is far shorter."""
+"""Bytes of an answer, at most; the answer of an agent with the most neighbors that LLDP allows is far
+shorter."""
 _ROOT = 0
 _CREDENTIALS = struct.Struct("3i")
 _PIECE = 1 << 16
@@ -29,30 +30,30 @@ State = dict[str, Any]
 
 
 class AnswerError(InputError):
-    """An agent is there that gives no answer, or none that is to be believed."""
+    """Raised if an agent gives no answer, or one that cannot be trusted."""
 
 
 def address(name: str) -> bytes:
-    """The door of the agent at an interface."""
+    """Address of the control socket of the agent at an interface."""
     return b"\0penstock-dcbx/" + name.encode("utf-8", "surrogateescape")
 
 
 class Question:
-    """A question that is under way: none of its methods waits.
+    """A query in progress; none of its methods blocks.
 
     Parameters
     ----------
     name : str
-        The interface of the agent that is asked.
+        The interface of the agent to query.
     patience_s : float
-        How long it may take to answer, all in all.
+        Seconds for the whole answer.
 
     Raises
     ------
     AnswerError
-        If it is another user's.
+        If the agent belongs to another user.
     InputError
-        If none runs there.
+        If no agent runs there.
     """
 
     def __init__(self, name: str, patience_s: float) -> None:
@@ -64,7 +65,7 @@ class Question:
             self._socket.setblocking(False)
             try:
                 self._socket.connect(address(name))
-            except BlockingIOError as error:  # too many ask already
+            except BlockingIOError as error:  # too many queries are pending
                 raise self._no("does not answer") from error
             except (OSError, ValueError) as error:
                 start = f"start one with: penstock dcbx run --interface {name}"
@@ -80,25 +81,25 @@ class Question:
             raise
 
     def fileno(self) -> int:
-        """For `select`."""
+        """File descriptor, for `select`."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Gives the socket back."""
+        """Closes the socket."""
         self._socket.close()
 
     @property
     def left_s(self) -> float:
-        """How long the answer may take still."""
+        """Seconds that remain for the answer."""
         return max(self._until - time.monotonic(), 0.0)
 
     def answer(self) -> State | None:
-        """The state, once all of it is there.
+        """The state, once all of it has arrived.
 
         Raises
         ------
         AnswerError
-            If it comes too late, or is none.
+            If the answer is late or invalid.
         """
         try:
             while piece := self._socket.recv(_PIECE):
@@ -109,7 +110,7 @@ class Question:
             if self.left_s <= 0.0:
                 raise self._no("does not answer") from None
             return None
-        except OSError as error:  # it ended when it was asked
+        except OSError as error:  # the agent ended during the query
             raise self._no("does not answer") from error
         try:
             state = json.loads(self._heard)
@@ -124,19 +125,19 @@ class Question:
 
 
 def ask(name: str, patience_s: float = ANSWER_S) -> State:
-    """The state of the agent that runs at an interface.
+    """Queries the state of the agent at an interface.
 
     Parameters
     ----------
     name : str
         The interface.
     patience_s : float, optional
-        How long it may take to answer. Default: 5.
+        Seconds that the answer may take. Default: 5.
 
     Raises
     ------
     InputError
-        If none runs there, it is another user's, or it does not answer.
+        If no agent runs there, it belongs to another user, or it does not answer.
     """
     if not hasattr(socket, "AF_PACKET"):
         raise InputError(f"--interface {name}: agents run on Linux")
@@ -150,6 +151,6 @@ def ask(name: str, patience_s: float = ANSWER_S) -> State:
 
 
 def uplinks_of(state: State) -> list[str]:
-    """The interfaces that an agent inherits from, the nearest first; what is no such list is none."""
+    """The interfaces that an agent inherits from, the nearest first; empty if the state has no valid list."""
     told = state.get("uplinks")
     return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []

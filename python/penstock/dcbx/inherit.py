@@ -1,10 +1,10 @@
-"""A rule that the standard lacks, for switches between core and hosts: ports have what their uplink has.
+"""A rule beyond the standard for switches between core and hosts: ports inherit the settings of their uplink.
 
-DCBX is between two ends of a link. An edge switch adopts at its uplink what the core wants; nothing tells its
-other ports. By this rule what is in force at the uplink is what the administrator of such a port wants: it is
-told to the hosts, and recommended to them.
+DCBX runs between two ends of a link. An edge switch adopts the core's settings at its uplink, but the
+standard does not pass them to its other ports. With this rule, the operational parameters of the uplink
+become the administrator's settings of such a port: it announces them to the hosts and recommends them.
 
-Source: Hagen 2012 section 3.2.4 names the gap. The rule is ours, and off unless it is asked for.
+Source: Hagen 2012 section 3.2.4 names the gap. The rule is ours, and off by default.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ def inherited(settings: Mapping[str, Any], uplink: Mapping[str, Any]) -> dict[st
     Parameters
     ----------
     settings : mapping
-        What its administrator wants, as keys of a file of settings: whether it is willing, and what it can.
+        The administrator's settings, as keys of a settings file: its willingness and capabilities.
     uplink : mapping
         The state of the agent at the uplink.
     """
     now = uplink["operational"]
     table = dict(now["ets"]["table"])
-    # Agents differ in whether a class without ETS has a share; here it has none.
+    # Agents differ in reporting a share for a class without ETS; here it has none.
     shares = zip(table["percent"], table["algorithms"], strict=True)
     table["percent"] = [share if algorithm == "ets" else 0 for share, algorithm in shares]
     return {

@@ -1,4 +1,4 @@
-"""A raw socket at an interface of Linux, which hears and sends frames: of LLDP, or all."""
+"""A raw socket at a Linux interface that receives and sends LLDP frames, or all frames."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from penstock.errors import InputError
 from penstock.library import suggestion
 
 LLDP, EVERY = 0x88CC, 0x0003
-"""EtherTypes to hear: that of LLDP, and any."""
+"""EtherTypes to receive: that of LLDP, and any."""
 NEAREST_BRIDGE = bytes.fromhex("0180c200000e")
 MOST_BYTES = 65_536
-# Numbers of <linux/if_packet.h> and <linux/if_arp.h> that the module `socket` does not name.
+# Constants of <linux/if_packet.h> and <linux/if_arp.h> that the module `socket` does not define.
 SOL_PACKET = 263
 PACKET_ADD_MEMBERSHIP = 1
 PACKET_MR_MULTICAST = 0
@@ -26,19 +26,19 @@ class Interface:
     Parameters
     ----------
     name : str
-        As `ip link` lists it, such as "eth0".
+        Name as `ip link` lists it, such as "eth0".
     kind : int, optional
-        The EtherType to hear. Default: that of LLDP.
+        The EtherType to receive. Default: that of LLDP.
 
     Attributes
     ----------
     mac : bytes
-        Its address, 6 octets.
+        MAC address, 6 octets.
 
     Raises
     ------
     InputError
-        If there is no such interface, if it is none of Ethernet, or if a raw socket needs more privilege.
+        If there is no such interface, it is not an Ethernet interface, or a raw socket needs more privileges.
     """
 
     def __init__(self, name: str, kind: int = LLDP) -> None:
@@ -69,15 +69,15 @@ class Interface:
             raise
 
     def fileno(self) -> int:
-        """For `select`."""
+        """File descriptor, for `select`."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Gives the socket back."""
+        """Closes the socket."""
         self._socket.close()
 
     def check(self) -> None:
-        """Looks whether the interface is still there: a socket is not told.
+        """Checks that the interface still exists: a socket gets no notification.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Interface:
             self._accept(error)
 
     def receive(self) -> bytes | None:
-        """The next frame that somebody else sent; ``None`` if there is none yet.
+        """The next frame from another sender; ``None`` if there is none yet.
 
         Raises
         ------
@@ -122,11 +122,11 @@ class Interface:
                 return frame
 
     def _accept(self, error: OSError) -> None:
-        """A link that is down may come back; what else can happen cannot be mended here."""
+        """Ignores the error of a link that is down, since it may come back; raises all others."""
         self.check()
         if error.errno not in (errno.ENETDOWN, errno.ENXIO, errno.ENOBUFS, errno.EAGAIN):
             raise error
 
 
 class LinkDownError(Exception):
-    """The link has gone down."""
+    """Raised when the link has gone down."""

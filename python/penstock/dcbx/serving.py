@@ -1,7 +1,7 @@
-"""The agent at an interface: frames in, frames out, and an answer for whoever asks for its state.
+"""The agent at an interface: receives and sends frames, and answers queries for its state.
 
-The door is an abstract UNIX socket, named by the interface: it is in the network namespace of the agent, and
-goes with it. Whoever connects gets the state as one JSON object.
+The control socket is an abstract UNIX socket, named after the interface. It is in the network namespace of
+the agent and disappears with it. Each client receives the state as one JSON object.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from .interface import Interface, LinkDownError
 
 SECOND_NS = 1_000_000_000
 LOOK_S = 5.0
-"""How often an agent looks whether its interface is still there."""
+"""Seconds between checks that the interface still exists."""
 INHERIT_S = 1.0
-"""How often it asks the agent at its uplink, and how long that may take to answer."""
+"""Seconds between queries of the agent at the uplink, and timeout of each."""
 MOST_UPLINKS = 64
-"""Agents that inherit from each other in a row, of which it keeps the names."""
+"""Length of a chain of agents that inherit from each other, at most, whose names are recorded."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the administrator wants, as TOML, and where it stands.
+    """The administrator's settings as TOML, and their origin.
 
     Attributes
     ----------
     text, file : str
-        The settings, and what messages call them.
+        The settings, and their name in messages.
     uplink : str or None
-        The interface whose agent tells what is to be wanted here; ``None``: the settings do.
+        Interface of the agent whose operational parameters this port inherits; ``None`` to use the settings.
     """
 
     text: str
@@ -53,23 +53,23 @@ class Settings:
 def serve(
     name: str, settings: Settings, *, seconds: float | None, tell: Callable[[float, State], None]
 ) -> None:
-    """Runs an agent until the process is interrupted; the last frame tells the peer to forget the port.
+    """Runs an agent until the process is interrupted. The last frame is a shutdown LLDPDU.
 
     Parameters
     ----------
     name : str
         The interface.
     settings : Settings
-        What the administrator wants.
+        The administrator's settings.
     seconds : float or None
-        Ends after so many seconds; ``None``: never.
+        Duration in seconds; ``None`` for no end.
     tell : callable
-        Called with the seconds since the start and the state, at the start and whenever it has changed.
+        Called with the seconds since the start and the state, at the start and after each change.
 
     Raises
     ------
     InputError
-        If the interface cannot be used, or if an agent runs there already.
+        If the interface cannot be used, or an agent already runs there.
     ScenarioError
         If the settings are wrong.
     """
@@ -84,7 +84,7 @@ def serve(
 
 
 def start(mac: bytes, settings: Settings) -> _core.DcbxAgent:
-    """An agent of the port with this address.
+    """An agent for a port with this MAC address.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _door(name: str) -> socket.socket:
 
 
 class _Station:
-    """An agent, its interface and its door."""
+    """An agent, its interface and its control socket."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _Station:
         self._ask_at = 0.0
 
     def run(self, seconds: float | None) -> None:
-        """The loop: what is due is sent, what is heard goes to the agent."""
+        """The event loop: sends due frames and passes received ones to the agent."""
         until_ns = None if seconds is None else round(seconds * SECOND_NS)
         with selectors.DefaultSelector() as selector:
             selector.register(self._interface, selectors.EVENT_READ, self._hear)
@@ -179,17 +179,17 @@ class _Station:
             while (frame := self._interface.receive()) is not None:
                 self._agent.receive(frame, self._now_ns())
         except LinkDownError:
-            # Who was there may be another one when the link comes back.
+            # The peer may be another one when the link comes back.
             self._start_ns = time.monotonic_ns()
             self._agent = start(self._interface.mac, self._settings)
 
     def begin(self) -> None:
-        """What is in force at the uplink is wanted from the first frame on.
+        """Inherits the operational parameters of the uplink before the first frame.
 
         Raises
         ------
         InputError
-            If the uplink inherits from this port, by whatever way.
+            If the uplink inherits from this port, directly or indirectly.
         """
         if self._settings.uplink is None:
             return
@@ -199,7 +199,7 @@ class _Station:
         except InputError:
             return
         self._take_over(state)
-        # Agents between this one and itself may not have asked each other yet.
+        # Agents between this one and itself may not have queried each other yet.
         while self._uplinks[-1] != self._interface.name and len(self._uplinks) < MOST_UPLINKS:
             try:
                 further = uplinks_of(ask(self._uplinks[-1], INHERIT_S))
@@ -211,7 +211,7 @@ class _Station:
         self._refuse_circles(self._uplinks)
 
     def _ask(self, selector: selectors.BaseSelector) -> None:
-        """Asks the agent at the uplink now and then, without waiting for it; without it the settings hold."""
+        """Queries the agent at the uplink periodically, without blocking. By default the settings apply."""
         if self._question is None and time.monotonic() >= self._ask_at and self._settings.uplink is not None:
             self._ask_at = time.monotonic() + INHERIT_S
             try:
@@ -235,11 +235,11 @@ class _Station:
         self._question = None
 
     def _take_over(self, state: State) -> None:
-        """Wants what is in force at the uplink; an answer that does not say that is none."""
+        """Adopts the operational parameters of the uplink; ignores an answer without them."""
         uplinks = [*self._uplinks[:1], *uplinks_of(state)][:MOST_UPLINKS]
         self._refuse_circles(uplinks)
         text = self._settings.text
-        # TOML that is none is told by the agent; what else is wrong is wrong with the answer.
+        # Invalid TOML is reported by the agent; any other error is in the answer.
         with contextlib.suppress(
             TomlError, LookupError, TypeError, ValueError, AttributeError, RecursionError
         ):
@@ -257,7 +257,7 @@ class _Station:
         self._uplinks = uplinks
         if text != self._wanted:
             self._wanted = text
-            # What this port cannot do is not inherited.
+            # Settings beyond the capabilities of this port are not inherited.
             with contextlib.suppress(_core.ScenarioError, ValueError, OverflowError):
                 self._agent.administer(text, f"settings of {self._settings.uplink}", self._now_ns())
 

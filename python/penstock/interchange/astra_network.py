@@ -1,10 +1,10 @@
-"""Networks of ASTRA-sim 2, analytical: a kind, a size, a bandwidth and a latency for each dimension.
+"""Networks of ASTRA-sim 2 (analytical backend): kind, size, bandwidth and latency of each dimension.
 
 Source: the inputs of astra-sim and its analytical backend. Its "GB/s" are 2^30 B/s. NPUs are numbered with
-dimension 0 fastest. A Ring links neighbours both ways, a Switch each NPU with one switch, so that two links
-lie between any two, FullyConnected each pair.
+dimension 0 fastest. A Ring links neighbors in both directions. A Switch links each NPU to one switch, with
+two links between any pair. FullyConnected links each pair.
 
-Not taken over: that links of the analytical backend know no congestion, frames or switches of their own.
+Not imported: the analytical backend's links, which model neither congestion nor frames nor switches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_RATE = 100 * 10**12
 
 
 def recognises(document: Document) -> bool:
-    """Whether a line gives the counts of NPUs."""
+    """Returns true if a line gives the numbers of NPUs."""
     return any(
         line.startswith("npus_count") and line.removeprefix("npus_count").lstrip()[:1] == ":"
         for _, line in document.lines()
@@ -33,12 +33,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """A fabric of hosts npu0, ... and, for dimensions that are switches, switches.
+    """A fabric of hosts npu0, ... and, for dimensions of kind Switch, switches.
 
     Raises
     ------
     InputError
-        If the text is something else, or its lists do not go together; the message has the line.
+        If the text is something else, or its lists have different lengths; the message has the line.
     """
     said, lines = _read(document)
     kinds, counts = (
@@ -58,8 +58,8 @@ def read(document: Document) -> Piece:
     amount = sum(_links_of(kind, count) * (total // count) for kind, count in zip(kinds, counts, strict=True))
     if amount + total > MOST_LINKS:
         raise document.error(lines["npus_count"], f"{amount} links between NPUs; at most {MOST_LINKS} in all")
-    # NPUs pass on what is for others, and hosts do not: unless all are at one switch, each has a router of
-    # its own.
+    # NPUs forward traffic of others, and hosts do not: unless all are at one switch, each gets its own
+    # router.
     routed = len([count for count in counts if count > 1]) > 1 or not set(kinds) <= {"Switch"}
     node = "router" if routed else "npu"
     switches = [f"router{number}" for number in range(total)] if routed else []
@@ -124,7 +124,7 @@ def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
 
 
 def _links_of(kind: str, count: int) -> int:
-    """Links of one group of so many NPUs."""
+    """Number of links in one group of `count` NPUs."""
     if count < 2:
         return 0
     return {"Switch": count, "Ring": 1 if count == 2 else count}.get(kind, count * (count - 1) // 2)
@@ -150,7 +150,7 @@ def _delay(document: Document, line: int, text: str) -> str:
 
 
 def _groups(counts: list[int], dimension: int) -> list[list[int]]:
-    """The NPUs that a dimension connects: those that differ in it alone, in its order."""
+    """Groups of NPUs that a dimension connects: those that differ only in it, in its order."""
     strides = [1]
     for count in counts:
         strides.append(strides[-1] * count)

@@ -1,8 +1,8 @@
 """The DSCP of logged frames.
 
-The engine's frames carry a priority, which maps of switches made of their DSCP when the scenario was read.
-The way back: of the DSCP of a flow, and those that switches make of it, the one whose traffic class is the
-priority that a frame has.
+Frames of the engine carry a priority, computed from their DSCP by the maps of switches when the scenario
+was read. This module inverts the mapping: of a flow's DSCP, and those to which switches rewrite it, it
+takes the one whose traffic class is the priority of the frame.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NONE = 0
-"""The DSCP in the header of a frame that has none: best effort (RFC 2474)."""
+"""DSCP in the header of a frame without one: best effort (RFC 2474)."""
 
 
 @dataclass(frozen=True)
 class CodePoints:
-    """What a scenario says of DSCPs."""
+    """The DSCP settings of a scenario."""
 
     own: Mapping[str, int]
-    """The DSCP of flows and transfers that have one, by name."""
+    """DSCP of the flows and transfers that have one, by name."""
     classes: Mapping[int, int]
-    """The traffic class of each by the maps of all switches."""
+    """Traffic class of each DSCP by the maps of all switches."""
     changes: tuple[tuple[int, int], ...]
-    """What some switch makes of one."""
+    """Pairs of DSCPs: one that some switch rewrites, and its new value."""
     trimmed: tuple[int, ...] = ()
-    """Those that switches give to frames that they trim."""
+    """DSCPs that switches set in trimmed frames."""
     priorities: Mapping[str, int] = field(default_factory=dict)
-    """The priority of flows and transfers, by name."""
+    """Priority of the flows and transfers, by name."""
 
     @classmethod
     def of(cls, scenario: Mapping[str, Any]) -> CodePoints:
-        """Those of a scenario as a result has it, all defaults in it."""
+        """The DSCP settings of an effective scenario, as a result has it."""
         entries = [*scenario.get("flows", []), *scenario.get("transfers", [])]
         keys = scenario.get("switch", {}).get("maps", {}).get("dscp_to_tc")
         classes = {
@@ -60,14 +60,14 @@ class CodePoints:
         return next((code for code in self.trimmed if self.classes[code] == priority), None)
 
     def at(self, flow: str, priority: int) -> list[int]:
-        """The DSCPs that a frame of a flow may have at a priority, its first one first.
+        """The DSCPs that a frame of a flow may have at a priority, the original one first.
 
         Parameters
         ----------
         flow : str
-            As the table ``frames`` has it: with a host in brackets, if the flow has several.
+            Name as in the table ``frames``: with a host in brackets if the flow has several.
         priority : int
-            That of the frame.
+            Priority of the frame.
         """
         name = flow if flow in self.own else flow.partition("[")[0]
         found = [self.own[name]] if name in self.own else []
@@ -90,7 +90,7 @@ def _changes(scenario: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Numbers that count up as ranges: "0-2, 4"."""
+    """Numbers as text, with consecutive ones as ranges: "0-2, 4"."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:

@@ -1,6 +1,6 @@
-"""Counters of devices: what `ethtool -S` prints for a NIC, and switches for PFC.
+"""Counters of devices: output of `ethtool -S` for a NIC, and PFC counters of switches.
 
-Of switches it reads `show pfc counters` of SONiC and `show interface priority-flow-control` of Cisco NX-OS.
+For switches it reads `show pfc counters` of SONiC and `show interface priority-flow-control` of Cisco NX-OS.
 
 Source: Linux kernel, documentation of the counters of mlx5 (`counters.rst`) and of RDMA (`hw_counters`);
 drivers bnxt_en and ice for the names of their PFC counters; sonic-utilities, `pfcstat`; Cisco Nexus 9000
@@ -43,7 +43,7 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(rnr_nak_retry_err)()", "rnr_naks_received"),
     )
 )
-"""Names of counters, with direction and priority, and what a run has for them."""
+"""Names of counters, with direction and priority, and the corresponding measure of a run."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +53,18 @@ class Counter:
     Attributes
     ----------
     name : str
-        Its name, such as "rx_prio3_pause".
+        Name of the counter, such as "rx_prio3_pause".
     port : str or None
-        The port that the file names for it; ``None`` if it is of one device.
+        Port that the file names; ``None`` if the file is of a single device.
     what : str
-        The measure of a run that it counts: "pause_frames", "pauses" (intervals), "pause_us", "bytes",
+        Corresponding measure of a run: "pause_frames", "pauses" (intervals), "pause_us", "bytes",
         "frames", "drops", or a column of the table ``queue_pairs``.
     received : bool
-        Whether it counts what the port receives.
+        True if it counts received frames.
     priority : int or None
-        The priority of which it counts; ``None``: of all.
+        Priority that it counts; ``None`` for all.
     value : int
-        Its value.
+        Value of the counter.
     """
 
     name: str
@@ -82,9 +82,9 @@ class Counters:
     Attributes
     ----------
     known : list of Counter
-        Those that a run has a measure for.
+        Counters with a corresponding measure of a run.
     unknown : int
-        How many others there are.
+        Number of other counters.
     """
 
     known: list[Counter]
@@ -92,12 +92,12 @@ class Counters:
 
 
 def read(document: Document) -> Counters:
-    """The counters of a file.
+    """Reads the counters of a file.
 
     Raises
     ------
     InputError
-        If it has none; the message names what is expected.
+        If it has none; the message names the accepted formats.
     """
     lines = [(number, text.strip()) for number, text in enumerate(document.every_line(), 1)]
     tables = [*_tables(document, lines), *_both_ways(document, lines)]
@@ -123,7 +123,7 @@ def _value(document: Document, line: int, text: str) -> int:
 
 
 def _counter(name: str, value: int) -> Counter | None:
-    """A counter by its name; ``None`` if a run has nothing for it."""
+    """A counter by its name; ``None`` if a run has no corresponding measure."""
     for pattern, what in _NAMES:
         if (found := pattern.fullmatch(name)) is not None:
             priority = int(found[2]) if found[2] else None
@@ -157,7 +157,7 @@ def _tables(document: Document, lines: list[tuple[int, str]]) -> Iterator[Counte
 
 
 def _both_ways(document: Document, lines: list[tuple[int, str]]) -> Iterator[Counter]:
-    """The table of NX-OS: a row for each port, whose last two columns are pause frames of all priorities."""
+    """The table of NX-OS: a row per port; its last two columns are pause frames of all priorities."""
     is_table = False
     for line, text in lines:
         words = text.split()

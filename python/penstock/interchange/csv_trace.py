@@ -1,8 +1,8 @@
 """Tables of transfers: CSV with a header, in which columns are separated by commas, semicolons or tabs.
 
-A column each, under one of several names: when a transfer begins, its sender, its receiver, its bytes, and,
-if it has one, its priority. One that waits for others has no time, and in `after` their names, which the
-column `id` says. The name of the first column ends with the unit of its numbers, such as
+The columns, each with several accepted names, are the start of a transfer, its sender, its receiver, its
+bytes and, optionally, its priority. A transfer that waits for others has no start; its column `after`
+lists their values of the column `id`. The name of the column of starts ends with its unit, such as
 `start_us`. Hosts are names of the fabric; if all are numbers, they count its hosts from 0.
 """
 
@@ -30,22 +30,22 @@ COLUMNS = {
 }
 _OPTIONAL = ("priority", "id", "after")
 STARTS = {f"{word}_{unit}": factor for word in _TIMES for unit, factor in UNITS["time"].items()}
-"""Names of the column of starts, and the picoseconds of their unit."""
+"""Names of the column of starts, and the length of their unit in picoseconds."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether the first line names senders and receivers."""
+    """Returns true if the first line names senders and receivers."""
     _, header = _header(document)
     return all(any(word in header for word in COLUMNS[key]) for key in ("from", "to"))
 
 
 def read(document: Document) -> Piece:
-    """Transfers, in any order.
+    """Reads transfers, in any order.
 
     Raises
     ------
     InputError
-        If a column is missing, or there twice, or a value is wrong; the message has the line.
+        If a column is missing or appears twice, or a value is wrong; the message has the line.
     """
     columns = _Columns.of(document)
     read = []
@@ -78,7 +78,7 @@ def read(document: Document) -> Piece:
 
 
 def _rows(document: Document, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows with the lines in which they end; cells are as long as Python's reader takes them."""
+    """The rows with the lines in which they end; cells are limited in length by Python's reader."""
     rows = csv.reader(document.every_line(), delimiter=delimiter)
     while True:
         try:
@@ -91,7 +91,7 @@ def _rows(document: Document, delimiter: str) -> Iterator[tuple[int, list[str]]]
 
 
 def _header(document: Document) -> tuple[int, list[str]]:
-    """The line of the header, and its names."""
+    """The line of the header, and its column names."""
     line, text = next(document.lines(), (1, ""))
     if len(text) > _LONGEST_HEADER:
         return line, []
@@ -105,7 +105,7 @@ def _delimiter(header: str) -> str:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Where the columns stand."""
+    """Positions of the columns."""
 
     line: int
     delimiter: str
@@ -138,11 +138,11 @@ class _Columns:
         return cls(line, _delimiter(text), len(header), at, header[at["start"]], others)
 
     def value(self, row: list[str], key: str) -> str:
-        """What stands in a column; empty if there is none."""
+        """The cell of a column; empty if there is none."""
         return row[self.at[key]] if key in self.at else ""
 
     def transfer(self, document: Document, line: int, row: list[str]) -> Transfer:
-        """What a line says."""
+        """The transfer in a line."""
         text, after = row[self.at["start"]], self.value(row, "after")
         if text and after:
             raise document.error(line, f"{self.start} is {brief(text)} beside after: expected one of them")

@@ -1,8 +1,8 @@
-"""What `dcb -j` of iproute2 prints for a port of Linux: an object each for ets, pfc and app.
+"""Output of `dcb -j` of iproute2 for a Linux port: one object each for ets, pfc and app.
 
 Source: iproute2, `dcb/dcb_ets.c`, `dcb_pfc.c`, `dcb_app.c`; tests run the program itself.
 
-Not taken over, and told: buffers, the delay of PFC, `pg_bw`, counters and capabilities.
+Not imported, but reported: buffers, the delay of PFC, `pg_bw`, counters and capabilities.
 """
 
 from __future__ import annotations
@@ -43,21 +43,22 @@ IGNORED = {
     "dscp_pcp": "a switch rewrites no priority",
     "pcp_prio": "the priority of a frame is that of its tag",
 }
-"""What it means to leave a key out; any other is a capability or a counter."""
+"""Consequence of leaving out a key; any other key is a counter or a capability."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text is JSON that has a list of `dcb`."""
+    """Returns true if a text is JSON with a list of `dcb`."""
     return document.text.lstrip().startswith("{") and any(f'"{name}"' in document.text for name in KNOWN)
 
 
 def read(document: Document) -> Piece:
-    """The settings as those of all switches of a scenario.
+    """Reads the settings, as those of all switches of a scenario.
 
     Raises
     ------
     InputError
-        If it is no JSON, says something twice, or says what a scenario cannot; the message names the line.
+        If it is not JSON, has a setting twice, or has one that a scenario cannot express; the message names
+        the line.
     """
     keys: dict[str, Any] = {}
     remarks: list[str] = []
@@ -76,12 +77,12 @@ def read(document: Document) -> Piece:
 
 
 def settings(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
-    """Adds what an object says to the keys of a scenario.
+    """Adds the settings of an object to the keys of a scenario.
 
     Raises
     ------
     InputError
-        If a scenario cannot say it.
+        If a scenario cannot express one.
     """
     if any(
         f"{prefix}{key}" in part.table for prefix in ("", "reco_") for key in ("tc_tsa", "prio_tc", "tc_bw")
@@ -119,7 +120,7 @@ def _whole(part: Part, key: str, value: object, most: int) -> int:
 
 
 def _list(part: Part, key: str) -> list[Any]:
-    """What is a list; empty if it is not there."""
+    """The value of a key that is a list; empty if the key is missing."""
     value = part.table.get(key, [])
     if not isinstance(value, list):
         raise part.document.error(part.line_of(key), f"{key} is {brief(value)}; expected a list")
@@ -127,7 +128,7 @@ def _list(part: Part, key: str) -> list[Any]:
 
 
 def _table(part: Part, prefix: str, remarks: list[str]) -> dict[str, Any]:
-    """Priorities, shares and algorithms of traffic classes, as DCBX has them."""
+    """Priorities, shares and algorithms of traffic classes, in the terms of DCBX."""
     names = _list(part, f"{prefix}tc_tsa") if f"{prefix}tc_tsa" in part.table else ["vendor"] * EIGHT
     line = part.line_of(f"{prefix}tc_tsa")
     if len(names) != EIGHT or not all(isinstance(name, str) and name in ALGORITHMS for name in names):
@@ -153,7 +154,7 @@ def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
     switch = keys.setdefault("switch", {})
     used = {table["algorithms"][number] for number in table["classes"]}
     if used == {"vendor"}:
-        # The NIC decides how classes share the link, as without a setting.
+        # The NIC decides how classes share the link, as it does without a setting.
         switch["queues"] = "per_priority" if table["classes"] == [*range(EIGHT)] else table["classes"]
         remarks.append(
             f"{part.document.file}:{part.line_of('tc_tsa')}: assumed: no class is strict or ets: the "
@@ -179,7 +180,7 @@ def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
 
 
 def _scheduler(part: Part, table: Table) -> dict[str, Any] | str:
-    """The scheduler of ports with a queue for each priority."""
+    """Scheduler of ports with one queue per priority."""
     if table["classes"] == list(range(EIGHT)) and set(table["algorithms"]) == {"strict"}:
         return "strict_priority"
     classes: list[dict[str, Any]] = []

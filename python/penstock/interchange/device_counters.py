@@ -1,7 +1,8 @@
-"""Counters of devices beside the measures of a run.
+"""Compares counters of devices with the measures of a run.
 
-Pause frames of one priority are those of the port where it is the only one that pauses; otherwise they are
-its intervals, at least: a port repeats an XOFF while a pause lasts, and results count frames by port.
+Results count pause frames per port. If only one priority of a port pauses, its pause frames are those of
+the port. Otherwise the number of its pause intervals is a lower bound, since a port repeats XOFF during a
+pause.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ from penstock.measurements import Measurements, of_result
 from .counters import Counter
 
 _SENDER = ("cnps_received", "naks_received", "timeouts", "rnr_naks_received")
-"""Columns of queue pairs that the sender counts; the receiver counts the others."""
+"""Columns of queue pairs that the sender counts. The receiver counts the others."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A counter of a device, and what a run has for it.
+    """A counter of a device, and the corresponding measure of a run.
 
     Attributes
     ----------
     port : str
         The port of the run.
     name : str
-        The counter.
+        Name of the counter.
     device : int
-        Its value.
+        Value of the counter.
     run : float or None
-        The same of the run; ``None`` if the run has no such queue.
+        Value in the run; ``None`` if the run has no such queue.
     device_per_s, run_per_s : float or None
-        Both by time; ``None`` without the time in which the device counted.
+        Both values per second; ``None`` if the counting time of the device is unknown.
     """
 
     port: str
@@ -50,7 +51,7 @@ class Beside:
 def beside(
     result: Measurements, counters: Sequence[Counter], port: str | None = None, seconds: float | None = None
 ) -> tuple[list[Beside], list[str]]:
-    """Counters with the measures of a run, and the ports of the file that the run does not have.
+    """Pairs counters with the measures of a run; also returns ports of the file that the run does not have.
 
     Parameters
     ----------
@@ -59,10 +60,10 @@ def beside(
     counters : sequence of Counter
         The counters of a device.
     port : str, optional
-        A port of the run, or a node with one port. Default: the port to the node that has the name of the
-        device's port, or the only host's.
+        A port of the run, or a node with one port. Default: the port towards the node with the name of the
+        device's port, or the port of the only host.
     seconds : float, optional
-        Time in which the device counted.
+        Counting time of the device.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def beside(
 
 
 def _port(ports: dict[str, dict[str, Any]], named: str | None) -> str:
-    """A port by its name, by that of a node with one port, or the first of a host."""
+    """A port by its name, by the name of a node with one port, or the first port of a host."""
     if named in ports:
         return str(named)
     own = [name for name, row in ports.items() if row["node"] == named]
@@ -103,14 +104,14 @@ def _port(ports: dict[str, dict[str, Any]], named: str | None) -> str:
 
 
 def _facing(ports: dict[str, dict[str, Any]], named: str) -> str | None:
-    """The port of a switch to the node that has the name of one of its ports, as imported switches have."""
+    """The switch port towards the node with this name, as imported switches have it."""
     return next((name for name, row in ports.items() if row["peer"] == named), None)
 
 
 def _measure(
     result: Measurements, row: dict[str, Any], pauses: Sequence[dict[str, Any]], one: Counter
 ) -> float | None:
-    """The measure of the run for a counter at a port."""
+    """Value of the measure that corresponds to a counter at a port."""
     name = row["port"]
     if one.what in ("pause_frames", "pauses", "pause_us"):
         end = "port" if one.received else "sent_by"

@@ -1,8 +1,8 @@
 """Display filters: a subset of Wireshark's, over the frames that `penstock decode` lists.
 
-A filter compares fields with values, or names a protocol, which is there or not. It has `==`, `!=`, `<`,
-`<=`, `>`, `>=` and `contains`; `and`, `or` and `not` (also `&&`, `||`, `!`); and parentheses. As in
-Wireshark, a comparison with a field that a frame does not have is false.
+A filter compares fields with values, or tests for a protocol. Operators are `==`, `!=`, `<`, `<=`, `>`, `>=`
+and `contains`; `and`, `or` and `not` (also `&&`, `||`, `!`); and parentheses. As in Wireshark, a comparison
+with a field that is missing from a frame is false.
 
 Source: wireshark-filter(4) for names and meaning. Not read: slices, sets, functions and regular expressions.
 """
@@ -85,7 +85,7 @@ FIELDS: dict[str, Callable[[Frame], Any]] = {
     "infiniband.bth.destqp": _within("contents", "ipv4", "roce", "queue_pair"),
     "infiniband.bth.psn": _within("contents", "ipv4", "roce", "sequence"),
 }
-"""Fields by their names in Wireshark; `frame.direction` and `frame.info` are the columns of the list."""
+"""Fields by their Wireshark names; `frame.direction` and `frame.info` are columns of the list."""
 PROTOCOLS: dict[str, Test] = {
     "ip": lambda frame: _ip("source")(frame) is not None,
     "udp": lambda frame: _ip("protocol")(frame) == _UDP,
@@ -98,16 +98,16 @@ PROTOCOLS: dict[str, Test] = {
     "cnm": lambda frame: _within("contents", "cnm")(frame) is not None,
     "malformed": lambda frame: "error" in frame,
 }
-"""Protocols, and `malformed` for frames that are not legal."""
+"""Protocols, and `malformed` for illegal frames."""
 
 
 def compiled(text: str) -> Test:
-    """The test of a filter.
+    """Compiles a filter to a test of a frame.
 
     Raises
     ------
     InputError
-        If it is none; the message names the place and what is expected there.
+        If it is not a filter; the message names the position and the accepted tokens.
     """
     if len(text) > _LONGEST:
         raise InputError(f"--filter has {len(text):,} characters; expected at most {_LONGEST:,}")
@@ -118,7 +118,7 @@ def compiled(text: str) -> Test:
 
 
 class _Parser:
-    """A recursive-descent parser; `or` binds less than `and`, and `and` less than `not`."""
+    """A recursive-descent parser; `not` binds tighter than `and`, and `and` tighter than `or`."""
 
     def __init__(self, text: str) -> None:
         self.tokens = [*_tokens(text)]
@@ -172,7 +172,7 @@ class _Parser:
         return self._error(f"there is no field or protocol {name}; {known}")
 
     def expect_end(self) -> None:
-        """Refuses what follows a whole filter."""
+        """Rejects text after a complete filter."""
         if self.at < len(self.tokens):
             raise self._error("expected and, or, or the end")
 
@@ -193,7 +193,7 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Words and signs, each with whether it was quoted."""
+    """Words and operators, each with a flag that is true if it was quoted."""
     at = 0
     while at < len(text):
         if text[at] in _BLANK:
@@ -248,7 +248,7 @@ _NUMBERS = {
     or name in ("frame.number", "frame.len", "ip.proto", "ip.dsfield.dscp", "ip.dsfield.ecn")
     or name.startswith("frame.time")
 }
-"""Fields whose values are numbers."""
+"""Fields with numeric values."""
 
 
 def _holds(sign: str, a: Any, b: Any) -> bool:
@@ -256,7 +256,7 @@ def _holds(sign: str, a: Any, b: Any) -> bool:
 
 
 def _number(name: str, text: str) -> float | None:
-    """A value as a number: decimal, hexadecimal, true or false, or the name of a codepoint of ECN."""
+    """A value as a number: decimal, hexadecimal, true or false, or the name of an ECN codepoint."""
     if name == "ip.dsfield.ecn" and text.upper() in (
         known := {key.upper(): code for key, code in ECN.items()}
     ):

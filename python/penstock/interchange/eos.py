@@ -1,7 +1,7 @@
 """Running configuration of Arista EOS: maps, queues, PFC, ECN, buffers of Trident and Tomahawk, and links.
 
-A traffic class is a priority of a scenario, a tx-queue its queue. Settings of an interface count before those
-of its profile (`service-profile`).
+A traffic class corresponds to a priority of a scenario, a tx-queue to its queue. Settings of an interface
+take precedence over those of its profile (`service-profile`).
 
 Source: Arista EOS User Manual, chapters "Quality of Service" and "Data Center Bridging", and the schema of
 Arista AVD for the forms of commands. Without `qos map`, DSCP 0-7 and CoS 0 are traffic class 1, DSCP 8-15 and
@@ -116,7 +116,7 @@ class _Config:
         }
 
     def _take(self, one: Statement) -> None:
-        """Sorts a statement that is within no other."""
+        """Handles a top-level statement."""
         if one.begins("hostname") and len(one.words) == 2:
             self.hostname = self.statements.document.name(one.line, self.statements.read(one)[1])
         elif one.begins("qos", "profile") and len(one.words) == 3:
@@ -162,7 +162,7 @@ class _Config:
         return MEANINGS.get(one.words[0], _ELSE)
 
     def port(self, own: list[Statement]) -> PortSet:
-        """The settings of a port, those of its profile behind its own."""
+        """Settings of a port: its own, then those of its profile."""
         statements = self.statements
         lines = [*own, *self._profile(own)]
         trust = statements.deferred(lambda: self._trust(own, lines))
@@ -195,13 +195,13 @@ class _Config:
                     raise self.statements.error(
                         line, f"no qos profile is named {brief(name)}; there are: {known}"
                     )
-                # The reference counts as read with the profile, whose statements are within it.
+                # The reference counts as read together with the profile, which contains its statements.
                 self.statements.read(line)
                 return self._profiles[name].children
         return []
 
     def _trust(self, own: Iterable[Statement], lines: Iterable[Statement]) -> tuple[str, int]:
-        """The trust of a port, "dscp", "cos" or "", and the CoS of frames without one."""
+        """Trust mode of a port, "dscp", "cos" or "", and the CoS of untagged frames."""
         cos = 0
         for line in lines:
             if line.begins("qos", "cos") and len(line.words) == 3:
@@ -303,7 +303,7 @@ class _Config:
         return None
 
     def _watchdog(self, lines: Iterable[Statement]) -> tuple[int, int, str] | None:
-        """Times of the watchdog, which are in seconds; those of the port count before those of the switch."""
+        """Times of the watchdog, given in seconds; those of the port take precedence over the switch's."""
         found: dict[str, int] = {}
         action = ""
         for line in (*lines, *self._pfc):

@@ -1,7 +1,7 @@
 """Buffers of Arista EOS on Trident and Tomahawk chips: `platform trident mmu`.
 
-A threshold such as 1/8 is the alpha of a dynamic threshold. `ingress headroom` is that of each port and
-lossless priority; `headroom-pool limit` is what all of them share.
+A threshold such as 1/8 is the alpha of a dynamic threshold. `ingress headroom` applies to each port and
+lossless priority; `headroom-pool limit` is shared by all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESUME_OFFSET = 2 * 9_216
 
 @dataclass
 class _Side:
-    """Bytes that are reserved, and the exponent of the threshold, by priority group or queue."""
+    """Reserved bytes, and the exponent of the threshold, by priority group or queue."""
 
     reserved: dict[int | None, int] = field(default_factory=dict)
     exponent: dict[int | None, int] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class _Side:
 
 
 class QueueProfiles:
-    """The profile of queues that is applied, and the pool of headroom.
+    """The queue profile that is applied, and the headroom pool.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class QueueProfiles:
         self._made: Deferred[tuple[str, _Side, _Side, int | None]] | None = None
 
     def take(self, one: Statement) -> None:
-        """Adds a statement ``platform trident mmu ...``."""
+        """Handles a statement ``platform trident mmu ...``."""
         words = one.words
         if words[3:5] == ("headroom-pool", "limit"):
             self._limit = one
@@ -62,7 +62,7 @@ class QueueProfiles:
             self._profiles[words[5]] = one
 
     def groups(self, lossless: Iterable[int]) -> dict[int, Deferred[Assigned | None]]:
-        """The profiles of lossless priorities; none without headroom in bytes."""
+        """Profiles of lossless priorities; empty without headroom in bytes."""
         found = self._read()
         name, ingress, _, limit = found.value
         made: dict[int, Deferred[Assigned | None]] = {}
@@ -72,7 +72,7 @@ class QueueProfiles:
             reserved = ingress.reserved.get(priority, ingress.reserved.get(None, 0))
             own = f"{name} group {priority}" if priority in {*ingress.reserved, *ingress.exponent} else name
             profile = Profile(
-                # Without a pool of headroom, the size of a profile counts it.
+                # Without a headroom pool, the size of a profile includes the headroom.
                 reserved + (0 if limit else ingress.headroom),
                 0,
                 ingress.headroom,
@@ -120,7 +120,7 @@ class QueueProfiles:
         return self._made
 
     def _profile(self) -> tuple[str, _Side, _Side, int | None]:
-        """The name of the profile, its sides, and bytes of the pool of headroom."""
+        """The name of the profile, its two sides, and bytes of the headroom pool."""
         ingress, egress = _Side(), _Side()
         limit = None if self._limit is None else self._size(self._limit, self._limit.words[5:])
         if self._applied is None:
@@ -146,7 +146,7 @@ class QueueProfiles:
         return self._statements.whole(line, line.words[at - 1], word, 0, PRIORITIES[-1])
 
     def _setting(self, side: _Side, line: Statement, number: int | None, words: tuple[str, ...]) -> None:
-        """A setting of a side, and of one priority group or queue of it."""
+        """Handles a setting of a side, for one priority group or queue."""
         if words[:1] == ("threshold",) and len(words) == 2:
             side.exponent[number] = self._exponent(line, words[1])
         elif words[:1] == ("reserved",) and (size := self._size(line, words[1:])) is not None:
@@ -159,7 +159,7 @@ class QueueProfiles:
             side.headroom = size
 
     def _exponent(self, line: Statement, text: str) -> int:
-        """Of two, for a threshold such as 1/8 or 2."""
+        """Exponent of two for a threshold such as 1/8 or 2."""
         self._statements.read(line)
         alphas = {str(Fraction(2) ** one): one for one in EXPONENTS}
         if text not in alphas:
@@ -169,7 +169,7 @@ class QueueProfiles:
         return alphas[text]
 
     def _size(self, line: Statement, words: tuple[str, ...]) -> int | None:
-        """A size such as ``bytes 24000``; ``None`` of cells whose size is not known."""
+        """A size such as ``bytes 24000``; ``None`` for cells of unknown size."""
         unit = words[0] if words and words[0] in _UNITS else "bytes"
         if words and words[0] not in _UNITS:
             self._statements.tell(f"{line.line}", "assumed: a size without a unit is in bytes")

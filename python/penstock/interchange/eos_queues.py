@@ -1,7 +1,7 @@
 """Transmit queues of Arista EOS: shares, and random detection.
 
 A queue is strict unless `no priority`; then all lower queues are served round robin as well. Round-robin
-queues without `bandwidth percent` share what the others leave. `random-detect ecn` marks and drops nothing;
+queues without `bandwidth percent` share the remainder. `random-detect ecn` marks without dropping;
 `random-detect drop` drops.
 """
 
@@ -29,7 +29,7 @@ class Queues:
 
 @dataclass
 class _Queue:
-    """A queue as its statements have it; the first statement about something counts."""
+    """Settings of a queue; the first statement for each setting applies."""
 
     is_strict: bool | None = None
     share: Statement | None = None
@@ -38,7 +38,7 @@ class _Queue:
 
 
 def queues_of(statements: Statements, lines: Iterable[Statement], mbps: int | None) -> Deferred[Queues]:
-    """The queues of a port, whose own statements come before those of its profile.
+    """The queues of a port; its own statements take precedence over those of its profile.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def queues_of(statements: Statements, lines: Iterable[Statement], mbps: int | No
     lines : iterable of Statement
         Statements of the interface, and of its profile.
     mbps : int, optional
-        Rate of the port, which makes bytes of times.
+        Rate of the port, to convert times to bytes.
     """
     return statements.deferred(lambda: _read(statements, lines, mbps))
 
@@ -72,7 +72,7 @@ def _read(statements: Statements, lines: Iterable[Statement], mbps: int | None) 
 
 
 def _take(statements: Statements, queue: _Queue, line: Statement, mbps: int | None) -> None:
-    """A statement of a queue."""
+    """Handles a statement of a queue."""
     words = line.words
     if words in (("no", "priority"), ("priority", "strict")):
         statements.read(line)
@@ -88,7 +88,7 @@ def _take(statements: Statements, queue: _Queue, line: Statement, mbps: int | No
 
 
 def _wred(statements: Statements, line: Statement, mbps: int | None) -> Wred | None:
-    """Such as ``random-detect ecn minimum-threshold 150 kbytes maximum-threshold 1500 kbytes``."""
+    """Thresholds of ``random-detect ecn minimum-threshold 150 kbytes maximum-threshold 1500 kbytes``."""
     limits = []
     for word in ("minimum-threshold", "maximum-threshold"):
         number = line.after(word)
@@ -127,7 +127,7 @@ def _wred(statements: Statements, line: Statement, mbps: int | None) -> Wred | N
 
 
 def _both(statements: Statements, number: int, ecn: Wred | None, drop: Wred | None) -> Wred | None:
-    """ECN and drops of a queue, of which a scenario has one line."""
+    """Combines ECN marking and drops of a queue; a scenario has one curve for both."""
     if ecn is None or drop is None:
         return ecn or drop
     if (ecn.least, ecn.most, ecn.percent) != (drop.least, drop.most, drop.percent):
@@ -136,7 +136,7 @@ def _both(statements: Statements, number: int, ecn: Wred | None, drop: Wred | No
 
 
 def _schedulers(statements: Statements, found: Mapping[int, _Queue]) -> dict[int, Scheduler]:
-    """All queues: strict ones, and those that are served round robin with their shares."""
+    """Schedulers of all queues: strict, or round robin with their shares."""
     turns = [number for number, one in found.items() if one.is_strict is False]
     if not turns:
         return {number: Scheduler(None) for number in PRIORITIES}

@@ -1,4 +1,4 @@
-"""Rates and lengths of a fabric's links, where a configuration of a switch has those of its ports."""
+"""Sets rates and lengths of a fabric's links from the ports in the configuration of a switch."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from penstock.laboratory.quantity import Quantity
 from .piece import Document, LinkClass
 
 TIERS = {"leaf_spine": ("", "uplink_"), "fat_tree": ("", "uplink_", "core_")}
-"""Prefixes of the keys of links, from the hosts upwards, in fabrics whose tiers may differ."""
+"""Prefixes of link keys, from the hosts upwards, in fabrics whose tiers may differ."""
 
 
 def fit_links(topology: dict[str, Any], document: Document, classes: Sequence[LinkClass]) -> list[str]:
-    """Gives the links of a regular fabric the rates and lengths of the ports. What was done.
+    """Sets rates and lengths of a regular fabric's links from the ports; returns remarks on the changes.
 
-    Links of a rate that ports have get the length of those ports. A fabric without such links has the rate of
-    most ports at its hosts, and that of the fastest ports between switches. Links of an explicit fabric keep
-    what they have.
+    Links whose rate is that of some ports get the length of those ports. If no link has such a rate, links
+    of hosts get the rate of most ports, and links between switches that of the fastest ports. Links of an
+    explicit fabric are not changed.
     """
     kind = next(iter(topology))
     if not classes:
@@ -61,6 +61,6 @@ def _bps(one: LinkClass) -> int:
 
 
 def same(one: str | None, other: object) -> bool:
-    """Whether two texts are the same amount."""
+    """Returns true if two texts are the same quantity."""
     first, second = (Quantity.read(str(text)) for text in (one, other))
     return first is not None and second is not None and first.amount == second.amount

@@ -1,4 +1,4 @@
-"""Reads the files that are imported."""
+"""Reads files to import."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .piece import Document
 from .strangers import of_octets
 
 MOST_BYTES = 1 << 30
-"""The largest file that is read; a trace of ten million transfers fits."""
+"""Largest size of a file; a trace of ten million transfers fits."""
 
 
 def document(path: Path, **told: Any) -> Document:
-    """A file as text; `told` are the further attributes of a `Document`.
+    """Reads a file as text; `told` are further attributes of the `Document`.
 
     Raises
     ------
     InputError
-        If it cannot be read, is no regular file, is too large, or is no UTF-8.
+        If it cannot be read, is not a regular file, is too large, or is not UTF-8.
     """
     try:
         about = path.stat()
-        # Whoever reads a pipe or a device may wait for ever.
+        # Reading a pipe or a device may block forever.
         if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
             raise InputError(f"{path}: is no regular file but {_kind(about.st_mode)}; expected a file")
         if about.st_size > MOST_BYTES:

@@ -1,4 +1,4 @@
-"""The formats that can be imported: one line each."""
+"""The formats that can be imported, one line each."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class Format:
     Attributes
     ----------
     name : str
-        Its name on the command line.
+        Name on the command line.
     about : str
-        What is written in it.
+        Description of the contents.
     recognises : callable
-        Whether a document looks like it, from its head.
+        Returns true if the head of a document looks like the format.
     reader : callable
-        The piece of a scenario that a document is; an `InputError` names the line of what is wrong.
+        Converts a document to a piece of a scenario; an `InputError` names the line of the error.
     meaning : callable
-        The consequence of leaving out a field of a document, by its path.
+        Returns the consequence of leaving out a field of a document, by its path.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Format:
     meaning: Callable[[Path], str] = lambda _: "no part of a scenario"
 
     def read(self, document: Document) -> Piece:
-        """The piece of a scenario that a document is, with a remark for each field that was not read.
+        """Converts a document to a piece of a scenario, with a remark for each field that was not read.
 
         Raises
         ------
@@ -156,16 +156,16 @@ FORMATS = (
     Format("csv", "a table of transfers", csv_trace.recognises, csv_trace.read),
     Format("sizes", "a distribution of sizes", sizes.recognises, sizes.read),
 )
-"""In the order in which they are tried: the first lines, then JSON, then graphs and all lines."""
+"""Formats in the order of detection: by first lines, then JSON, then graphs and all lines."""
 
 
 def format_of(document: Document, name: str | None = None) -> Format:
-    """The format with a name, or the one that a document looks like.
+    """The format with this name, or the detected format of a document.
 
     Raises
     ------
     InputError
-        If there is none; then the message says where each reader stopped.
+        If there is none; the message then says where each reader stopped.
     """
     names = [one.name for one in FORMATS]
     if name is not None:
@@ -182,10 +182,10 @@ def format_of(document: Document, name: str | None = None) -> Format:
 
 
 def read_all(documents: Sequence[tuple[Format, Document]]) -> list[Piece]:
-    """The pieces of documents, in order; parts of one configuration are read together.
+    """Reads documents as pieces, in order; parts of one configuration are read together.
 
-    Several parts of CONFIG_DB go together, such as `buffers.json` and `qos.json`, and with them the tables of
-    headroom, `pg_profile_lookup.ini`.
+    Such parts are several files of a CONFIG_DB, such as `buffers.json` and `qos.json`, and its headroom
+    tables, `pg_profile_lookup.ini`.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def read_all(documents: Sequence[tuple[Format, Document]]) -> list[Piece]:
 
 
 def _stop(one: Format, document: Document) -> str:
-    """Where a reader stops, and why."""
+    """The place where a reader stops, and the reason."""
     try:
         one.read(document)
     except InputError as error:

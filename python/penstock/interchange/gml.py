@@ -1,8 +1,8 @@
-"""GML, as the Internet Topology Zoo and networkx write it; `graph` says what its attributes mean.
+"""GML, as written by the Internet Topology Zoo and networkx; `graph` documents the attributes.
 
 Source: Himsolt, "GML: a portable graph file format" (1997): keys with numbers, texts in quotes or lists in
-brackets. Nodes are named by their `id`; labels stand in comments. Not taken over: attributes of the graph,
-and lists within nodes and edges, such as drawings.
+brackets. Nodes are named by their `id`; labels become comments. Not imported: attributes of the graph, and
+lists within nodes and edges, such as drawings.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _TOKEN = re.compile(
 )
 _DEEPEST = 50
 _HEADER_TOKENS = 100
-"""Tokens before the graph, such as its creator and version."""
+"""Tokens before the graph, at most, such as its creator and version."""
 
 
 class Item(NamedTuple):
-    """A key with its value: a text, or a list of items; and its line."""
+    """A key with its line and its value: a text, or a list of items."""
 
     line: int
     key: str
@@ -37,7 +37,7 @@ class Item(NamedTuple):
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text begins as GML: with a graph, maybe after its creator and version."""
+    """Returns true if a text begins as GML: with a graph, or its creator and version."""
     key = ""
     try:
         for _, (_, kind, text) in zip(range(_HEADER_TOKENS), _tokens(document), strict=False):
@@ -55,12 +55,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The fabric of a graph.
+    """Reads the fabric of a graph.
 
     Raises
     ------
     InputError
-        If the text is no GML, or the graph is no fabric; the message has the line.
+        If the text is not GML, or the graph is not a fabric; the message has the line.
     """
     top = _items(document)
     graphs = [item for item in top if item.key == "graph"]
@@ -114,7 +114,7 @@ def read(document: Document) -> Piece:
 
 
 def _one(document: Document, item: Item, key: str) -> str:
-    """A value that has to be there once."""
+    """A value that must appear exactly once."""
     found = [one.value for one in item.value if isinstance(one, Item) and one.key == key]
     if len(found) != 1 or not isinstance(found[0], str):
         raise document.error(item.line, f"the {item.key} has {len(found)} times {key}; expected it once")
@@ -122,7 +122,7 @@ def _one(document: Document, item: Item, key: str) -> str:
 
 
 def _attributes(document: Document, item: Item, *without: str) -> dict[str, str]:
-    """The values of a node or edge that are no lists."""
+    """Scalar values of a node or edge."""
     found: dict[str, str] = {}
     for one in item.value:
         if isinstance(one, Item) and isinstance(one.value, str) and one.key not in without:

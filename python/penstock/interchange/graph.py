@@ -1,10 +1,10 @@
 """Graphs of nodes and edges with attributes, such as those of networkx.
 
-A node has an attribute `role`, `type` or `kind`: host or server, switch or router. If none has one, those
-with one edge are hosts. An edge has its rate as `rate`, `bandwidth`, `capacity` or `speed`, its delay as
-`delay` or `latency`, and its length as `length` or `distance`: text with a unit, or a number if the name ends
-with one, such as `bandwidth_gbps`, `delay_us` or `length_m`. `LinkSpeedRaw`, of the Internet Topology Zoo, is
-in b/s.
+A node has an attribute `role`, `type` or `kind`: host or server, switch or router. If no node has one,
+nodes with one edge are hosts. An edge has its rate as `rate`, `bandwidth`, `capacity` or `speed`, its
+delay as `delay` or `latency`, and its length as `length` or `distance`: text with a unit, or a number if
+the name ends with one, such as `bandwidth_gbps`, `delay_us` or `length_m`. `LinkSpeedRaw`, of the Internet
+Topology Zoo, is in b/s.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ WORDS = {
     "delay": (("delay", "latency"), "time", _TIMES, "1 us"),
     "length": (("length", "distance"), "length", _LENGTHS, "10 m"),
 }
-"""What a link may say: attributes, their dimension, the units that their names may end with, an example."""
+"""Attributes of a link, with their dimension, the units that may end their names, and an example."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node, where it stands, and its attributes."""
+    """A node, its place in the document, and its attributes."""
 
     place: Place
     name: str
@@ -43,7 +43,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge, where it stands, its ends, and its attributes."""
+    """An edge, its place in the document, its ends, and its attributes."""
 
     place: Place
     ends: tuple[str, str]
@@ -51,12 +51,12 @@ class Edge:
 
 
 def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> Piece:
-    """The fabric that a graph is.
+    """Converts a graph to a fabric.
 
     Raises
     ------
     InputError
-        If it is none; the message names the place.
+        If the graph is not a fabric; the message names the place.
     """
     names = {node.name: document.name(node.place, node.name) for node in nodes}
     for edge in edges:
@@ -83,7 +83,7 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
 
 
 def _given(document: Document, edges: Sequence[Edge]) -> list[str]:
-    """What links have that say nothing of it."""
+    """Remarks on links that get their rate or length from the command line."""
     without = {key: sum(not _said(edge, key) for edge in edges) for key in WORDS}
     told = [f"{without['rate']} links have no rate: {document.rate}, of --rate"] if without["rate"] else []
     if document.length is not None and without["length"]:
@@ -92,7 +92,7 @@ def _given(document: Document, edges: Sequence[Edge]) -> list[str]:
 
 
 def _said(edge: Edge, key: str) -> list[tuple[str, str, Any]]:
-    """The attributes of a link for one of `WORDS`, each with the unit of its name and its value."""
+    """The attributes of a link for one of `WORDS`, each with the unit in its name and its value."""
     attributes = {name.lower(): value for name, value in edge.attributes.items()}
     found = [(name, unit, attributes[name]) for name, unit in _names(key) if attributes.get(name, "") != ""]
     if key == "rate" and not found and attributes.get("linkspeedraw", "") != "":
@@ -101,13 +101,13 @@ def _said(edge: Edge, key: str) -> list[tuple[str, str, Any]]:
 
 
 def _about(node: Node) -> str:
-    """A node in a comment."""
+    """Description of a node, for a comment."""
     attributes = ", ".join(f"{key} {brief(value)}" for key, value in node.attributes.items())
     return f"node {node.name}" + (f": {attributes}" if attributes else "")
 
 
 def _left_out(document: Document, edges: Sequence[Edge]) -> list[str]:
-    """Attributes of edges that are no rate, delay or length."""
+    """Remarks on attributes of edges other than rate, delay and length."""
     known = {"linkspeedraw", *(name for key in WORDS for name, _ in _names(key))}
     others = sorted({key for edge in edges for key in edge.attributes if key.lower() not in known})
     return (
@@ -118,7 +118,7 @@ def _left_out(document: Document, edges: Sequence[Edge]) -> list[str]:
 
 
 def _names(key: str) -> list[tuple[str, str]]:
-    """The attributes that a link may have for one of `WORDS`, and the unit that each ends with."""
+    """Accepted attribute names for one of `WORDS`, each with the unit it ends with."""
     words, _, units, _ = WORDS[key]
     return [(word, "") for word in words] + [
         (f"{word}_{end}", f" {unit}") for word in words for end, unit in units.items()
@@ -126,7 +126,7 @@ def _names(key: str) -> list[tuple[str, str]]:
 
 
 def expect_one_way(document: Document, edges: Sequence[Edge]) -> None:
-    """Refuses a directed graph whose edges stand for the two directions of one link.
+    """Rejects a directed graph whose edges are the two directions of one link.
 
     Raises
     ------
@@ -145,14 +145,15 @@ def expect_one_way(document: Document, edges: Sequence[Edge]) -> None:
 
 
 def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = None) -> dict[str, Any]:
-    """A graph of networkx as the arguments of ``Scenario().topology.explicit``.
+    """Converts a graph of networkx to the arguments of ``Scenario().topology.explicit``.
 
     Parameters
     ----------
     graph : networkx.Graph or networkx.MultiGraph
-        Nodes and edges with the attributes that this module describes. Directed graphs are refused.
+        Nodes and edges with the attributes that this module describes. Directed graphs are rejected.
     rate, length : str, optional
-        Of edges that say none. Default: such an edge is an error; the length of Penstock.
+        Rate and length of edges without one. Default: an edge without a rate is an error; Penstock's default
+        length.
 
     Returns
     -------
@@ -162,7 +163,7 @@ def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = N
     Raises
     ------
     InputError
-        If the graph is no fabric; the message names the node or edge.
+        If the graph is not a fabric; the message names the node or edge.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = N
 
 
 def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[set[str], list[str]]:
-    """Which nodes are hosts, and how that is known if they do not say it."""
+    """The nodes that are hosts, and how they were recognized if they have no role."""
     words = [key for key in ROLES if _says_roles(nodes, key)]
     roles = {node.name: (node, _role(node.attributes, words)) for node in nodes}
     if not any(role for _, role in roles.values()):
@@ -195,7 +196,7 @@ def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
 
 
 def _says_roles(nodes: Sequence[Node], key: str) -> bool:
-    """Whether an attribute is the role of nodes: types and kinds are often something else, such as "Core"."""
+    """Returns true if an attribute holds roles: types and kinds often mean something else, such as "Core"."""
     said = {
         str(value).lower() for node in nodes for name, value in node.attributes.items() if name.lower() == key
     }

@@ -1,7 +1,7 @@
-"""GraphML, as networkx, yEd and the Internet Topology Zoo write it; `graph` says what its attributes mean.
+"""GraphML, as written by networkx, yEd and the Internet Topology Zoo; `graph` documents the attributes.
 
-Source: the GraphML specification (nodes, edges, keys with their defaults). Not taken over: nested graphs,
-hyperedges and ports, which are errors; drawings of editors.
+Source: the GraphML specification (nodes, edges, keys with their defaults). Not imported: nested graphs,
+hyperedges and ports, which are errors, and drawings of editors.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from .reading import Path
 from .xml_text import parse, root_of
 
 _WITHOUT_TEXT = ("graphml", "key", "graph", "node", "edge")
-"""Elements that hold others alone: text in them is a slip of whoever wrote the file."""
+"""Elements that contain only other elements: text in them is a mistake in the file."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text begins as GraphML."""
+    """Returns true if a text begins as GraphML."""
     return root_of(document) == "graphml"
 
 
 def read(document: Document) -> Piece:
-    """The fabric of a graph.
+    """Reads the fabric of a graph.
 
     Raises
     ------
     InputError
-        If the text is no GraphML, or the graph is no fabric; the message has the line.
+        If the text is not GraphML, or the graph is not a fabric; the message has the line.
     """
     reader = _Reader(document)
     parse(document, reader.begin, reader.end, reader.characters)
@@ -52,7 +52,7 @@ def meaning(_: Path) -> str:
 
 
 class _Reader:
-    """What has been read of a document."""
+    """State of the parser."""
 
     def __init__(self, document: Document) -> None:
         self.nodes: dict[str, tuple[int, dict[str, Any]]] = {}
@@ -61,17 +61,17 @@ class _Reader:
         self.direction = ""
         self._document = document
         self._open: list[str] = []
-        """The elements that are open, the outermost first."""
+        """Open elements, the outermost first."""
         self._names: dict[str, str] = {}
         self._graphs = 0
         self._of: dict[str, Any] | None = None
-        """Attributes of the node or edge that is being read."""
+        """Attributes of the current node or edge."""
         self._key = ("", "")
-        """Of which kind of thing, and the name, of the attribute that is being read."""
+        """Kind of element, and name, of the current attribute."""
         self._text: list[str] | None = None
 
     def begin(self, tag: str, attributes: Mapping[str, str], line: int) -> None:
-        """An element opens."""
+        """Handles the start of an element."""
         self._open.append(tag)
         if tag == "graph":
             self._graphs += 1
@@ -106,7 +106,7 @@ class _Reader:
             self._text = []
 
     def end(self, tag: str) -> None:
-        """An element closes."""
+        """Handles the end of an element."""
         self._open.pop()
         if tag in ("node", "edge"):
             self._of = None
@@ -122,7 +122,7 @@ class _Reader:
                     self.defaults.setdefault(one, {})[name] = value
 
     def characters(self, text: str, line: int) -> bool:
-        """Text of an element; false for that of descriptions and drawings, which has no effect."""
+        """Handles text of an element; returns false for descriptions and drawings, which have no effect."""
         if self._text is not None:
             self._text.append(text)
             return True

@@ -5,10 +5,10 @@ unit of starts depends on the program: microseconds for main_uec and main_swift,
 main_roce, main_hpcc and main_eqds. A connection without a size, or of size 0, never ends. Lines that share
 an identifier are messages of one connection (`msg`).
 
-Connections that begin when others end (triggers) are transfers that wait for others; see `triggers`.
+Connections that begin when others end (triggers) become transfers that wait for others; see `triggers`.
 
-Not taken over: identifiers, and `prio`, which orders the pulls of a receiver and is no priority of Ethernet;
-both stand in comments. Failures are errors.
+Not imported: identifiers, and `prio`, which orders the pulls of a receiver and is not an Ethernet
+priority; both become comments. Failures are errors.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _COUNTS = ("Nodes", "Connections", "Triggers", "Failures")
 _WORDS = ("start", "trigger", "size", "id", "msg", "prio", "send_done_trigger", "recv_done_trigger")
 _KINDS = ("oneshot", "multishot", "barrier")
 _LATE = 10**6
-"""A start that is likely in picoseconds."""
+"""Start times from here on are likely in picoseconds."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text begins with a number of nodes, and is no description of tiers."""
+    """Returns true if a text begins with a number of nodes and is not a description of tiers."""
     first = [line.split() for line in document.first_lines(4)]
     return (
         first[:1] != []
@@ -43,13 +43,13 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """Transfers between hosts that are numbered from 0.
+    """Reads transfers between hosts that are numbered from 0.
 
     Raises
     ------
     InputError
-        If the text is something else, its numbers of lines do not hold, a connection waits for what its
-        host does not hear of, or there are failures; the message has the line.
+        If the text is something else, its header does not match the numbers of lines, a connection waits for
+        an event that its host cannot observe, or there are failures; the message has the line.
     """
     matrix = _Matrix(document)
     for line, text in document.lines():
@@ -59,16 +59,16 @@ def read(document: Document) -> Piece:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix as it stands in its file.
+    """A matrix as in its file.
 
     Attributes
     ----------
     nodes : int
         Number of hosts.
     connections : list of Connection
-        In the order of the file.
+        Connections in the order of the file.
     triggers : dict
-        By number.
+        Triggers by number.
     """
 
     nodes: int
@@ -77,13 +77,13 @@ class Matrix:
 
 
 def parse(document: Document) -> Matrix:
-    """Reads a matrix without making transfers of it.
+    """Parses a matrix without converting it to transfers.
 
     Raises
     ------
     InputError
-        If the text is something else, its numbers of lines do not hold, or it names a trigger that it does
-        not have; the message has the line.
+        If the text is something else, its header does not match the numbers of lines, or it refers to a
+        missing trigger; the message has the line.
     """
     matrix = _Matrix(document)
     for line, text in document.lines():
@@ -93,16 +93,16 @@ def parse(document: Document) -> Matrix:
 
 @dataclass
 class _Matrix:
-    """What has been read of a matrix."""
+    """State of the parser of a matrix."""
 
     document: Document
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Numbers that the header says, with their lines."""
+    """Counts in the header, with their lines."""
     connections: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     triggers: dict[int, Trigger] = field(default_factory=dict)
 
     def take(self, line: int, words: Sequence[str]) -> None:
-        """A line."""
+        """Handles a line."""
         is_header = not self.connections and not self.triggers
         if words[0] in _COUNTS and len(words) == 2 and is_header:
             if words[0] in self.counts:
@@ -123,7 +123,7 @@ class _Matrix:
             raise self.document.error(line, f'"{brief(words[0])}" is neither {expected}')
 
     def _connection(self, line: int, words: Sequence[str]) -> None:
-        """A line such as ``0->15 id 1 start 0 size 2000000``; ``msg`` may stand without a number."""
+        """Handles a line such as ``0->15 id 1 start 0 size 2000000``; ``msg`` may lack a number."""
         said = {"": words[0]}
         at = 1
         while at < len(words):
@@ -147,7 +147,7 @@ class _Matrix:
         self.connections.append((line, said))
 
     def _trigger(self, line: int, words: Sequence[str]) -> None:
-        """A line such as ``trigger id 1 oneshot`` or ``trigger id 2 barrier count 4``."""
+        """Handles a line such as ``trigger id 1 oneshot`` or ``trigger id 2 barrier count 4``."""
         if len(words) < 4 or words[1] != "id" or words[3] not in _KINDS:
             raise self.document.error(line, f"expected a trigger, such as trigger id 1 {' or '.join(_KINDS)}")
         number = self.document.whole(line, "the trigger", words[2], least=1)
@@ -161,12 +161,12 @@ class _Matrix:
         self.triggers[number] = Trigger(line, words[3], int(rest[1]) if rest else 1)
 
     def parsed(self) -> Matrix:
-        """All connections, checked against the header.
+        """The matrix, checked against its header.
 
         Raises
         ------
         InputError
-            If numbers do not hold.
+            If a count in the header is wrong.
         """
         self._check_counts()
         found = [self._connection_of(line, said) for line, said in self.connections]
@@ -182,12 +182,12 @@ class _Matrix:
         return Matrix(self.counts.get("Nodes", (0, 0))[0], found, self.triggers)
 
     def piece(self) -> Piece:
-        """All connections.
+        """The connections as a piece of a scenario.
 
         Raises
         ------
         InputError
-            If numbers do not hold.
+            If a count in the header is wrong.
         """
         found = self.parsed().connections
         waits, remarks = after(self.document, found, self.triggers)

@@ -1,11 +1,11 @@
-"""Dragonflies and Slim Flies of htsim: hosts a switch, switches a group, rates and latencies of links.
+"""Dragonflies and Slim Flies of htsim: hosts per switch, switches per group, link rates and latencies.
 
 Source: `sim/datacenter/dragonfly_topology.cpp` and `slimfly_topology.cpp` of forks of htsim that read such
-files. Links within a group are local, others global. Rates that a file does not have are 200 Gb/s there,
-latencies 1000 ns (global), 500 ns (local) and 200 ns (host).
+files. Links within a group are local, others global. Missing rates default to 200 Gb/s there, missing
+latencies to 1000 ns (global), 500 ns (local) and 200 ns (host).
 
-Not taken over: `Link_latency_ns`, the latency of a single link; the adjacency list beside a Slim Fly, whose
-graph is that of its `q`.
+Not imported: `Link_latency_ns`, the latency of a single link; the adjacency list beside a Slim Fly, whose
+graph follows from `q`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .piece import Document, Note, Piece
 KINDS = ("host", "local", "global")
 RATE_GBPS = 200
 LATENCY_NS = {"host": 200, "local": 500, "global": 1000}
-"""What a file does not say."""
+"""Default latencies of links in ns."""
 NUMBERS = {"p": 10_000, "a": 10_000, "h": 10_000, "q": 128}
 NS_PER_M = 5
 ONE_LINK = "link_latency_ns"
@@ -36,7 +36,7 @@ def recognises(document: Document) -> bool:
 
 @dataclass
 class _Said:
-    """What the file says, each with its line."""
+    """Values in the file, each with its line."""
 
     document: Document
     values: dict[str, tuple[int, int]]
@@ -57,7 +57,7 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If the text is something else, or a number is beyond its limits; the message has the line.
+        If the text is something else, or a number is out of range; the message has the line.
     """
     said = _read(document)
     topology: dict[str, Any] = {"hosts_per_switch": said.of("p")}
@@ -91,7 +91,7 @@ def _switches(said: _Said) -> int:
 
 
 def _length(delay_ns: int) -> str:
-    """The cable of a delay: a whole number of ns is a whole number of 200 mm."""
+    """Cable length that has this delay: each ns is 200 mm."""
     metres, rest = divmod(delay_ns, NS_PER_M)
     return f"{metres} m" if not rest else f"{metres}.{rest * 2} m"
 
@@ -121,7 +121,7 @@ def _read(document: Document) -> _Said:
 
 
 def _fits(said: _Said) -> None:
-    """One of the two fabrics, of a size that can be built."""
+    """Rejects a mixture of both fabrics' parameters, and fabrics that are too large."""
     other = [key for key in ("a", "h") if key in said.values and "q" in said.values]
     if other:
         line = said.values[other[0]][1]

@@ -1,11 +1,11 @@
 """Topologies of htsim: fat trees of two or three tiers, described tier by tier.
 
-Source: `sim/datacenter/fat_tree_topology.cpp` of uet-htsim and the files beside it. Tier 0 are the switches
-of hosts, `Downlink` what is below a tier. The links up from a tier have rate and delay of those down from
-the next. `Bundle` is the number of parallel links to each switch above.
+Source: `sim/datacenter/fat_tree_topology.cpp` of uet-htsim and the files beside it. Tier 0 consists of the
+switches with hosts; keys with `Downlink` describe the links below a tier. Uplinks of a tier have the rate and
+delay of the next tier's downlinks. `Bundle` is the number of parallel links to each switch above.
 
-Not taken over: `Oversubscribed`, which follows from the numbers of links; `Queue_Up` and `Queue_Down` where
-they differ, which a scenario has for a switch as a whole.
+Not imported: `Oversubscribed`, which follows from the numbers of links; different values of `Queue_Up` and
+`Queue_Down`, since a scenario has one value per switch.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ KEYS = {
     "switch_latency_ns": 10**9,
     "downlink_latency_ns": 10**12,
 }
-"""Keys of a tier, and their largest values."""
+"""Keys of a tier, and their maximum values."""
 NAMES = {2: ("tor", "spine"), 3: ("tor", "agg", "core")}
 MOST_HOSTS = 10**6
 MOST_LINKS = 4 * 10**6
-"""Links of a fabric, each of a bundle counted."""
+"""Links of a fabric, at most, counting each link of a bundle."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text says how many tiers it has before anything else but nodes and pods."""
+    """Returns true if the number of tiers comes before anything else but nodes and pods."""
     words = [line.lower().split() for line in document.first_lines(3)]
     return any(one[0] == "tiers" for one in words) and any(
         line.lower().split()[:2] == ["tier", "0"] for _, line in document.lines()
@@ -47,14 +47,14 @@ def recognises(document: Document) -> bool:
 
 @dataclass
 class _Tiers:
-    """What the file says: of the whole, and of each tier; values with their lines."""
+    """Values in the file, of the whole fabric and of each tier, with their lines."""
 
     document: Document
     head: dict[str, tuple[int, int]] = field(default_factory=dict)
     tiers: dict[int, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, key: str) -> int:
-        """A value of the whole."""
+        """A value of the whole fabric."""
         if key not in self.head:
             raise InputError(f"{self.document.file}: does not say {key.capitalize()}")
         return self.head[key][0]
@@ -69,23 +69,23 @@ class _Tiers:
         return default
 
     def line(self, tier: int, key: str) -> int:
-        """Where it stands."""
+        """Line of a value of a tier."""
         return self.tiers[tier][key][1] if key in self.tiers.get(tier, {}) else 1
 
     def divide(self, number: int, by: int, tier: int, key: str, what: str) -> int:
-        """A number of switches."""
+        """A number of switches, which must divide evenly."""
         if by < 1 or number % by or number < by:
             raise self.document.error(self.line(tier, key), f"{what}: {number} cannot be divided by {by}")
         return number // by
 
 
 def read(document: Document) -> Piece:
-    """A fabric of hosts h0, ... and switches tor0, ..., agg0, ..., core0, ... or, of two tiers, spine0, ...
+    """A fabric of hosts h0, ... and switches tor0, ..., agg0, ..., core0, ... or, with two tiers, spine0, ...
 
     Raises
     ------
     InputError
-        If the text is something else, or its numbers do not fit each other; the message has the line.
+        If the text is something else, or its numbers contradict each other; the message has the line.
     """
     tiers = _read(document)
     count = tiers.of("tiers")
@@ -185,7 +185,7 @@ def _links(tiers: _Tiers, count: int, hosts: int) -> tuple[list[int], list[dict[
 
 
 def _expect(tiers: _Tiers, tier: int, needed: int) -> None:
-    """A switch has as many ports down as there are links from below."""
+    """Checks that a switch has as many downlinks as there are links from below."""
     has = tiers.get(tier, "radix_down")
     if has != needed:
         line = tiers.line(tier, "radix_down")
@@ -205,7 +205,7 @@ def _between(lower: str, upper: str, tiers: _Tiers, tier: int, bundle: int = 1) 
 
 
 def _settings(tiers: _Tiers, keys: dict[str, Any], numbers: list[int]) -> list[str]:
-    """Latencies and queues of switches, and what is left out."""
+    """Latencies and queues of switches, and remarks on settings that are left out."""
     document, remarks = tiers.document, []
     latencies = [tiers.get(tier, "switch_latency_ns", 0) for tier in range(len(numbers))]
     if any(latencies):

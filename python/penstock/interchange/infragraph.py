@@ -1,11 +1,11 @@
 """Fabrics of InfraGraph: devices, instances of them, and edges between their components, as YAML or JSON.
 
 An instance of a device with a `nic`, `npu`, `xpu`, `gpu` or another device in it is a server, any other a
-switch. A server with one edge is a host; of one with several, each component that an edge names is a host of
-its own, such as host0-nic1, because a scenario describes the fabric and not the inside of servers.
+switch. A server with one edge is a host. In a server with several edges, each component that an edge names
+becomes a host, such as host0-nic1, because a scenario describes the fabric and not the inside of servers.
 
-Indices are slices as in Python: `nic[0:2]`, `host[1]`; without them all. `many2many` links each endpoint with
-each, `one2one` the first with the first and so on, as far as the shorter list goes.
+Indices are slices as in Python: `nic[0:2]`, `host[1]`; without them all. `many2many` links all pairs of
+endpoints, `one2one` the first with the first and so on, up to the length of the shorter list.
 
 Source: the models and examples of Keysight/infragraph.
 """
@@ -46,7 +46,7 @@ def recognises(document: Document) -> bool:
 
 @dataclass(frozen=True)
 class _Device:
-    """Components of a device and their numbers."""
+    """Components of a device, with their counts."""
 
     components: dict[str, int]
     is_server: bool
@@ -64,7 +64,7 @@ class _End:
 
 @dataclass
 class _Fabric:
-    """What a document says."""
+    """Contents of a document."""
 
     document: Document
     devices: dict[str, _Device] = field(default_factory=dict)
@@ -72,22 +72,22 @@ class _Fabric:
     rates: dict[str, int | None] = field(default_factory=dict)
     edges: list[tuple[int, _End, _End, str]] = field(default_factory=list)
     shortened: int = 0
-    """Edges `one2one` whose endpoints differ in number."""
+    """Edges `one2one` whose lists of endpoints differ in length."""
     notes: list[Note] = field(default_factory=list)
 
     def note(self, line: int, text: str) -> None:
-        """Records what was read."""
+        """Records a line that was read."""
         self.notes.append(Note(line, brief(text)))
 
 
 def read(document: Document) -> Piece:
-    """A fabric of the servers and switches.
+    """Reads a fabric of the servers and switches.
 
     Raises
     ------
     InputError
-        If the text is something else, names what it does not have, or has links without a rate; the message
-        has the line.
+        If the text is something else, has undefined references, or has links without a rate; the message has
+        the line.
     """
     root = nodes(document).placed()
     document.ledger.fields({key: one.plain() for key, one in _table(document, root).items()})
@@ -111,7 +111,7 @@ def read(document: Document) -> Piece:
 
 
 def _items(document: Document, node: Node, key: str) -> list[Node]:
-    """The objects of a list; none if there is no such key."""
+    """The objects of a list; empty if there is no such key."""
     table = _table(document, node)
     if key not in table:
         return []
@@ -225,7 +225,7 @@ def _edge(fabric: _Fabric, node: Node) -> None:
 
 
 def _ends(fabric: _Fabric, node: Node) -> Iterator[_End]:
-    """All components of all instances that an endpoint names."""
+    """All components of all instances that match an endpoint."""
     document = fabric.document
     instance, numbers = _slice(
         document, node, "instance", {name: c for name, (_, c) in fabric.instances.items()}

@@ -1,4 +1,4 @@
-"""Pieces of a scenario, put together: files that are imported, and a scenario for what they do not say."""
+"""Joins pieces of a scenario: imported files, and a scenario for everything that they do not specify."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from .toml import scenario
 from .wred import leave_out_colors
 
 TRAFFIC = ("flows", "transfers", "faults")
-"""Tables of a scenario that name its hosts or links."""
+"""Tables of a scenario that refer to its hosts or links."""
 _WHOLE = ("switch.scheduler", "flow_control", "switch.buffer.memory")
-"""Tables of which one file has all keys."""
+"""Tables that are taken from one file as a whole."""
 MOST_NOTES = 500
-"""Comments of a scenario about one document."""
+"""Comments of a scenario about one document, at most."""
 _LEAST_PS = 1e9
 _STEP_PS = 0.5e9
-"""From the end of a transfer to the begin of one that waits for it: a delayed acknowledgement."""
+"""Time from the end of a transfer to the start of one that waits for it: a delayed acknowledgement."""
 _SHORTEST = "1 ms"
-"""How long a scenario without traffic lasts."""
+"""Duration of a scenario without traffic."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Joined:
     text : str
         The scenario, as TOML.
     transfers : str
-        The file that its transfers are in, as CSV; empty if there are none.
+        Contents of the file of transfers, as CSV; empty if there are none.
     remarks : list of str
-        What was left out or chosen.
+        Remarks on what was left out or chosen.
     sizes : str
-        The file that a distribution of sizes is in, as CSV; empty if there is none.
+        Contents of the file of a size distribution, as CSV; empty if there is none.
     """
 
     text: str
@@ -67,24 +67,24 @@ def join(
     like: Source | None = None,
     duration: str | None = None,
 ) -> Joined:
-    """One scenario of what was read.
+    """Joins pieces into one scenario.
 
     Parameters
     ----------
     read : sequence
-        Documents and what they say.
+        Documents and their pieces.
     out : Path
-        The scenario file to be; the list of transfers is beside it.
+        Path of the scenario file; the list of transfers is written beside it.
     like : Source, optional
-        A scenario that says what the documents do not. Its traffic and faults are left out if they bring a
-        fabric or traffic.
+        A scenario for everything that the documents do not specify. Its traffic and faults are left out if
+        the documents contain a fabric or traffic.
     duration : str, optional
-        ``simulation.duration``. Default: twice as long after the last start as the busiest host needs.
+        ``simulation.duration``. Default: the last start plus twice the time that the busiest host needs.
 
     Raises
     ------
     InputError
-        If two documents say the same, or there is traffic and no fabric that has its hosts.
+        If two documents set the same key, or there is traffic without a fabric that has its hosts.
     """
     said, twice = _merged(read)
     keys, remarks = _completed(said, like, any(piece.transfers for _, piece in read))
@@ -135,7 +135,7 @@ def join(
 def _simulators(
     read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], priorities: Collection[int]
 ) -> list[str]:
-    """Applies configurations of simulators to transfers and switches. What was chosen."""
+    """Applies simulator configurations to transfers and switches; returns remarks on the choices."""
     told: list[str] = []
     for document, piece in read:
         if piece.transfer_keys and not keys.get("transfers"):
@@ -149,7 +149,7 @@ def _simulators(
 
 
 def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Path) -> str:
-    """Gives the transfers of the scenario their distribution of sizes: the list of its points."""
+    """Sets the size distribution of the scenario's transfers; returns the list of its points."""
     given = [(document, piece) for document, piece in read if piece.points]
     if not given:
         return ""
@@ -167,7 +167,7 @@ def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Pa
 
 
 def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_chosen: bool) -> str:
-    """What was read, with its lines, and what it does not say as it stood there: comments of the scenario."""
+    """Comments at the top of the scenario: what was read, with its lines, and what was left out."""
     lines = []
     for document, piece in read:
         name = _printable(Path(document.file).name)
@@ -185,13 +185,13 @@ def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_
 
 
 def _printable(text: str) -> str:
-    """A foreign text in one line of a comment."""
+    """A foreign text as one line of a comment."""
     return "".join(one if one.isprintable() else "?" for one in text)
 
 
 @dataclass(frozen=True)
 class _Traffic:
-    """Transfers as a list, flows without an end, and how long all takes."""
+    """Transfers as a list, endless flows, and the total duration."""
 
     rows: Sequence[tuple[Document, Transfer]] = ()
     flows: Sequence[dict[str, Any]] = ()
@@ -202,7 +202,7 @@ class _Traffic:
 
 
 def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], out: Path) -> _Traffic:
-    """The traffic of all documents."""
+    """Joins the traffic of all documents."""
     everything = [(document, one) for document, piece in read for one in piece.transfers]
     if not everything:
         return _Traffic()
@@ -236,7 +236,7 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
     ]
     if flows:
         remarks.append(f"{len(flows)} transfers have no end: flows that are greedy")
-    listed = _listed(rows, first, fabric) if rows else ""  # every host is known from here on
+    listed = _listed(rows, first, fabric) if rows else ""  # checks that all hosts exist
     takes = max(fabric.busiest(one for _, one in rows), fabric.longest_chain(rows))
     needed = float(max(timed, default=first) - first) + 2 * takes
     return _Traffic(rows, flows, entry if rows else (), listed, needed or _LEAST_PS, remarks)
@@ -245,7 +245,7 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
 def _endless(
     name: str, document: Document, one: Transfer, first: Fraction, fabric: _Fabric
 ) -> dict[str, Any]:
-    """A transfer without an end as a flow."""
+    """An endless transfer as a flow."""
     sender, receiver = _ends(document, one, fabric)
     start = {"start": plainest(round(one.start_ps - first), "time")} if one.start_ps > first else {}
     priority = {"priority": one.priority} if one.priority else {}
@@ -253,7 +253,7 @@ def _endless(
 
 
 def _merged(read: Sequence[tuple[Document, Piece]]) -> tuple[dict[str, Any], list[str]]:
-    """The keys of all documents, and which of them wins where two have a key. There is one topology."""
+    """Merges the keys of all documents; reports which one wins in a conflict. There is one topology."""
     said: dict[str, Any] = {}
     told: list[str] = []
     for document, piece in read:
@@ -281,7 +281,7 @@ def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str, 
 def _completed(
     said: dict[str, Any], like: Source | None, has_traffic: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """What was read, and whatever else a scenario says."""
+    """Completes the keys with those of the base scenario."""
     if like is None:
         return said, []
     base = toml(like.text, like.file)
@@ -301,7 +301,7 @@ def _completed(
 
 
 def _over(base: dict[str, Any], said: Mapping[str, Any], within: str = "") -> dict[str, Any]:
-    """The base with what was said in its place."""
+    """The base with these keys in place of its own."""
     for key, value in said.items():
         own = base.get(key)
         if isinstance(own, dict) and isinstance(value, dict) and within + key != "topology":
@@ -313,7 +313,7 @@ def _over(base: dict[str, Any], said: Mapping[str, Any], within: str = "") -> di
 
 @dataclass(frozen=True)
 class _Fabric:
-    """The hosts of a fabric with the rates of their links, and those that numbers stand for."""
+    """The hosts of a fabric with the rates of their links, and the hosts by number."""
 
     rates: dict[str, int]
     numbers: Mapping[int, str]
@@ -343,7 +343,7 @@ class _Fabric:
         return named
 
     def busiest(self, rows: Iterable[Transfer]) -> float:
-        """Picoseconds that the links of the busiest host take for all that it sends or receives."""
+        """Picoseconds that the links of the busiest host need for all its sent and received bytes."""
         carried: dict[tuple[str, int | str], int] = {}
         for one in rows:
             if one.bytes is None:
@@ -355,7 +355,7 @@ class _Fabric:
         )
 
     def longest_chain(self, rows: Iterable[tuple[Document, Transfer]]) -> float:
-        """Picoseconds that links take for those transfers that wait for each other, at most."""
+        """Picoseconds that links need for the longest chain of transfers that wait for each other."""
         known = {(document.file, one.line): one for document, one in rows}
         before = {key: [(key[0], line) for line in one.after] for key, one in known.items()}
         ends: dict[tuple[str, int], float] = {}
@@ -369,14 +369,14 @@ class _Fabric:
 
 
 def _rounded_up(ps: float) -> str:
-    """Whole microseconds, two digits of them."""
+    """Whole microseconds, rounded up to two significant digits."""
     microseconds = math.ceil(ps / 1e6)
     step = 10 ** max(0, len(str(microseconds)) - 2)
     return f"{math.ceil(microseconds / step) * step} us"
 
 
 def _listed(rows: Sequence[tuple[Document, Transfer]], first: Fraction, fabric: _Fabric) -> str:
-    """The transfers as the list that a scenario names."""
+    """The transfers in the form of a scenario's list of transfers."""
     optional = {
         "priority": any(one.priority is not None for _, one in rows),
         "id": any(one.after for _, one in rows),

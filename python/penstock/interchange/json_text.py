@@ -1,4 +1,4 @@
-"""JSON as other tools write it: each object with its place, no key twice, and a record of what was read."""
+"""JSON of other tools: each object with its place, duplicate keys rejected, and a record of what was read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .reading import Fields, Ledger
 from .yaml_blocks import Node, parse
 
 _INDEXED_DEPTH = 3
-"""Keys within keys whose lines are known: table, entry and field of CONFIG_DB."""
+"""Depth of nested keys whose lines are recorded: table, entry and field of CONFIG_DB."""
 _BLANK = " \t\n\r"
 
 
@@ -28,9 +28,9 @@ class Part:
     document : Document
         The document.
     table : Fields
-        The object. Its fields count as read once they are looked up.
+        The object. Each field counts as read once it is looked up.
     first, last : int
-        Offsets in the text where it begins and ends.
+        Offsets of its beginning and end in the text.
     """
 
     document: Document
@@ -42,11 +42,11 @@ class Part:
 
     @property
     def line(self) -> int:
-        """The line in which it begins."""
+        """The line in which the object begins."""
         return self.document.line_at(self.first)
 
     def line_of(self, *keys: str) -> int:
-        """The line of a key; of several, each within the one before. The last that is found counts."""
+        """The line of a key, or of a path of nested keys. The last key that is found determines the line."""
         for count in range(min(len(keys), _INDEXED_DEPTH), 0, -1):
             if (at := self._offsets.get(keys[:count])) is not None:
                 return self.document.line_at(at)
@@ -59,11 +59,11 @@ class Part:
 
 @dataclass(frozen=True)
 class MadePart(Part):
-    """An object made of text that is no JSON, such as a command; all its keys stand where it begins."""
+    """An object made from text that is not JSON, such as a command; all its keys have the same line."""
 
     @classmethod
     def of(cls, document: Document, table: Mapping[str, Any], first: int = 0) -> MadePart:
-        """The object of a table, whose text begins at an offset."""
+        """The object of a table whose text begins at an offset."""
         return cls(document, Ledger().fields(table), first, len(document.text), table)
 
     def line_of(self, *_: str) -> int:
@@ -77,7 +77,7 @@ def whole(document: Document, expected: str) -> Part:
     Raises
     ------
     InputError
-        As `parts`, or if there are none or several.
+        In the cases of `parts`, or if there is not exactly one object.
     """
     found = [*parts(document, expected)]
     if len(found) != 1:
@@ -87,12 +87,12 @@ def whole(document: Document, expected: str) -> Part:
 
 
 def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
-    """The objects of a document, one after the other.
+    """Yields the objects of a document, in order.
 
     Raises
     ------
     InputError
-        If the text is no JSON, if something else than objects stands there, or if an object has a key twice.
+        If the text is not JSON, contains anything but objects, or an object has a key twice.
     """
 
     def constant(word: str) -> Any:
@@ -127,7 +127,7 @@ def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
 
 
 def _past_blanks(text: str, at: int) -> int:
-    """The offset of the next character that is no blank."""
+    """The offset of the next character that is not white space."""
     while at < len(text) and text[at] in _BLANK:
         at += 1
     return at
@@ -137,7 +137,7 @@ def _offsets_of_keys(text: str, first: int, last: int) -> dict[tuple[str, ...], 
     """The first offset of each key in the outer objects of valid JSON, found in one pass."""
     found: dict[tuple[str, ...], int] = {}
     path: list[str] = []
-    """Keys whose values are open, one for each open object; that of a list is empty."""
+    """Keys of open values, one per open object; empty for a list."""
     at, key_at, word = first, first, ""
     while at < last:
         sign = text[at]
@@ -176,7 +176,7 @@ def nodes(document: Document) -> Node:
     Raises
     ------
     InputError
-        If it is neither; the message has the line.
+        If it is neither JSON nor YAML; the message has the line.
     """
     if not document.text.lstrip().startswith("{"):
         return parse(document)

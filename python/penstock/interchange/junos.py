@@ -1,13 +1,13 @@
 """Configuration of Juniper Junos and Junos Evolved (QFX, EX, PTX): `class-of-service` and interfaces.
 
-Commands of `set` and blocks in braces are read alike. A forwarding class is a queue; it is lossless if a
+Both `set` commands and blocks in braces are read. A forwarding class is a queue; it is lossless if a
 congestion notification profile has PFC for its code points. Names of interfaces may be patterns, such as
-``et-*`` and ``all``; the narrowest counts.
+``et-*`` and ``all``; the most specific applies.
 
-Source: Juniper, Traffic Management User Guide (QFX Series and EX4600 Switches), and Junos CLI Reference. The
-watchdog has by default a polling interval of 100 ms, two of them for detection, and 200 ms for recovery. Fill
-levels of drop profiles are per cent of what a queue can hold, which depends on the chip: with `--buffer` they
-are of its share of the memory alone. The dynamic threshold n is an alpha of 2^(n - 7).
+Source: Juniper, Traffic Management User Guide (QFX Series and EX4600 Switches), and Junos CLI Reference. By
+default the watchdog polls every 100 ms, detects after two intervals, and recovers after 200 ms. Fill levels
+of drop profiles are percentages of the queue's capacity, which depends on the chip: with `--buffer` they
+refer to its share of the memory alone. The dynamic threshold n is an alpha of 2^(n - 7).
 
 A queue of a traffic control profile has its share of the guaranteed rate of that profile.
 
@@ -46,7 +46,7 @@ CNP = "congestion-notification-profile"
 _PORT = re.compile(r"(?:et|xe|ge|mge)-\d+/\d+/\d+(?::\d+)?", re.ASCII)
 _SPEED = re.compile(r"(\d{1,4})([mg])", re.ASCII)
 _BY_TYPE = {"ge": 1_000, "xe": 10_000}
-"""Mb/s of interfaces whose names say it."""
+"""Mb/s of interfaces by the type in their name."""
 POLL_MS, DETECTION, RECOVERY_MS = 100, 2, 200
 FCS_BYTES = 4
 """Bytes of a frame that the MTU of an interface does not count."""
@@ -116,7 +116,7 @@ class _Config:
         self._patterns = paths.names(COS, "interfaces")
         found = [name for name in paths.names("interfaces") if _PORT.fullmatch(name)]
         found += [name for name in self._patterns if _PORT.fullmatch(name)]
-        # An interface that is split has its settings in its parts.
+        # A channelized interface has its settings in its channels.
         split = {name.partition(":")[0] for name in found if ":" in name}
         self.names = [name for name in dict.fromkeys(found) if name not in split]
         self.down = [name for name in self.names if self._is_off(name)]
@@ -143,7 +143,7 @@ class _Config:
         return MEANINGS.get(words[0], "no setting of a scenario")
 
     def _of_port(self, name: str) -> list[Statement]:
-        """The class of service of an interface: its own statements, then those of narrower patterns first."""
+        """Class-of-service statements of an interface: its own, then patterns, the most specific first."""
         fitting = [one for one in self._patterns if one == name or one == "all" or fnmatchcase(name, one)]
         fitting.sort(key=lambda one: (one != name, one == "all", -len(one)))
         return [line for one in fitting for line in self.paths.at(COS, "interfaces", one)]
@@ -183,11 +183,11 @@ class _Config:
         )
 
     def _named(self, lines: Iterable[Statement], *words: str) -> Statement | None:
-        """The first statement of an interface that has these words next to each other."""
+        """The first statement of an interface that contains these words in sequence."""
         return next((line for line in lines if line.after(*words) is not None), None)
 
     def _marks(self, lines: list[Statement]) -> tuple[dict[int, str], dict[int, str] | None]:
-        """The forwarding classes of CoS, and of code points if the port has a classifier of them."""
+        """The forwarding classes of CoS, and of code points if the port has a classifier for them."""
         found: list[dict[int, str] | None] = []
         for kind in ("ieee-802.1", "dscp"):
             line = self._named(lines, "classifiers", kind)
@@ -315,7 +315,7 @@ class _Config:
         return None
 
     def _speed(self, name: str) -> int | None:
-        """Mb/s of an interface: its own, that of the port of the chassis, or the one of its type."""
+        """Mb/s of an interface: its own setting, that of the chassis port, or that of its type."""
         place = re.findall(r"\d+", name)
         chassis = ("chassis", "fpc", place[0], "pic", place[1]) if len(place) > 2 else ()
         lines = [*self.paths.at("interfaces", name), *self.paths.at("interfaces", name.partition(":")[0])]
@@ -331,7 +331,7 @@ class _Config:
         return _BY_TYPE.get(name.partition("-")[0])
 
     def _mtu(self, name: str) -> int | None:
-        """Bytes of frames of an interface, whose MTU counts all but the FCS."""
+        """Maximum frame size of an interface; its MTU excludes only the FCS."""
         for line in self.paths.at("interfaces", name, "mtu"):
             if len(line.words) == 4:
                 mtu = self.paths.whole(line, "mtu", self.paths.read(line)[3], 256, 9_234)

@@ -1,6 +1,6 @@
 """Class of service of Junos: forwarding classes, classifiers, schedulers, drop profiles and shared buffers.
 
-By default there are the forwarding classes best-effort (queue 0), fcoe (3), no-loss (4), network-control (7).
+The default forwarding classes are best-effort (queue 0), fcoe (3), no-loss (4) and network-control (7).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COS = "class-of-service"
 _RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg]?)", re.ASCII)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 ALPHA_EXPONENTS = range(-7, 4)
-"""Exponents of two of the values 0 to 10 of a dynamic threshold."""
+"""Exponents of two for the values 0 to 10 of a dynamic threshold."""
 DEFAULT_THRESHOLD = 7
 CODE_NAMES = {**NAMES, "nc1": 48, "nc2": 56}
 LINKS_OF_CODE = {"be": 0, "be1": 1, "ef": 2, "ef1": 3, "af11": 4, "af12": 5, "nc1": 6, "nc2": 7}
@@ -29,7 +29,7 @@ LINKS_OF_CODE = {"be": 0, "be1": 1, "ef": 2, "ef1": 3, "af11": 4, "af12": 5, "nc
 
 @dataclass(frozen=True)
 class ForwardingClass:
-    """A forwarding class: its queue, whether it is lossless, and the priority of its pauses."""
+    """A forwarding class: its queue, a flag if it is lossless, and the priority of its pauses."""
 
     queue: int
     no_loss: bool = False
@@ -45,7 +45,7 @@ DEFAULTS = {
 
 
 def forwarding_classes(paths: Paths) -> dict[str, ForwardingClass]:
-    """The forwarding classes by name, those by default too where none of the same queue or name is set."""
+    """Forwarding classes by name, including defaults whose queue and name are not set."""
     found: dict[str, ForwardingClass] = {}
     for name in paths.names(COS, "forwarding-classes", "class"):
         queue, no_loss, priority = None, False, None
@@ -78,7 +78,7 @@ def classifier(
     Raises
     ------
     InputError
-        If there is no such classifier, or it names what is not there.
+        If there is no such classifier, or it has an undefined reference.
     """
     lines = paths.at(COS, "classifiers", kind, name)
     if not lines:
@@ -123,7 +123,7 @@ def known(
     Raises
     ------
     InputError
-        If there is none.
+        If there is no such class.
     """
     if name not in classes:
         there = brief(", ".join(classes))
@@ -141,7 +141,7 @@ class Queuing:
 
 @dataclass(frozen=True)
 class SchedulerMap:
-    """A scheduler map of an interface, the statement that names it, and the per cent its queues share."""
+    """A scheduler map of an interface, the statement that names it, and the percentage its queues share."""
 
     name: str
     by: Statement
@@ -161,13 +161,13 @@ def queuing(
         schedulers |= found.schedulers
         wred |= found.wred
     if schedulers:
-        # A queue without a scheduler gets what the others leave.
+        # A queue without a scheduler gets the remainder.
         schedulers = dict.fromkeys(PRIORITIES, Scheduler(0)) | schedulers
     return Queuing(schedulers, wred)
 
 
 def _within(schedulers: Mapping[int, Scheduler], percent: int) -> dict[int, Scheduler]:
-    """Shares of queues in their part of the link."""
+    """Shares of queues within their part of the link."""
     weights = {queue: one.weight for queue, one in schedulers.items() if one.weight is not None}
     total = sum(weights.values())
     shares = {
@@ -210,7 +210,7 @@ def _queues_of(
 
 
 def _scheduler(paths: Paths, lines: list[Statement], mbps: int | None) -> Scheduler | None:
-    """How a queue is served: strict or with a share; ``None``: with the remainder."""
+    """Scheduling of a queue: strict or with a share; ``None`` for the remainder."""
     share: int | str = 0
     is_strict = False
     for line in lines:
@@ -234,7 +234,7 @@ def _scheduler(paths: Paths, lines: list[Statement], mbps: int | None) -> Schedu
 
 
 def _share(paths: Paths, line: Statement, text: str, mbps: int | None) -> int:
-    """The per cent of the link that a rate such as ``10g`` is."""
+    """Percentage of the link for a rate such as ``10g``."""
     found = _RATE.fullmatch(text)
     if found is None:
         raise paths.error(line, f"transmit-rate is {brief(text)}; expected a rate, such as 10g, or percent")
@@ -246,7 +246,7 @@ def _share(paths: Paths, line: Statement, text: str, mbps: int | None) -> int:
 
 
 def _wred(paths: Paths, lines: list[Statement], own: ForwardingClass) -> Wred | None:
-    """The drop profile of a queue, whose fill levels are per cent of what it can hold."""
+    """Drop profile of a queue; its fill levels are percentages of the queue's capacity."""
     maps = [line for line in lines if line.begins(COS, "schedulers", line.words[2], "drop-profile-map")]
     ecn = next((line for line in lines if line.words[3:4] == ("explicit-congestion-notification",)), None)
     if not maps:
@@ -267,7 +267,7 @@ def _wred(paths: Paths, lines: list[Statement], own: ForwardingClass) -> Wred | 
 
 
 def _profile(paths: Paths, by: Statement, name: str, *, read: bool) -> list[tuple[int, int]]:
-    """Pairs of fill level and drop probability, in per cent."""
+    """Pairs of fill level and drop probability, in percent."""
     lines = paths.at(COS, "drop-profiles", name)
     if not lines:
         there = brief(", ".join(paths.names(COS, "drop-profiles")) or "none")
@@ -291,7 +291,7 @@ def _profile(paths: Paths, by: Statement, name: str, *, read: bool) -> list[tupl
 
 
 def _depth(paths: Paths, lines: list[Statement], own: ForwardingClass) -> int | None:
-    """Bytes that a queue can hold alone: alpha / (1 + alpha) of its partition of the memory."""
+    """Bytes that a single busy queue can hold: alpha / (1 + alpha) of its memory partition."""
     kind = "lossless" if own.no_loss else "lossy"
     memory = paths.buffer_bytes()
     if memory is None:
@@ -314,7 +314,7 @@ def _depth(paths: Paths, lines: list[Statement], own: ForwardingClass) -> int | 
 
 
 def partition(paths: Paths, side: str, kind: str) -> int:
-    """Per cent of the memory that a partition of ``shared-buffer`` has; all of it without one."""
+    """Percentage of the memory in a partition of ``shared-buffer``; 100 without one."""
     for line in paths.at(COS, "shared-buffer", side, "buffer-partition", kind):
         if line.words[5:6] == ("percent",):
             return paths.whole(line, "percent", paths.read(line)[-1], 0, 100)

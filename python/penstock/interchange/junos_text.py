@@ -1,7 +1,7 @@
 """Configurations of Junos as statements: commands of `set`, or blocks in braces.
 
-Both forms give the same statements, each with all words from the outermost block. A list in brackets is its
-members. `inactive:` blocks, and what `deactivate` names, count as left out.
+Both forms give the same statements, each with all words from the outermost block. A list in brackets is
+replaced by its members. `inactive:` blocks and deactivated statements are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def is_commands(document: Document) -> bool:
 
 
 class Paths(Statements):
-    """Statements of Junos, found by their first words.
+    """Statements of Junos, indexed by their first words.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Paths(Statements):
         return self._index.get(words, [])
 
     def names(self, *words: str) -> list[str]:
-        """The next words of the statements that begin with these, each once."""
+        """The distinct next words of the statements that begin with these words."""
         count = len(words)
         return [*dict.fromkeys(one.words[count] for one in self.at(*words) if len(one.words) > count)]
 
@@ -58,13 +58,13 @@ def statements_of(document: Document) -> Paths:
     Raises
     ------
     InputError
-        If a brace or bracket has no partner, or blocks are nested too deeply; the message names the line.
+        If a brace or bracket is unmatched, or blocks are nested too deeply; the message names the line.
     """
     return Paths(document, [*(_commands(document) if is_commands(document) else _blocks(document))])
 
 
 def _commands(document: Document) -> Iterator[Statement]:
-    """Commands such as ``set class-of-service ...``; other commands are statements that nothing reads."""
+    """Commands such as ``set class-of-service ...``; other commands become statements that are never read."""
     for number, text in document.lines():
         signs = _SIGN.findall(text)
         if signs.count("[") != signs.count("]") or ("[", "]") in pairwise(signs):
@@ -115,7 +115,7 @@ def _blocks(document: Document) -> Iterator[Statement]:
 
 
 def _without_comments(text: str, is_comment: bool) -> tuple[str, bool]:
-    """The text without ``/* */`` and what is behind ``#``, and whether a comment goes on, but for quotes."""
+    """Text without ``/* */`` and ``#`` comments outside quotes, and true if a comment continues."""
     shown, at = [], 0
     while at < len(text):
         if is_comment:

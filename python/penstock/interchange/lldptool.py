@@ -1,11 +1,11 @@
 """TLVs of DCBX as `lldptool -t -i PORT` (`-n`: of its neighbor) and `niccli qos --ets --show` print them.
 
-They are read as the object that `dcb -j` would print for the port (`dcb_json`): ETS, its recommendation, PFC
-and applications of IEEE 802.1Qaz, and priority groups, PFC and applications of CEE.
+They are converted to the object that `dcb -j` would print for the port (`dcb_json`): ETS, its recommendation,
+PFC and applications of IEEE 802.1Qaz, and priority groups, PFC and applications of CEE.
 
 Source: open-lldp, `lldp_8021qaz_clif.c` and `lldp_8023_clif.c`; IEEE Std 802.1Q-2018, annex D.
 
-Not taken over, and reported by line: all other TLVs, counts of traffic classes, and bypass of MACsec.
+Not imported, but reported by line: all other TLVs, counts of traffic classes, and bypass of MACsec.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The settings as those of all switches of a scenario.
+    """Reads the settings, as those of all switches of a scenario.
 
     Raises
     ------
     InputError
-        If a TLV is there twice, or says what a scenario cannot; the message names the line.
+        If a TLV appears twice, or a scenario cannot express it; the message names the line.
     """
     statements = indented(document, {})
     table: dict[str, Any] = {}
@@ -86,13 +86,13 @@ def _offset(document: Document, line: int) -> int:
 
 
 def _value(one: Statement) -> tuple[str, list[str]]:
-    """The name before the first colon, and the words behind it."""
+    """The name before the first colon, and the words after it."""
     name, _, rest = one.text.partition(":")
     return name, rest.split()
 
 
 def _pairs(statements: Statements, one: Statement, words: list[str]) -> dict[int, str]:
-    """Numbers with what is behind their colon, such as ``0:ets 1:strict``."""
+    """Numbers with the text after their colon, such as ``0:ets 1:strict``."""
     found: dict[int, str] = {}
     for word in words:
         number, colon, value = word.partition(":")
@@ -176,7 +176,7 @@ def _applications(statements: Statements, tlv: Statement, table: dict[str, Any])
 
 
 def _cee(statements: Statements, tlv: Statement, table: dict[str, Any]) -> None:
-    """Priority groups, PFC and applications before IEEE."""
+    """Priority groups, PFC and applications of CEE, the version before IEEE 802.1Qaz."""
     for part in tlv.children:
         if part.text == "Priority Groups TLV:":
             _groups(statements, part, table)

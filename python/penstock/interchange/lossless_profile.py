@@ -1,14 +1,14 @@
-"""Profiles of lossless priority groups, as SONiC and its tables of headroom have them, as keys of a scenario.
+"""Converts profiles of lossless priority groups (SONiC and its headroom tables) to keys of a scenario.
 
-A profile: `size`, what is reserved for a group; `xoff`, its headroom; a threshold, either static in bytes or
-dynamic: a power of two of what is free in the pool. A paused group resumes at `xon`, or where it has an
-`xon_offset` already at that distance below the threshold, whichever is higher.
+A profile has `size`, the reserve of a group; `xoff`, its headroom; and a threshold, either static in bytes or
+dynamic: a power of two times the free memory of the pool. A paused group resumes at `xon`, or, if it has an
+`xon_offset`, at that distance below the threshold, whichever is higher.
 
-Source: the schema of SONiC's CONFIG_DB. Of NVIDIA `size` is XON and headroom together, where the pool has no
-headroom of its own.
+Source: the schema of SONiC's CONFIG_DB. With NVIDIA, `size` is the sum of XON and headroom if the pool has no
+shared headroom.
 
-Not modelled, and told: with a dynamic threshold, an XON other than the reserve, and a limit of each group's
-headroom.
+Not modelled, but reported: an XON other than the reserve with a dynamic threshold, and a limit of each
+group's headroom.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .piece import size
 
 EXPONENTS = range(-8, 8)
 NEVER_BYTES = 1 << 40
-"""A resume offset beyond any threshold: a paused group resumes when it is down to its reserve."""
+"""A resume offset beyond any threshold: a paused group resumes when it has drained to its reserve."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Profile:
     size, xon, xoff : int
         Reserve, level at which a paused group resumes, and headroom.
     xon_offset : int or None
-        How far below the threshold it resumes; ``None``: at `xon` alone.
+        Distance below the threshold at which it resumes; ``None`` to resume at `xon` only.
     exponent : int or None
-        Of two, for a dynamic threshold.
+        Exponent of two, for a dynamic threshold.
     static : int or None
         Static threshold.
     name : str
-        Its name.
+        Name of the profile.
     trims : bool
-        Whether frames that find no room in a queue with it are trimmed.
+        True if frames that exceed the threshold of a queue with this profile are trimmed.
     """
 
     size: int
@@ -54,16 +54,16 @@ class Profile:
 
     @property
     def has_headroom_in_size(self) -> bool:
-        """Whether the size counts the headroom, as NVIDIA's does."""
+        """Returns true if the size includes the headroom, as NVIDIA's does."""
         return self.xoff > 0 and self.size == self.xon + self.xoff
 
     @property
     def reserve(self) -> int:
-        """What belongs to the group itself."""
+        """Bytes reserved for the group."""
         return self.size - self.xoff if self.has_headroom_in_size else self.size
 
     def dynamic(self) -> tuple[dict[str, Any], list[str]]:
-        """Keys of `switch.buffer.dynamic_threshold`, and what they do not say."""
+        """Keys of `switch.buffer.dynamic_threshold`, and remarks on what they cannot express."""
         keys = {
             "alpha": 2.0 ** (self.exponent or 0),
             "minimum": size(self.reserve),
@@ -78,7 +78,7 @@ class Profile:
         return keys, told
 
     def of_pool(self, pool: str, *, has_shared_headroom: bool) -> tuple[dict[str, Any], list[str]]:
-        """Keys of a profile of `switch.buffer.memory`, and what they do not say."""
+        """Keys of a profile of `switch.buffer.memory`, and remarks on what they cannot express."""
         told = []
         reserved = self.size
         if not has_shared_headroom and self.xoff:
@@ -100,7 +100,7 @@ class Profile:
         return keys, told
 
     def watermarks(self) -> tuple[dict[str, str], list[str]]:
-        """Keys of `flow_control.pfc` for a static threshold, and what they do not say."""
+        """Keys of `flow_control.pfc` for a static threshold, and remarks on what they cannot express."""
         xoff, told = self.static or 0, []
         xon = self.xon if self.xon_offset is None else max(self.xon, xoff - self.xon_offset)
         if xon != self.xon:

@@ -1,7 +1,7 @@
-"""The memory of a switch whose size follows from the fabric.
+"""The memory of a switch whose size depends on the fabric.
 
-Configurations of switches say how large the part is that all share. `switch.buffer.total` is all memory:
-minima and headroom come on top, as many as the switch has ports.
+Configurations of switches give the size of the shared part. `switch.buffer.total` is the whole memory: it
+also contains the minima and the headroom of every port.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .piece import Assumed, Document, LinkClass, SharedMemory, plainest, size
 
 
 def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[str]:
-    """Writes headroom and size of the memory, for the switch with most ports. What was chosen.
+    """Sets headroom and size of the memory, for the switch with most ports; returns remarks.
 
     Raises
     ------
     InputError
-        If nothing says how large the memory is.
+        If the size of the memory is unknown.
     """
     buffer = keys["switch"]["buffer"]
     if memory.shared_bytes is None and "total" not in buffer:
@@ -64,16 +64,16 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
 
 
 UNLIMITED_BYTES = 1 << 40
-"""Size of a pool that nothing limits: no run holds as much."""
+"""Size of an unlimited pool, beyond the needs of any run."""
 COMPUTED = "computed_lossless"
-"""The profile of lossless groups that have none."""
+"""Profile of lossless groups without one."""
 
 
 def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
-    """Completes a memory in pools: sizes of pools, and profiles of lossless groups. What was chosen.
+    """Completes a memory with pools: sizes of pools, and profiles of lossless groups; returns remarks.
 
-    A switch computes both at start (buffermgrd): the headroom of a group from the rate and the cable of its
-    link. Here it is that of the link of the fabric that needs most.
+    A switch computes both at start (buffermgrd): the headroom of a group depends on the rate and the cable
+    of its link. Here it is the largest that a link of the fabric needs.
     """
     buffer = keys["switch"]["buffer"]
     memory = buffer["memory"]
@@ -91,7 +91,7 @@ def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
 
 
 def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: Assumed) -> list[str]:
-    """Gives lossless groups without a profile one that fits the links of the fabric."""
+    """Sets a profile that fits the links of the fabric for lossless groups without one."""
     control = keys.get("flow_control")
     if not isinstance(control, Mapping) or not isinstance(control.get("pfc"), Mapping):
         return []
@@ -126,9 +126,9 @@ def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: A
 
 
 def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[str]:
-    """Attaches the profiles of most ports to links of the fabric that no port has. What was chosen.
+    """Attaches the profiles of most ports to links unlike those of any port; returns remarks.
 
-    The length of a cable counts, as in the attachments; interfaces and PHYs do not.
+    Cable lengths are compared, but not interfaces or PHYs: attachments use the same rule.
     """
     attach = keys["switch"]["buffer"]["memory"]["attach"]
     cables = _without_interfaces(keys["topology"])
@@ -157,11 +157,11 @@ def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[s
 
 
 PS_PER_MM = 5
-"""Fibre, as lengths of a scenario count it."""
+"""Propagation delay of fiber in ps per mm, as in lengths of a scenario."""
 
 
 def _fits(entry: Mapping[str, Any], rate_bps: int, delay_ps: int) -> bool:
-    """Returns true if an attachment is for the ports of a link."""
+    """Returns true if an attachment applies to the ports of a link."""
     rate, length = (Quantity.read(entry[key]) if key in entry else None for key in ("rate", "length"))
     return (rate is None or rate.amount == rate_bps) and (
         length is None or delay_ps <= PS_PER_MM * length.amount
@@ -169,7 +169,7 @@ def _fits(entry: Mapping[str, Any], rate_bps: int, delay_ps: int) -> bool:
 
 
 def _without_interfaces(topology: Mapping[str, Any]) -> dict[str, Any]:
-    """A fabric whose links have the delay of their cables alone."""
+    """A fabric whose links have only the delay of their cables."""
 
     def bare(table: Mapping[str, Any]) -> dict[str, Any]:
         left = {key: value for key, value in table.items() if key not in ("phy", "interface_delay")}
@@ -179,14 +179,14 @@ def _without_interfaces(topology: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _links(topology: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Rates in b/s and delays in ps of the links of a fabric, each pair once."""
+    """Distinct pairs of rate in b/s and delay in ps of the links of a fabric."""
     text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
     links = run_source(Source(text, "the fabric")).topology["links"]
     return sorted({(round(link["rate_bps"]), round(link["delay_ns"] * 1_000)) for link in links})
 
 
 def link_headroom(keys: Mapping[str, Any], mtu: str) -> int:
-    """The most headroom that a link of the fabric needs, in bytes."""
+    """Largest headroom that a link of the fabric needs, in bytes."""
     kinds = _links(keys["topology"])
     latency = keys["switch"].get("latency", "0 s")
 
@@ -200,7 +200,7 @@ def link_headroom(keys: Mapping[str, Any], mtu: str) -> int:
 
 
 def count_losses(keys: dict[str, Any]) -> list[str]:
-    """Lets a run go on that loses lossless frames, unless the scenario says otherwise. What was chosen."""
+    """Makes a run continue after losing lossless frames, unless the scenario sets it; returns remarks."""
     simulation = keys.setdefault("simulation", {})
     if "on_lossless_drop" in simulation:
         return []
@@ -209,7 +209,7 @@ def count_losses(keys: dict[str, Any]) -> list[str]:
 
 
 def shared_bytes(effective: Mapping[str, Any]) -> int:
-    """The shared part of the memory of the switch with most ports: all less headroom and minima.
+    """Shared part of the memory of the switch with most ports: the total minus headroom and minima.
 
     Raises
     ------
@@ -227,17 +227,17 @@ def shared_bytes(effective: Mapping[str, Any]) -> int:
 
 
 def lossless_groups(effective: Mapping[str, Any]) -> int:
-    """Ports of the switch with most of them, times lossless priorities."""
+    """Number of ports of the largest switch, times lossless priorities."""
     return max(_ports(effective["topology"]).values()) * len(effective["flow_control"]["pfc"]["priorities"])
 
 
 def _queues(ports: int, queues: object, lossless: int) -> int:
-    """Queues with a minimum: of each port its traffic classes, and its lossless priorities."""
+    """Number of queues with a minimum: the traffic classes and lossless priorities of each port."""
     return ports * (_classes(queues) + lossless)
 
 
 def _ports(topology: Mapping[str, Any]) -> Mapping[str, int]:
-    """Ports of each switch."""
+    """Number of ports of each switch."""
     text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
     built = run_source(Source(text, "the fabric")).topology
     switches = {node["name"] for node in built["nodes"] if node["role"] != "host"}
@@ -246,7 +246,7 @@ def _ports(topology: Mapping[str, Any]) -> Mapping[str, int]:
 
 
 def _classes(queues: object) -> int:
-    """Traffic classes of a port."""
+    """Number of traffic classes of a port."""
     if isinstance(queues, list):
         return max(map(int, queues)) + 1
     return 1 if queues == "shared" else 8

@@ -1,9 +1,9 @@
 """Settings of a port as `mlnx_qos -i PORT` prints them: a table of PFC, and lines for each traffic class.
 
 Source: the output of `mlnx_qos` (mlnx-tools). `tsa: vendor` is its default: the NIC decides how classes share
-the link. The map of DSCP counts if the port trusts DSCP.
+the link. The DSCP map applies if the port trusts DSCP.
 
-Not taken over, and reported: rate limits, buffers, and who answers DCBX.
+Not imported, but reported: rate limits, buffers, and the owner of DCBX.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADS = ("PFC configuration:", "priority ", "dscp2prio", "default priority:")
 
 @dataclass
 class _Output:
-    """What has been read."""
+    """State of the parser."""
 
     document: Document
     remarks: list[str]
@@ -31,7 +31,7 @@ class _Output:
     shares: list[int] = field(default_factory=lambda: [0] * EIGHT)
     names: list[str] = field(default_factory=lambda: ["strict"] * EIGHT)
     current: int | None = None
-    """The traffic class whose priorities follow."""
+    """Traffic class whose priorities follow."""
     trust: str = ""
     codes: dict[int, int] = field(default_factory=dict)
     """Priorities by DSCP."""
@@ -39,7 +39,7 @@ class _Output:
     length: str = ""
 
     def take(self, line: int, text: str) -> None:
-        """A line."""
+        """Handles a line."""
         head, _, rest = text.partition(":")
         if head == "tc":
             self._class(line, text)
@@ -63,7 +63,7 @@ class _Output:
             raise self.document.error(line, f"{brief(text)}: no line of what mlnx_qos prints")
 
     def _class(self, line: int, text: str) -> None:
-        """A line such as ``tc: 0 ratelimit: unlimited, tsa: ets, bw: 30%``."""
+        """Handles a line such as ``tc: 0 ratelimit: unlimited, tsa: ets, bw: 30%``."""
         said = dict(_pairs(text.replace(",", " ").split()))
         if "tc" not in said or "tsa" not in said:
             raise self.document.error(line, f"{brief(text)}: no line of what mlnx_qos prints")
@@ -83,7 +83,7 @@ class _Output:
             self.classes[priority] = self.current
 
     def _code_points(self, line: int, text: str) -> None:
-        """A line such as ``prio:0 dscp:07,06,05,``."""
+        """Handles a line such as ``prio:0 dscp:07,06,05,``."""
         priority, _, codes = text.strip().partition(" dscp:")
         number = self.document.whole(line, "prio", priority.strip(), 0, EIGHT - 1)
         self.codes_line = line
@@ -91,7 +91,7 @@ class _Output:
             self.codes[self.document.whole(line, "dscp", code, 0, CODE_POINTS - 1)] = number
 
     def table(self) -> dict[str, object]:
-        """The settings as `dcb -j` would print them, and the map of DSCP."""
+        """The settings as `dcb -j` would print them, and the DSCP map."""
         found: dict[str, object] = {} if self.pfc is None else {"prio_pfc": self.pfc}
         if any(one is not None for one in self.classes):
             if missing := [str(priority) for priority, one in enumerate(self.classes) if one is None]:
@@ -110,7 +110,7 @@ class _Output:
 
 
 def output(document: Document, remarks: list[str], links: dict[str, str]) -> Iterator[Part]:
-    """The settings as one object; `links` gets the length of the cable."""
+    """The settings as one object; sets the cable length in `links`."""
     found = _Output(document, remarks)
     for line, text in document.lines():
         found.take(line, text)
@@ -121,7 +121,7 @@ def output(document: Document, remarks: list[str], links: dict[str, str]) -> Ite
 
 
 def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Words that end with a colon, each with those behind it."""
+    """Words that end with a colon, each with the words after it."""
     at = 0
     while at < len(words):
         key, at, values = words[at].rstrip(":"), at + 1, []

@@ -1,13 +1,13 @@
-"""Topologies of servers, as NCCL and RCCL read and dump them (`NCCL_TOPO_FILE`, `NCCL_TOPO_DUMP_FILE`).
+"""Server topologies that NCCL and RCCL read and dump (`NCCL_TOPO_FILE`, `NCCL_TOPO_DUMP_FILE`).
 
 GPUs and NICs are hosts; CPUs, PCI bridges and NVSwitches are switches. PCI links have the rate of their
-generation and width after encoding and overhead, NVLinks that of their GPU's generation, both as NCCL counts
-them.
+generation and width after encoding and overhead, NVLinks that of their GPU's generation, both as computed by
+NCCL.
 
 Source: `src/graph/topo.cc` and `xml.cc` of NCCL, `rccl` for `xgmi`.
 
-Not taken over: the links of NICs to the network, affinities, and what a CPU is. Links between CPUs are not
-in the file: they have `--rate`.
+Not imported: the links of NICs to the network, affinities, and the types of CPUs. Links between CPUs are
+not in the file; their rate is `--rate`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LANES = {"2.5": 1_500, "5": 3_000, "8": 6_000, "16": 12_000, "32": 24_000, "64":
 UNKNOWN_LANE = 6_000
 WIDTH = 16
 NVLINK_GB = {100: 40.1, 90: 20.6, 70: 20.0, 60: 18.0}
-"""GB/s of an NVLink and direction, from which compute capability of its GPU on."""
+"""GB/s of an NVLink per direction, by the lowest compute capability of its GPU."""
 NVLINK_GB_86 = 12.0
 XGMI_GB = 48.0
 HOST_CLASSES = {"0x03": "gpu", "0x12": "gpu", "0x02": "nic"}
@@ -38,7 +38,7 @@ INSIDE = ("cpu", "pci", "gpu", "nic", "net", *PEERS)
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text is XML of a system, or of NCCL's graphs."""
+    """Returns true if a text is XML of a system, or of NCCL's graphs."""
     return root_of(document) in ("system", "graphs")
 
 
@@ -49,7 +49,7 @@ def meaning(_: Path) -> str:
 
 @dataclass
 class _Element:
-    """A CPU or PCI device with what is in it."""
+    """A CPU or PCI device with its children."""
 
     tag: str
     line: int
@@ -62,12 +62,12 @@ class _Element:
 
 
 def read(document: Document) -> Piece:
-    """The fabric within a server.
+    """Reads the fabric within a server.
 
     Raises
     ------
     InputError
-        If the text is no such XML, or has no GPU or NIC; the message has the line.
+        If the text is not such XML, or has no GPU or NIC; the message has the line.
     """
     root = _parsed(document)
     if root.tag == "graphs":
@@ -86,7 +86,7 @@ def _number(document: Document, element: _Element, key: str, default: int) -> in
 
 
 def _parsed(document: Document) -> _Element:
-    """The elements that matter; others are skipped with their content."""
+    """The relevant elements; others are skipped with their content."""
     top = _Element("", 1, {})
     stack = [top]
     skipped = 0
@@ -119,7 +119,7 @@ def _parsed(document: Document) -> _Element:
 
 
 class _Server:
-    """The fabric as it is read."""
+    """The fabric while it is read."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -134,7 +134,7 @@ class _Server:
         self.count: Counter[str] = Counter()
 
     def cpu(self, name: str, cpu: _Element) -> None:
-        """A CPU with what is below it; one with nothing is left out."""
+        """Adds a CPU with the devices below it; a CPU without devices is left out."""
         if name in self.switches:
             raise self.document.error(cpu.line, f"{name} is there twice")
         devices = cpu.all_of("pci", "nic")
@@ -171,7 +171,7 @@ class _Server:
                 self.notes.append(Note(net.line, f"{name}: net {_attributes(net)}"))
 
     def _kind(self, device: _Element) -> str:
-        """GPU, NIC, bridge, or a device that is neither."""
+        """The kind of a device: GPU, NIC, bridge, or other."""
         if device.tag == "nic" or device.all_of("nic"):
             return "nic"
         if device.all_of("gpu"):
@@ -185,7 +185,7 @@ class _Server:
         return found or "device"
 
     def _pci_rate(self, device: _Element) -> int:
-        """In b/s; what is missing or unknown is as NCCL takes it."""
+        """Rate in b/s; missing or unknown attributes have NCCL's defaults."""
         text = (
             device.attributes.get("link_speed", "")
             .removesuffix(" PCIe")
@@ -208,7 +208,7 @@ class _Server:
         return _number(self.document, gpu, "sm", 0)
 
     def between_cpus(self) -> None:
-        """Links between CPUs: each with each."""
+        """Adds links between all pairs of CPUs."""
         cpus = [name for name in self.switches if name.startswith("cpu")]
         if len(cpus) < 2:
             return
@@ -228,7 +228,7 @@ class _Server:
         )
 
     def peers(self) -> None:
-        """NVLinks: to other GPUs, to NVSwitches, or to a CPU."""
+        """Adds NVLinks: to other GPUs, to NVSwitches, or to a CPU."""
         seen: dict[frozenset[str], int] = {}
         for name, peer, sm in self.nvlinks:
             self.notes.append(Note(peer.line, f"{name}: {peer.tag} {_attributes(peer)}"))
@@ -262,7 +262,7 @@ class _Server:
         Raises
         ------
         InputError
-            If there is nothing in it.
+            If it is empty.
         """
         if len(self.hosts) < 2:
             raise InputError(
@@ -287,7 +287,7 @@ class _Server:
 
 
 def _nvlink_gb(sm: int) -> float:
-    """GB/s of an NVLink; what is unknown is as NCCL takes it."""
+    """GB/s of an NVLink; an unknown GPU has NCCL's default."""
     if sm == 86:
         return NVLINK_GB_86
     return next((gbytes for least, gbytes in NVLINK_GB.items() if sm >= least), NVLINK_GB[70])

@@ -1,4 +1,4 @@
-"""Graphs as JSON, as networkx writes them (`node_link_data`); `graph` says what their attributes mean.
+"""Graphs as JSON, written by networkx (`node_link_data`); `graph` documents the attributes.
 
 Source: the documentation of networkx: an object with `nodes`, each with its `id`, and `edges` or `links`,
 each with `source` and `target`.
@@ -16,22 +16,22 @@ from .reading import Path
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text is JSON with nodes, and edges or links that have sources."""
+    """Returns true if a text is JSON with nodes, and edges or links that have sources."""
     start = document.text.lstrip()[:1]
     return start == "{" and all(f'"{key}"' in document.text for key in ("nodes", "source", "target"))
 
 
 def read(document: Document) -> Piece:
-    """The fabric of a graph.
+    """Reads the fabric of a graph.
 
     Raises
     ------
     InputError
-        If the text is something else, the graph is directed, or it is no fabric; the message has line or
-        node.
+        If the text is something else, the graph is directed, or it is not a fabric; the message has the line
+        or node.
     """
     part = whole(document, "an object with nodes and edges")
-    part.table.get("multigraph")  # a fabric may have parallel links either way
+    part.table.get("multigraph")  # parallel links are allowed in either case
     if part.table.get("directed"):
         raise document.error(part.line_of("directed"), "the graph is directed; links have both directions")
     key = "links" if "links" in part.table else "edges"

@@ -1,4 +1,4 @@
-"""Topologies and flows of the HPCC fork of ns-3 and of its relatives.
+"""Topologies and flows of the HPCC fork of ns-3 and of related simulators.
 
 Topologies begin with the numbers of nodes, switches and links; those of PowerTCP with nodes, switches,
 switches of hosts, links and in some releases two capacities; those of SimAI with nodes, GPUs of a server,
@@ -10,8 +10,8 @@ Source: `mix/fat.txt`, `mix/flow.txt` and `scratch/third.cc` of the HPCC fork; t
 of the PowerTCP examples of ns3-datacenter and of ns-3-alibabacloud; `mix/flow.txt` of ns3-rdma and its
 configuration.
 
-Not taken over: ports of UDP and ends of flows, which stand in comments, and what configurations set (buffers,
-thresholds, congestion control).
+Not imported: UDP ports and ends of flows, which become comments, and the settings of configurations
+(buffers, thresholds, congestion control).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _WITHOUT_PORT = ("the sender", "the receiver", "the priority", "the size", "the 
 _PACKETS = ("the sender", "the receiver", "the priority", "the packets", "the start", "the end")
 LARGEST_PORT = 65_535
 _UNCHECKED_LINKS = 1_000
-"""Links that a first line may announce without as many lines behind it, before anything is built."""
+"""Links, at most, that a first line may announce without being checked against the number of lines."""
 MOST_TRUNK = 100 * 10**12
 POWERTCP_WORDS = (4, 6)
-"""Numbers in the first line of a topology of PowerTCP, without and with capacities."""
+"""Numbers in the first line of a PowerTCP topology, without and with capacities."""
 MOST_PACKETS = 2**48
 PACKET_BYTES = 1_000
-"""PACKET_PAYLOAD_SIZE of the configuration that ns3-rdma comes with."""
+"""PACKET_PAYLOAD_SIZE of the configuration included in ns3-rdma."""
 
 
 def _beginning(document: Document) -> tuple[str, str]:
@@ -46,7 +46,7 @@ def _beginning(document: Document) -> tuple[str, str]:
 
 
 def _are_numbers(words: Sequence[str]) -> bool:
-    """Whether all words are whole numbers."""
+    """Returns true if all words are whole numbers."""
     return all(word.isascii() and word.isdigit() for word in words)
 
 
@@ -55,35 +55,35 @@ def _is_decimal(word: str) -> bool:
 
 
 def is_topology(document: Document) -> bool:
-    """Whether a text begins with three numbers."""
+    """Returns true if a text begins with three numbers."""
     words = _beginning(document)[0].split()
     return len(words) == 3 and _are_numbers(words)
 
 
 def is_powertcp(document: Document) -> bool:
-    """Whether a text begins with six numbers, and has switches in the next line."""
+    """Returns true if a text begins with four or six numbers, and has switches in the next line."""
     first, second = (line.split() for line in _beginning(document))
     return len(first) in POWERTCP_WORDS and _are_numbers(first) and _are_numbers(second[:1]) and second != []
 
 
 def is_simai(document: Document) -> bool:
-    """Whether a text begins with five numbers and a type of GPU."""
+    """Returns true if a text begins with five numbers and a type of GPU."""
     words = _beginning(document)[0].split()
     return len(words) == 6 and _are_numbers(words[:5]) and words[5].isidentifier()
 
 
 def is_flows(document: Document) -> bool:
-    """Whether a text begins with a number of flows, and then six numbers that are no packets."""
+    """Returns true if a text begins with a number of flows, and then six numbers without a packet count."""
     return _has_flows(document, 6) and not _has_packets(document)
 
 
 def is_conweave(document: Document) -> bool:
-    """Whether a text begins with a number of flows, and then five numbers."""
+    """Returns true if a text begins with a number of flows, and then five numbers."""
     return _has_flows(document, 5)
 
 
 def is_packets(document: Document) -> bool:
-    """Whether a text begins as flows do, and each ends after it starts: in the fifth and sixth column."""
+    """Returns true if a text begins as flows do, with start and end in the fifth and sixth columns."""
     return _has_flows(document, 6) and _has_packets(document)
 
 
@@ -98,7 +98,7 @@ def _has_flows(document: Document, columns: int) -> bool:
 
 
 def _has_packets(document: Document) -> bool:
-    """Whether the fifth number of the first flow is a time before the sixth: bytes are more than seconds."""
+    """Returns true if the first flow has a packet count: its fifth number is a time before its sixth."""
     try:
         words = [float(word) for word in _beginning(document)[1].split()]
     except ValueError:
@@ -107,9 +107,9 @@ def _has_packets(document: Document) -> bool:
 
 
 def read_topology(document: Document) -> Piece:
-    """A fabric: numbers of nodes, switches and links; the switches; each link with its two ends.
+    """Reads a fabric: numbers of nodes, switches and links; the switches; each link with its two ends.
 
-    Hosts are called h and their number, switches s and theirs.
+    Hosts are named h and switches s, each followed by its number.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def read_topology(document: Document) -> Piece:
 
 
 def read_powertcp(document: Document) -> Piece:
-    """A fabric of PowerTCP: its first line also has the switches of hosts, and may have two capacities.
+    """Reads a fabric of PowerTCP: its first line also has the switches of hosts, and may have two capacities.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def read_powertcp(document: Document) -> Piece:
 
 
 def read_simai(document: Document) -> Piece:
-    """A fabric of SimAI: GPUs are hosts; NVSwitches, which its number of switches leaves out, are switches.
+    """Reads a fabric of SimAI: GPUs are hosts; NVSwitches, which are counted separately, are switches.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def _fabric(
 
 
 def read_flows(document: Document) -> Piece:
-    """Transfers: their number, and a line each: sender, receiver, priority, port, bytes and start in seconds.
+    """Reads transfers: a count, then lines of sender, receiver, priority, port, bytes and start in seconds.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def read_flows(document: Document) -> Piece:
 
 
 def read_conweave(document: Document) -> Piece:
-    """Transfers of ConWeave: as `read_flows`, without ports.
+    """Reads transfers of ConWeave, in the format of `read_flows` without ports.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def read_conweave(document: Document) -> Piece:
 
 
 def read_packets(document: Document) -> Piece:
-    """Transfers of ns3-rdma: sender, receiver, priority, packets, start and end in seconds.
+    """Reads transfers of ns3-rdma: sender, receiver, priority, packets, start and end in seconds.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def read_packets(document: Document) -> Piece:
 
 
 def _transfers(document: Document, columns: tuple[str, ...]) -> Piece:
-    """Transfers, a line each, in columns."""
+    """Transfers, one per line, with these columns."""
     rows, first, words = _first(document, "the number of flows")
     if len(words) != 1:
         raise document.error(first, f"{len(words)} words; expected the number of flows")
@@ -348,7 +348,7 @@ def _expect(document: Document, line: int, words: list[str], columns: tuple[str,
 def _link(
     document: Document, line: int, words: list[str], names: dict[int, str]
 ) -> tuple[dict[str, Any], float]:
-    """A link as a scenario has it, and the share of its frames that is lost."""
+    """A link in the form of a scenario, and the share of its frames that is lost."""
     _expect(document, line, words, _LINK)
     ends = [names[document.whole(line, "a node", word, most=len(names) - 1)] for word in words[:2]]
     if ends[0] == ends[1]:
@@ -356,7 +356,7 @@ def _link(
     loss = document.decimal(line, "the error rate", words[4])
     if loss > 1:
         raise document.error(line, f"the error rate is {words[4]}; expected a number from 0 to 1")
-    # DataRate of ns-3 takes a number without a unit as b/s.
+    # DataRate of ns-3 reads a number without a unit as b/s.
     text = words[2]
     if _is_decimal(text):
         text = f"{document.decimal(line, 'the rate', text)} b/s"
@@ -370,7 +370,7 @@ def _link(
 
 
 def _rest(rows: Rows, document: Document, columns: tuple[str, ...]) -> None:
-    """Refuses a row behind the last that is counted; other text there is reported as not read."""
+    """Rejects a row beyond the announced count; other text there is reported as not read."""
     after = next(rows, None)
     if after is None:
         return

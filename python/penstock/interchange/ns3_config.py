@@ -1,17 +1,17 @@
-"""Configurations of the HPCC fork of ns-3 and of its relatives, such as `config.txt` and `SimAI.conf`.
+"""Configurations of the HPCC fork of ns-3 and of related simulators: `config.txt`, `SimAI.conf`.
 
-They have the congestion control of NICs, thresholds of switches and their buffer, and go with a fabric and
-its flows, or with a scenario that has transfers.
+They set the congestion control of NICs, and the thresholds and buffer of switches. They are imported together
+with a fabric and its flows, or with a scenario that has transfers.
 
 Source: `scratch/third.cc` and `src/point-to-point/model` (`rdma-hw.cc`, `switch-mmu.cc`) of the HPCC fork,
 and those of ns-3-alibabacloud. CC_MODE 1 is DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP, 10 HPCC-PINT. KMIN_MAP and
 KMAX_MAP are counts, then pairs of a rate in b/s and kilobytes of 1,000 B; BUFFER_SIZE is in MiB. Dynamic
-thresholds of PFC are an eighth of what is free, with 4 KiB reserved and 3 KiB of hysteresis for each queue.
-RP_TIMER and intervals are in us.
+thresholds of PFC are an eighth of the free memory, with 4 KiB reserved and 3 KiB of hysteresis for each
+queue. RP_TIMER and intervals are in us.
 
-Not read, and reported by line: files of results, tracing, the stop time, and what only its models have. The
-headroom of the models, three times the delay of a link, leaves out frames that are being sent: here it is
-computed.
+Not read, but reported by line: files of results, tracing, the stop time, and parameters that exist only in
+its models. The headroom of the models, three times the delay of a link, ignores frames in transmission;
+here it is computed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .piece import Document, Note, Piece, brief, plainest
 _SIGNS = ("CC_MODE", "ENABLE_QCN", "KMAX_MAP", "PACKET_PAYLOAD_SIZE")
 CONTROLS = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc_pint"}
 HEADER_BYTES = 66
-"""Headers of a packet, as RDMA of a scenario has them; in-band telemetry comes on top."""
+"""Headers of a packet in bytes, as in RDMA of a scenario; in-band telemetry is added to it."""
 INT_BYTES = {"hpcc": 42, "hpcc_pint": 1}
 LONGEST_PAYLOAD = 9_238 - HEADER_BYTES - 42
 MOST_RATES = 64
@@ -53,20 +53,20 @@ Reader = Callable[[str], Any]
 
 
 def recognises(document: Document) -> bool:
-    """Returns true if a line sets one of the keys that simulators have in common."""
+    """Returns true if a line sets one of the keys that these simulators share."""
     return document.has_line(*(f"{key} " for key in _SIGNS), *(f"{key}\t" for key in _SIGNS))
 
 
 @dataclass
 class _Config:
-    """Keys with their words and lines; those that were used."""
+    """Keys with their words and lines, and the keys that were used."""
 
     document: Document
     words: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     used: dict[str, None] = field(default_factory=dict)
 
     def one(self, key: str) -> tuple[int, str] | None:
-        """The line and the word of a key, which counts as used; ``None`` without it."""
+        """The line and the word of a key, which then counts as used; ``None`` if it is missing."""
         if key not in self.words:
             return None
         line, words = self.words[key]
@@ -81,7 +81,7 @@ class _Config:
         return None if found is None else self.document.whole(found[0], key, found[1], 0, most)
 
     def number(self, key: str, most: int = 1) -> float | None:
-        """A number from 0."""
+        """A number of at least 0."""
         found = self.one(key)
         if found is None:
             return None
@@ -106,7 +106,7 @@ class _Config:
         return plainest(number * 10**6, "time")
 
     def truth(self, key: str) -> bool | None:
-        """A switch, 0 or 1."""
+        """A switch, 0 or 1, as a truth value."""
         found = self.one(key)
         return None if found is None else bool(self.document.whole(found[0], key, found[1], 0, 1))
 
@@ -133,12 +133,12 @@ class _Config:
 
 
 def read(document: Document) -> Piece:
-    """Congestion control of the transfers of a scenario, and the settings of its switches.
+    """Reads the congestion control of a scenario's transfers, and the settings of its switches.
 
     Raises
     ------
     InputError
-        If a key is there twice, or its value is wrong; the message names the line.
+        If a key appears twice, or its value is wrong; the message names the line.
     """
     config = _Config(document)
     for line, text in document.lines():
@@ -168,7 +168,7 @@ def read(document: Document) -> Piece:
 
 
 def _unread(config: _Config) -> list[str]:
-    """A line for each reason why keys were not read."""
+    """One line for each reason why keys were not read."""
     missed: dict[str, list[str]] = {}
     for key in config.words:
         if key not in config.used:
@@ -188,7 +188,7 @@ def _given(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _transfers(config: _Config, told: list[str]) -> dict[str, Any]:
-    """Keys of transfers: the transport and the length of their frames."""
+    """Keys of transfers: the transport and the length of its frames."""
     mode = config.whole("CC_MODE", 1_000)
     name = None
     if mode is not None:
@@ -233,7 +233,7 @@ def _transfers(config: _Config, told: list[str]) -> dict[str, Any]:
 
 
 def _control(config: _Config, name: str) -> dict[str, Any]:
-    """The parameters of a congestion control; the simulator's defaults are those of the preset hpcc."""
+    """Parameters of a congestion control; the simulator's defaults are those of the preset hpcc."""
     if name == "dcqcn":
         ai, hai = config.rate("RATE_AI"), config.rate("RATE_HAI")
         clamp = config.truth("CLAMP_TARGET_RATE")
@@ -271,7 +271,7 @@ def _control(config: _Config, name: str) -> dict[str, Any]:
 
 
 def _switch(config: _Config) -> SimulatedSwitch | None:
-    """Thresholds and the buffer of switches, which depend on the rates of their links."""
+    """Thresholds and buffer of switches, which depend on the rates of their links."""
     least, most, chance = (config.mapped(key) for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"))
     if not least.keys() == most.keys() == chance.keys():
         key = next(one for one in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP") if one in config.words)
@@ -298,6 +298,6 @@ def _switch(config: _Config) -> SimulatedSwitch | None:
 
 
 def refuse_without_transfers(document: Document) -> InputError:
-    """The refusal of a configuration without traffic that it could be for."""
+    """The error for a configuration without traffic that it could apply to."""
     message = "is a configuration of congestion control, and there are no transfers"
     return InputError(f"{document.file}: {message}; import the flows too, or name them: --like SCENARIO")

@@ -17,9 +17,9 @@ from .piece import plainest, size
 
 RESERVED_BYTES, OFFSET_BYTES = 4 * 1024, 3 * 1024
 ALPHA = 0.125
-"""`pfc_a_shift` is 3."""
+"""Factor of the dynamic threshold: `pfc_a_shift` is 3."""
 UNMARKED = 0
-"""The queue of acknowledgements, which never marks."""
+"""Queue of acknowledgements, which never marks."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class SimulatedSwitch:
-    """Thresholds by rate in b/s, bytes of the buffer (0: none), and whether thresholds of PFC are dynamic."""
+    """Thresholds by rate in b/s, bytes of the buffer (0 for none), and a flag for dynamic PFC thresholds."""
 
     marks: Mapping[int, Marks]
     buffer_bytes: int
@@ -41,10 +41,10 @@ class SimulatedSwitch:
 
 
 def fit_switch(keys: dict[str, Any], own: SimulatedSwitch, priorities: Collection[int]) -> list[str]:
-    """Writes the settings of the switches of a fabric for traffic of some priorities. What was chosen.
+    """Writes the settings of a fabric's switches for traffic of some priorities; returns remarks.
 
-    A scenario has one queue manager for a class, so the thresholds are those of the rate that most ports of
-    switches have.
+    A scenario has one queue manager for a class, so the thresholds are those of the most common rate of
+    switch ports.
     """
     text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": keys["topology"]})
     built = run_source(Source(text, "the fabric")).topology

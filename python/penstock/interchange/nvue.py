@@ -1,16 +1,16 @@
 """Settings of a switch as commands of NVUE (Cumulus Linux), as `nv config show -o commands` prints them.
 
-A switch priority of NVUE is a traffic class here, its traffic class a queue. Profiles are those of one port:
-`--interface`, or the only ones that ports name, or those named default-global.
+A switch priority of NVUE is a traffic class here, its traffic class a queue. Profiles are those of one port
+(`--interface`), the only ones that ports use, or those named default-global.
 
-Source: NVIDIA's NVUE reference, set commands of QoS, and the table of defaults in the page on RoCE:
-`qos roce` means priorities 3 and 6 in queues of their own and the others in queue 0, queue 6 first, half of
-the rest each for 0 and 3, and in the lossless mode PFC of priority 3. That page says marks of "1501500
-bytes" in queue 3; the manual of Onyx has 150 and 1500 for the same preset, so it is read as 150,000 and
-1,500,000 B. What a profile of marks leaves out is taken from there, and told.
+Source: NVIDIA's NVUE reference, set commands of QoS, and the table of defaults in the page on RoCE: `qos
+roce` puts priorities 3 and 6 in queues of their own and the others in queue 0. Queue 6 is strict, queues 0
+and 3 share the rest equally, and lossless mode enables PFC for priority 3. That page states a marking
+threshold of "1501500 bytes" for queue 3. The Onyx manual has 150 and 1500 for the same preset, so it is read
+as 150,000 and 1,500,000 B. Missing values of a marking profile are taken from there, and reported.
 
-Not taken over, and told: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog, maps of
-PCP.
+Not imported, but reported: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog,
+maps of PCP.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ EIGHT = 8
 CODE_POINTS = 64
 GLOBAL = "default-global"
 MOST_PORTS, MOST_NAMED = 1_024, 1_000_000
-"""Ports of one command, and of all together."""
+"""Ports named by one command, and by all together, at most."""
 ROCE = "of qos roce"
-"""The profile that stands for the defaults of RoCE."""
+"""The profile that stands for the RoCE defaults."""
 KINDS = ("mapping", "pfc", "congestion-control", "egress-scheduler", "egress-queue-mapping")
 LEFT_OUT = {
     "traffic-pool": "pools are shares of the memory, which depends on the chip: --buffer names its size",
@@ -42,33 +42,33 @@ LEFT_OUT = {
     "link-pause": "pauses of whole links are [flow_control.pause]",
     "pfc-watchdog": "a watchdog of pauses is the key `watchdog` of switches",
 }
-"""Parts of `qos` that are not read, and what that means."""
+"""Parts of `qos` that are not read, and the consequence."""
 _YES, _NO = ("enable", "on", "enabled"), ("disable", "off", "disabled")
 _SET = "nv set "
 FRAME_BYTES = 22
-"""Bytes of a frame that the MTU of a link does not count: addresses, VLAN tag, type and FCS."""
+"""Bytes of a frame that a link's MTU excludes: addresses, VLAN tag, type and FCS."""
 LONGEST_MTU = 9_216
 _SPELLINGS = {"min-threshold-bytes": "min-threshold", "max-threshold-bytes": "max-threshold"}
 """Names of keys in releases before Cumulus Linux 5.3."""
 
 
 Entries = dict[tuple[str, str, str], Said]
-"""The values of a profile by the words before them: ("dscp", "26", "switch-priority"), ("trust", "", "")."""
+"""Values of a profile by the preceding words: ("dscp", "26", "switch-priority"), ("trust", "", "")."""
 _ASSUMED = {
     "ecn": "enable",
     "min-threshold": "150000 B",
     "max-threshold": "1500000 B",
     "probability": "100 %",
 }
-"""Values of a profile that leaves them out."""
+"""Default values of a profile."""
 NO_NAME = Said("switch", 0)
-"""The name of a switch that has none."""
+"""The name of a switch without one."""
 PLAIN = ("trust", "port-default-sp")
 """Keys of mappings that have no number before their value."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text begins with a command of NVUE."""
+    """Returns true if a text begins with a command of NVUE."""
     words = (document.first_lines(1) or [""])[0].split()
     if words and words[0].endswith(("$", "#")):
         words = words[1:]
@@ -76,12 +76,13 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The settings as those of all switches of a scenario.
+    """Reads the settings, as those of all switches of a scenario.
 
     Raises
     ------
     InputError
-        If it is something else, ports differ, or it says what a scenario cannot; the message names the line.
+        If it is something else, ports differ, or a scenario cannot express a setting; the message names the
+        line.
     """
     commands = Commands(document)
     for line, text in document.lines():
@@ -96,13 +97,13 @@ class Commands:
     document: Document
     profiles: dict[str, dict[str, Entries]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
     chosen: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-    """By kind and profile the ports that have it, with the line."""
+    """Ports that use a profile, with their line, by kind and name of the profile."""
     roce: dict[str, Said] = field(default_factory=dict)
     unread: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-    """What leaving out means, with the first line and what is left out."""
+    """Settings left out, by consequence, with the first line."""
     notes: list[Note] = field(default_factory=list)
     ports: set[str] = field(default_factory=set)
-    """All that commands name."""
+    """All ports that commands name."""
     mtus: dict[str, Said] = field(default_factory=dict)
     """MTUs by port."""
     speeds: dict[str, Said] = field(default_factory=dict)
@@ -110,12 +111,12 @@ class Commands:
     told: list[str] = field(default_factory=list)
     pools: TrafficPools = field(default_factory=TrafficPools)
     named: int = 0
-    """Ports in all commands together."""
+    """Number of ports in all commands together."""
 
     def take(self, line: int, text: str) -> None:
-        """A command."""
+        """Handles a command."""
         if " nv " in text and text.partition(" nv ")[0].endswith(("$", "#", "sudo")):
-            text = f"nv {text.partition(' nv ')[2]}"  # a prompt
+            text = f"nv {text.partition(' nv ')[2]}"  # removes a prompt
         if not text.startswith(_SET):
             if not text.startswith("nv "):
                 raise self.document.error(line, f"{brief(text)} is no command of NVUE; expected nv set ...")
@@ -126,7 +127,7 @@ class Commands:
         return self.setting(line, words)
 
     def setting(self, line: int, words: Sequence[str]) -> None:
-        """The words of a setting, such as ``qos roce mode lossless``."""
+        """Handles the words of a setting, such as ``qos roce mode lossless``."""
         if words[0] == "interface":
             self._bound(line, "".join(words[1:2]))
             self.ports.update(members("".join(words[1:2])))
@@ -150,7 +151,7 @@ class Commands:
             self.leave(line, what, "no setting of queues")
 
     def _bound(self, line: int, ports: str) -> None:
-        """Refuses ranges that stand for more ports than a switch has, before they are listed."""
+        """Rejects ranges of more ports than a switch has, before they are expanded."""
         named = count(ports)
         self.named += named
         if named > MOST_PORTS or self.named > MOST_NAMED:
@@ -159,7 +160,7 @@ class Commands:
             )
 
     def leave(self, line: int, what: str, meaning: str) -> None:
-        """Reports a setting as not read, with what that means."""
+        """Reports a setting as not read, with the consequence."""
         _, known = self.unread.setdefault(meaning, (line, []))
         if what not in known:
             known.append(what)
@@ -213,14 +214,14 @@ class Commands:
         self.notes.append(Note(line, brief(f"qos {kind} {' '.join(words)}")))
 
     def _once(self, entries: dict[Any, Said], key: object, said: Said) -> None:
-        """Keeps a value, of which the configuration of a switch has one."""
+        """Stores a value that may appear only once in a configuration."""
         if key in entries:
             message = f"is set in line {entries[key].line} as well; expected each key once"
             raise self.document.error(said.line, message)
         entries[key] = said
 
     def _of(self, kind: str) -> Entries:
-        """What the port has of a kind of profile."""
+        """Entries of the port's profile of this kind."""
         named = self.chosen.get(kind, {})
         if len(named) > 1:
             (one, first), (other, second) = list(named.items())[:2]
@@ -252,7 +253,7 @@ class Commands:
         return self.document.whole(said.line, what, text, 0, most)
 
     def _mode(self) -> str | None:
-        """Of RoCE, if it is on."""
+        """Mode of RoCE; ``None`` if it is off."""
         if not self.roce or (
             "enable" in self.roce and not self._is_on(self.roce["enable"], "qos roce enable")
         ):
@@ -269,7 +270,7 @@ class Commands:
         Raises
         ------
         InputError
-            If they are none, or contradict each other.
+            If there are none, or they contradict each other.
         """
         wanted = self.document.interface
         if wanted is not None and self.ports and wanted not in self.ports:
@@ -336,7 +337,7 @@ class Commands:
             raise self.document.error(said.line, f"unknown key {brief(key)}; expected {known}")
 
     def _maps(self) -> dict[str, int]:
-        """Classes of code points, all of them if they are not those of RFC 2474."""
+        """Traffic classes of code points, all of them if they differ from those of RFC 2474."""
         classes = [code // EIGHT for code in range(CODE_POINTS)]
         trust = Said("l3", 1)
         for (key, number, _), said in self._of("mapping").items():
@@ -393,7 +394,7 @@ class Commands:
         classes: list[dict[str, Any]] = []
         ets = {one: weight for one, weight in weights.items() if weight is not None}
         percents = percentages(ets) if total else {}
-        # Queues below the last one that is used have to be in a class, too.
+        # Queues below the last used one must be in a class, too.
         for one in range(max(used) + 1):
             how: dict[str, Any] = {"percent": percents[one]} if one in percents else {"strict": True}
             classes.append({"queues": [one], **how})

@@ -1,7 +1,7 @@
 """Ports of a scenario's switches as commands of NVUE (Cumulus Linux).
 
-Source: as `nvue`, which reads them back. Not written, and told: buffers, which depend on the chip, the
-watchdog, MTUs, colors, and changes of DSCP.
+Source: that of `nvue`, which reads them back. Not written, but reported: buffers, which depend on the
+chip, the watchdog, MTUs, colors, and changes of DSCP.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .port_settings import PortSettings
 from .wred import OF_WRED, managers, whole_amount, whole_bytes, wred_line
 
 OWN = "penstock"
-"""The profiles of a port that is named."""
+"""Name of the profiles of a port that is named."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Port:
     Attributes
     ----------
     interface : str or None
-        Its name, such as "swp1" or "swp1-32"; ``None``: the settings are those of all ports.
+        Name of the port, such as "swp1" or "swp1-32"; ``None`` for all ports.
     length : str or None
-        Of its cable, such as "40 m"; ``None`` if cables differ.
+        Length of the cable, such as "40 m"; ``None`` if cables differ.
     settings : PortSettings
-        Its classes, and what is lossless.
+        Classes and lossless priorities.
     """
 
     interface: str | None
@@ -40,7 +40,7 @@ class Port:
 
 
 def commands(effective: Mapping[str, Any], port: Port) -> tuple[list[str], list[str]]:
-    """The commands, and what they do not say.
+    """The commands, and remarks on what they cannot express.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def commands(effective: Mapping[str, Any], port: Port) -> tuple[list[str], list[
     Raises
     ------
     InputError
-        If NVUE has no words for what the scenario has; the message names the key.
+        If NVUE cannot express a setting of the scenario; the message names the key.
     """
     told: list[str] = []
     profile = GLOBAL if port.interface is None else OWN
@@ -83,7 +83,7 @@ def _left_out(switch: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _mapping(effective: Mapping[str, Any], told: list[str]) -> Iterator[str]:
-    """Classes of code points, where they are not those of RFC 2474, which a switch has anyway."""
+    """Traffic classes of code points, if they differ from those of RFC 2474, which are the default."""
     named = effective["switch"].get("maps", {}).get("dscp_to_tc")
     if named is None:
         return
@@ -159,7 +159,7 @@ def _marks(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterato
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    """Such as 1-3,7."""
+    """Numbers as ranges, such as 1-3,7."""
     ranges: list[list[int]] = []
     for number in sorted(numbers):
         if ranges and ranges[-1][1] == number - 1:

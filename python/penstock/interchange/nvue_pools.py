@@ -12,13 +12,13 @@ from .piece import Assumed, Document, brief, size
 
 @dataclass
 class TrafficPools:
-    """Per cent of the memory and priorities of pools, each with its line."""
+    """Percentage of the memory and priorities of each pool, with their lines."""
 
     percent: dict[str, tuple[str, int]] = field(default_factory=dict)
     members: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
 
     def take(self, line: int, words: Sequence[str]) -> None:
-        """The words behind ``qos traffic-pool``."""
+        """Handles the words after ``qos traffic-pool``."""
         if len(words) == 3 and words[1] == "memory-percent":
             self.percent[words[0]] = (words[2], line)
         elif len(words) == 3 and words[1] == "switch-priority":
@@ -27,12 +27,12 @@ class TrafficPools:
     def fit(
         self, document: Document, keys: Mapping[str, Any], switch: dict[str, Any], told: list[str]
     ) -> Assumed | None:
-        """Writes the pool of lossless priorities as the memory of the switch, whose profiles it computes.
+        """Writes the pool of lossless priorities as the memory of the switch, which computes the profiles.
 
         Raises
         ------
         InputError
-            If a share or a priority is no number.
+            If a share or a priority is not a number.
         """
         memory, control = document.given_bytes("buffer"), keys.get("flow_control")
         lossless = set(control["pfc"]["priorities"]) if isinstance(control, Mapping) else set()

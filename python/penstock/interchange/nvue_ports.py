@@ -16,7 +16,7 @@ _SPEED = re.compile(r"(\d{1,4})([GM])", re.ASCII)
 
 
 class Said(NamedTuple):
-    """A value, and its line."""
+    """A value with its line."""
 
     value: str
     line: int
@@ -25,12 +25,12 @@ class Said(NamedTuple):
 def links_of(
     document: Document, ports: Collection[str], speeds: Mapping[str, Said], length: str | None, name: str
 ) -> tuple[list[LinkClass], dict[str, Any]]:
-    """Classes of links by speed, the one with most ports first, and the keys of a star of the ports.
+    """Classes of links by speed, the largest first, and the keys of a star of the ports.
 
     Parameters
     ----------
     document : Document
-        The document, whose `rate` and `length` are those of ports without a speed or cable.
+        The document; its `rate` and `length` apply to ports without a speed or cable.
     ports : collection of str
         Ports that have settings.
     speeds : mapping

@@ -1,4 +1,4 @@
-"""Numbers and ports as NVUE lists them: ``1-3,7`` and ``swp1-4,swp6``."""
+"""Numbers and ports in the notation of NVUE: ``1-3,7`` and ``swp1-4,swp6``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 def listed(text: str) -> Iterator[str]:
-    """Numbers such as ``10,21,36`` or ``1-3``, of which a range has less than a hundred."""
+    """Expands numbers such as ``10,21,36`` or ``1-3``; a range has fewer than a hundred numbers."""
     for one in text.split(","):
         if (found := _range_of(one)) is not None and found[0] == "" and found[2] < 100:
             yield from map(str, range(found[1], found[2] + 1))
@@ -15,7 +15,7 @@ def listed(text: str) -> Iterator[str]:
 
 
 def _range_of(text: str) -> tuple[str, int, int] | None:
-    """The stem, first and last number of a range such as ``swp1-4``; ``None`` if the text is none."""
+    """Stem, first and last number of a range such as ``swp1-4``; ``None`` if the text is not a range."""
     front, dash, last = text.rpartition("-")
     stem = front.rstrip("0123456789")
     first = front[len(stem) :]
@@ -25,7 +25,7 @@ def _range_of(text: str) -> tuple[str, int, int] | None:
 
 
 def members(text: str) -> Iterator[str]:
-    """Ports such as ``swp1-4,swp6``."""
+    """Expands ports such as ``swp1-4,swp6``."""
     for one in text.split(","):
         if (found := _range_of(one)) is not None:
             yield from (f"{found[0]}{number}" for number in range(found[1], found[2] + 1))
@@ -34,6 +34,6 @@ def members(text: str) -> Iterator[str]:
 
 
 def count(text: str) -> int:
-    """The number of ports that a text names, without listing them."""
+    """Number of ports that a text names, without expanding them."""
     ranges = (_range_of(one) for one in text.split(","))
     return sum(1 if one is None else one[2] - one[1] + 1 for one in ranges)

@@ -1,7 +1,7 @@
 """Settings of a switch as the YAML of NVUE (Cumulus Linux): `startup.yaml`, and what `nv config show` prints.
 
-Each value is the command that `nv set` has for it, and is read as such (`nvue`). Of YAML it takes what NVUE
-writes: mappings and lists in blocks, plain and quoted scalars, and ``{}``.
+Each value corresponds to an `nv set` command, and is read as such (`nvue`). The YAML subset is that of NVUE's
+output: block mappings and block lists, plain and quoted scalars, and ``{}``.
 
 Source: NVIDIA Cumulus Linux User Guide, "NVUE CLI" and "Quality of Service".
 """
@@ -28,12 +28,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The settings as those of all switches of a scenario.
+    """Reads the settings, as those of all switches of a scenario.
 
     Raises
     ------
     InputError
-        If it is something else, or says what a scenario cannot; the message names the line.
+        If it is something else, or a scenario cannot express a setting; the message names the line.
     """
     commands = Commands(document)
     for line, words in leaves(document):
@@ -61,27 +61,27 @@ class _Block:
 
 @dataclass
 class _Reader:
-    """Keys around a line."""
+    """The keys that enclose a line."""
 
     document: Document
     around: list[_Block] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     """The outermost keys."""
     text_within: int | None = None
-    """Indentation of a key whose value is the text in the lines below it."""
+    """Indentation of a key whose value is a text block in the lines below it."""
 
     def path(self) -> list[str]:
-        """The words around a line."""
+        """The words that enclose a line."""
         return [one.word for one in self.around if one.word]
 
 
 def leaves(document: Document) -> Iterator[tuple[int, list[str]]]:
-    """Keys from the outermost to a value, and the value, with its line; an empty mapping is its keys alone.
+    """Yields the path of keys to each value, and the value, with its line; an empty mapping has no value.
 
     Raises
     ------
     InputError
-        If a line is no YAML of NVUE, or nested too deeply.
+        If a line is not YAML of NVUE, or nested too deeply.
     """
     reader = _Reader(document)
     for number, text in enumerate(document.every_line(), 1):
@@ -120,10 +120,10 @@ def leaves(document: Document) -> Iterator[tuple[int, list[str]]]:
 
 
 def _closed(reader: _Reader, depth: int, *, is_item: bool) -> Iterator[tuple[int, list[str]]]:
-    """Leaves the blocks that a line is not within; a key without a value is an empty mapping."""
+    """Closes the blocks that do not contain a line; a key without a value is an empty mapping."""
     while reader.around:
         last = reader.around[-1]
-        # Items of a list may stand as far left as its key.
+        # Items of a list may have the same indentation as its key.
         if last.depth < depth or (is_item and last.depth == depth and last.word):
             return
         if last.is_empty:
@@ -165,7 +165,7 @@ def _without_comment(text: str) -> str:
 
 
 def _scalar(document: Document, line: int, text: str) -> str:
-    """A value as it counts: without quotes."""
+    """A value without quotes."""
     if text[:1] in ("'", '"'):
         value, end, rest = text[1:].partition(text[0])
         if not end or (rest.strip() and not rest.strip().startswith("#")):

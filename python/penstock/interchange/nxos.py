@@ -1,7 +1,7 @@
 """Running configuration of Cisco NX-OS (Nexus 9000 and 3000): classification, queues, PFC, ECN and links.
 
 A qos-group is a queue. Policies of type qos map CoS and DSCP to it, policies of type network-qos make it
-lossless (`pause pfc-cos`), and policies of type queuing say how it is scheduled and marked. A policy counts
+lossless (`pause pfc-cos`), and policies of type queuing set its scheduling and marking. A policy applies
 where a `service-policy` of the interface or of `system qos` names it.
 
 Source: Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 10.5(x): classification,
@@ -41,7 +41,7 @@ _SIGNS = (
 _PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
 INTERVAL_MS, SHUTDOWN, RESTORE = 100, 1, 10
 SYSTEM = "default-"
-"""Beginning of the names of policies that a switch has by itself."""
+"""Prefix of the names of predefined policies."""
 _ELSE = "no setting of queues, flow control or links"
 COMMANDS = Commands(
     watchdog="priority-flow-control watch-dog-interval on",
@@ -90,7 +90,7 @@ def switch(document: Document) -> SwitchText:
 
 @dataclass
 class _Read:
-    """Policies that were read, by their lines."""
+    """Policies that were read, by line."""
 
     marks: dict[int, Deferred[Marks]] = field(default_factory=dict)
     queues: dict[int, Deferred[Queuing]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class _Config:
         self._is_chosen = any(line.begins("priority-flow-control", "mode", "on") for line in every)
 
     def _take(self, one: Statement) -> None:
-        """Sorts a statement that is within no other."""
+        """Handles a top-level statement."""
         if one.begins("policy-map", "type") and len(one.words) > 3:
             key = (one.words[2], one.words[-1])
             if key in self._policies:
@@ -222,7 +222,7 @@ class _Config:
         without: T,
         made: Callable[[Statement], T],
     ) -> Deferred[T]:
-        """Reads the policy of a type and direction that the interface names, or else the system."""
+        """Reads the policy of this type and direction that the interface, or else the system, names."""
         named = self.statements.deferred(lambda: self._applied([*lines, *self._system], kind, way))
         policy = named.value
         if policy is None:
@@ -249,7 +249,7 @@ class _Config:
         return None
 
     def _mode(self, lines: Iterable[Statement]) -> bool:
-        """Returns true if a port has PFC: its mode is on, or auto where no port says on."""
+        """Returns true if a port has PFC: its mode is on, or auto and no port has mode on."""
         for line in lines:
             if line.begins("priority-flow-control", "mode") and len(line.words) > 2:
                 mode = self.statements.read(line)[2]
@@ -269,7 +269,7 @@ class _Config:
         return None
 
     def _watchdog(self, lines: Iterable[Statement]) -> tuple[int, int, str] | None:
-        """Times of the watchdog; the interface's word counts before that of all."""
+        """Times of the watchdog; the interface's setting takes precedence over the global one."""
         word = "watch-dog-interval"
         switches = [one for one in (*lines, *self._pfc) if one.begins("priority-flow-control", word)]
         if not switches:

@@ -25,12 +25,12 @@ _SYSTEM = {
 
 @dataclass(frozen=True)
 class Marks:
-    """Queues by what frames carry.
+    """Queues by the marking of frames.
 
     Attributes
     ----------
     cos, dscp : dict
-        The queue of each CoS, and of each code point, that a class matches.
+        Queue of each CoS, and of each code point, that a class matches.
     default : int
         The queue of all other frames.
     """
@@ -54,7 +54,7 @@ class NamedClasses:
         self._maps: dict[tuple[str, str], Statement] = {}
 
     def take(self, one: Statement) -> None:
-        """Adds a statement such as ``class-map type qos match-any RDMA``."""
+        """Handles a statement such as ``class-map type qos match-any RDMA``."""
         if len(one.words) < 4:
             raise self._statements.error(
                 one, f"{brief(one.text)}: expected class-map type, its type and a name"
@@ -82,7 +82,7 @@ class NamedClasses:
         yield from self._maps[kind, name].children
 
     def is_all(self, of: Statement) -> bool:
-        """Returns true if frames have to match all statements of a class."""
+        """Returns true if frames must match all statements of a class."""
         own = self._maps.get(("qos", of.words[-1]))
         return own is not None and "match-any" not in own.words
 
@@ -112,7 +112,7 @@ class NamedClasses:
 
 
 def classification(statements: Statements, classes: NamedClasses, policy: Statement) -> Marks:
-    """The queues of a policy of type qos. Of classes that match the same frames, the first counts."""
+    """The queues of a policy of type qos. If several classes match the same frames, the first applies."""
     marks, default = Marks({}, {}), 0
     for one in policy.children:
         group = _group_of(statements, one)
@@ -145,7 +145,7 @@ def _group_of(statements: Statements, one: Statement) -> int | None:
 
 
 def _matched(statements: Statements, match: Statement) -> tuple[str, list[int]]:
-    """The field, "cos" or "dscp", and the numbers that a statement matches; none of other fields."""
+    """The field, "cos" or "dscp", and the numbers that a statement matches; empty for other fields."""
     words = [word for word in match.words[1:] if word != "ip"]
     if len(words) < 2 or words[0] not in ("cos", "dscp", "precedence"):
         return "", []
@@ -160,6 +160,6 @@ def _matched(statements: Statements, match: Statement) -> tuple[str, list[int]]:
 
 
 def _as_numbers(words: list[str]) -> list[str]:
-    """Code points by number, of those that have names."""
+    """Code points as numbers, where they have names."""
     every = ",".join(words).split(",")
     return [str(NAMES.get(one.lower(), one)) for one in every]

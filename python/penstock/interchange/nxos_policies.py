@@ -1,6 +1,6 @@
 """Policies of type queuing and network-qos of Cisco NX-OS.
 
-WRED drops frames without ECN, but never those of a no-drop class. Without `ecn` it drops all.
+WRED drops frames without ECN, but never those of a no-drop class. Without `ecn` it drops all frames.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Queuing:
 
 @dataclass(frozen=True)
 class Network:
-    """Lossless queues by priority, the pause buffers of queues, and the longest MTU."""
+    """Lossless queues by priority, pause buffers of queues, and the largest MTU."""
 
     pauses: Mapping[int, int] = field(default_factory=dict)
     buffers: Mapping[int, Assigned] = field(default_factory=dict)
@@ -47,7 +47,7 @@ def queuing(statements: Statements, classes: NamedClasses, policy: Statement) ->
         queue = classes.group(one, "queuing")
         if queue in schedulers:
             raise statements.error(one, f"queue {queue} is there twice; expected each queue once")
-        schedulers[queue] = Scheduler(0)  # a class without a share gets what is left
+        schedulers[queue] = Scheduler(0)  # a class without a share gets the remainder
         for line in one.children:
             if line.begins("priority"):
                 level = (
@@ -72,7 +72,7 @@ def queuing(statements: Statements, classes: NamedClasses, policy: Statement) ->
 
 
 def _random_detect(statements: Statements, line: Statement) -> Wred | None:
-    """Such as ``random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes ecn``."""
+    """Thresholds of ``random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes ecn``."""
     limits = []
     for word in ("minimum-threshold", "maximum-threshold"):
         number = line.after(word)
@@ -128,7 +128,7 @@ def network(statements: Statements, classes: NamedClasses, policy: Statement) ->
 
 
 def _pause(statements: Statements, line: Statement, queue: int) -> list[int]:
-    """The priorities that ``pause pfc-cos 3`` or ``pause no-drop`` makes lossless."""
+    """Priorities that ``pause pfc-cos 3`` or ``pause no-drop`` makes lossless."""
     if line.begins("pause", "pfc-cos"):
         found = statements.numbers(line, "pfc-cos", statements.read(line)[2:3], PRIORITIES[-1])
         if len(line.words) > 3 and "buffer-size" not in line.words:
@@ -155,9 +155,9 @@ def pause_buffers(statements: Statements, classes: NamedClasses, policy: Stateme
 
 
 def _pause_buffer(statements: Statements, line: Statement) -> Assigned:
-    """Such as ``pause buffer-size 101920 pause-threshold 46800 resume-threshold 34320``, in bytes.
+    """Profile of ``pause buffer-size 101920 pause-threshold 46800 resume-threshold 34320``, in bytes.
 
-    The headroom is what the buffer holds above the threshold.
+    The headroom is the part of the buffer above the threshold.
     """
     statements.read(line)
     size, xoff, xon = (

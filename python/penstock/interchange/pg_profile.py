@@ -1,10 +1,10 @@
-"""Headroom of a switch model, as SONiC's `pg_profile_lookup.ini` has it: a row for each speed and cable.
+"""Headroom of a switch model in SONiC's `pg_profile_lookup.ini`: a row for each speed and cable.
 
-Columns: speed in Mb/s, cable such as 40m, size, xon, xoff, threshold, and where a chip has it xon_offset, in
-octets. XOFF is the room above the threshold. A threshold from -8 to 7 is an exponent of two: what a queue may
-hold of the memory that is free. Any other is a threshold in octets.
+Columns: speed in Mb/s, cable such as 40m, size, xon, xoff, threshold, and, on some chips, xon_offset, in
+octets. XOFF is the headroom above the threshold. A threshold from -8 to 7 is an exponent of two: the share of
+the free memory that a queue may use. Any other value is a threshold in octets.
 
-Not taken over: rows of other links than that of `--rate` and `--length`.
+Not imported: rows for links other than that of `--rate` and `--length`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CABLE = re.compile(r"\d{1,7}m", re.ASCII)
 
 @dataclass(frozen=True)
 class Row:
-    """A row, in Mb/s, metres and octets; `line` is where it stands."""
+    """A row, in Mb/s, meters and octets, with its line."""
 
     line: int
     speed: int
@@ -39,14 +39,14 @@ class Row:
 
     @property
     def profile(self) -> Profile:
-        """What it says of a group."""
+        """The profile of a group with this row."""
         exponent = self.threshold if self.threshold in EXPONENTS else None
         static = self.threshold if exponent is None else None
         return Profile(self.size, self.xon, self.xoff, self.xon_offset, exponent, static)
 
 
 def recognises(document: Document) -> bool:
-    """Whether the first line that says something begins with a speed, a cable and a size."""
+    """Returns true if the first line with content begins with a speed, a cable and a size."""
     words = (document.first_lines(1) or [""])[0].split()
     return (
         len(words) >= len(COLUMNS[:3])
@@ -58,12 +58,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The thresholds of the link that the document was read for.
+    """Reads the thresholds for the link of the document.
 
     Raises
     ------
     InputError
-        If a row is none, or no row is that of the link; the message names the line.
+        If a row is invalid, or no row is for the link; the message names the line.
     """
     rows = rows_of(document)
     row = _chosen(document, rows)
@@ -91,7 +91,7 @@ def rows_of(document: Document) -> list[Row]:
     Raises
     ------
     InputError
-        If one is none, or there are none; the message names the line.
+        If a row is invalid, or there are none; the message names the line.
     """
     rows = [_row(document, line, words.split()) for line, words in document.lines()]
     if not rows:
@@ -101,7 +101,7 @@ def rows_of(document: Document) -> list[Row]:
 
 
 def other_rows(document: Document, rows: Sequence[Row], row: Row) -> list[str]:
-    """The report of the rows that are not read."""
+    """Report of the rows that are not used."""
     lines = ", ".join(str(one.line) for one in rows if one is not row)
     return [f"{document.file}: not read: rows of other links, lines {brief(lines)}"] if lines else []
 
@@ -132,7 +132,7 @@ def _row(document: Document, line: int, cells: list[str]) -> Row:
 
 
 def _chosen(document: Document, rows: list[Row]) -> Row:
-    """The row of the link: its speed, and the shortest cable that is as long."""
+    """The row of the document's link: its speed, and the shortest cable that is at least as long."""
     known = ", ".join(dict.fromkeys(f"{row.speed} Mb/s with {row.cable} m" for row in rows))
     if document.rate is None or document.length is None:
         if len(rows) == 1:

@@ -1,4 +1,4 @@
-"""What a reader of a format takes and gives: a document, and the piece of a scenario that it is."""
+"""Input and output of the readers of formats: a document, and a piece of a scenario."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 PS_PER_S = UNITS["time"]["s"]
 MOST_BPS = 1_600 * 10**9
-"""The fastest link of a scenario."""
+"""Highest rate of a link in a scenario."""
 LATEST_PS = 9_000_000 * PS_PER_S
-"""The latest start of a transfer: a little less than 2^63 ps."""
+"""Latest start of a transfer: a little less than 2^63 ps."""
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _UNFIT = re.compile(r"[\s*\"'\[\]{},]|\.\.|[\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 HEAD_CHARACTERS = 1 << 20
-"""Characters of a document that its format is recognised by."""
+"""Characters at the beginning of a document that are used to detect its format."""
 _PER_SECOND = re.compile(r"([kMGT]?)bps$")
 
 _BRIEF = 80
 
 
 def brief(value: object) -> str:
-    """A foreign text as a message can hold it: its beginning, in one line."""
+    """A foreign text shortened for a message: its beginning, on one line."""
     text = str(value)
     shown = text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown)
@@ -42,12 +42,12 @@ def brief(value: object) -> str:
 
 @lru_cache(maxsize=32)
 def _beginnings(texts: tuple[str, ...]) -> re.Pattern[str]:
-    """The beginnings of lines, in one pass over the text."""
+    """A pattern of the beginnings of lines, matched in one pass over the text."""
     return re.compile(rf"^[ \t]*(?:{'|'.join(map(re.escape, texts))})", re.MULTILINE)
 
 
 Place = int | str
-"""A line of a document, counted from 1; or where something stands in what has no lines."""
+"""A line of a document, counted from 1; or a place in a document without lines."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,18 @@ class Document:
     Attributes
     ----------
     file : str
-        Its name, for messages.
+        Name of the file, for messages.
     text : str
-        What it holds.
+        Contents of the file.
     rate, length : str, optional
-        Of links of which it says none.
+        Rate and length of links for which the file has none.
     time_unit : str, optional
-        Of times that it has without a unit: "us" or "ps".
+        Unit of times without one: "us" or "ps".
     interface : str, optional
-        The port to read, where it describes several.
+        The port to read, if the file describes several.
     cell, buffer : str, optional
-        Sizes of a cell of a switch's memory and of the memory that ports share, where it has counts of cells
-        or shares of the memory.
+        Size of a cell of a switch's memory, and of its shared memory, if the file has counts of cells or
+        shares of the memory.
     """
 
     file: str
@@ -80,7 +80,7 @@ class Document:
     cell: str | None = None
     buffer: str | None = None
     ledger: Ledger = field(default_factory=Ledger, compare=False, repr=False)
-    """The record of what was read; a reader gets a new one."""
+    """The record of what was read; each reader gets a new one."""
 
     @cached_property
     def _newlines(self) -> list[int]:
@@ -107,37 +107,37 @@ class Document:
         return [line for _, (_, line) in zip(range(count), self.lines(), strict=False)]
 
     def has_line(self, *beginnings: str) -> bool:
-        """Returns true if a line begins with one of these texts, behind blanks."""
+        """Returns true if a line begins with one of these texts, after white space."""
         return _beginnings(beginnings).search(self.text) is not None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines that say something, numbered from 1; those that begin with # do not."""
+        """The lines with content, numbered from 1; blank lines and those that begin with # are skipped."""
         for number, line in enumerate(self.text.splitlines(), 1):
             if (words := line.strip()) and not words.startswith("#"):
                 self.ledger.lines_read = max(self.ledger.lines_read, number)
                 yield number, words
 
     def every_line(self) -> list[str]:
-        """All lines, blank ones and comments too."""
+        """All lines, including blank ones and comments."""
         found = self.text.splitlines()
         self.ledger.lines_read = len(found)
         return found
 
     def put_back(self, line: int) -> None:
-        """Counts a line, and all behind it, as not read."""
+        """Marks a line, and all lines after it, as not read."""
         self.ledger.lines_read = line - 1
 
     def fresh(self) -> Document:
-        """The document, of which nothing is read."""
+        """The document with a new ledger, in which nothing is read."""
         return replace(self, ledger=Ledger())
 
     def unread_lines(self) -> list[tuple[int, str]]:
-        """The lines behind the last one that `lines` handed out."""
+        """The lines after the last one that `lines` returned."""
         read = self.ledger.lines_read
         return [one for one in self.fresh().lines() if one[0] > read > 0]
 
     def error(self, line: Place, message: str) -> InputError:
-        """What is wrong in a line."""
+        """The error for a line."""
         return InputError(f"{self.file}:{line}: {message}")
 
     def whole(self, line: Place, what: str, text: str, least: int = 0, most: int = 2**63 - 1) -> int:
@@ -146,7 +146,7 @@ class Document:
         Raises
         ------
         InputError
-            If it is something else, or beyond its limits.
+            If it is something else, or out of range.
         """
         if not (len(text) < 20 and text.isascii() and text.isdigit() and least <= int(text) <= most):
             limits = f"from {least} to {most}" if most < 2**32 else f"of at least {least}"
@@ -171,7 +171,7 @@ class Document:
         Raises
         ------
         InputError
-            If it is something else, or beyond what a scenario can have.
+            If it is something else, or too large for a scenario.
         """
         found = self.decimal(line, what, text) * unit_ps
         if found > LATEST_PS:
@@ -179,12 +179,12 @@ class Document:
         return found
 
     def quantity(self, line: Place, what: str, text: str, dimension: str, example: str) -> str:
-        """A text with a unit, as scenarios have it.
+        """A quantity with a unit, in the form of scenarios.
 
         Raises
         ------
         InputError
-            If it is something else, or no whole number of the smallest unit.
+            If it is something else, or not a whole number of the smallest unit.
         """
         found = Quantity.read(_PER_SECOND.sub(r"\1b/s", text)) if len(text) < _LONGEST_NAME else None
         if found is None or found.dimension != dimension:
@@ -195,12 +195,12 @@ class Document:
         return plainest(found.amount, found.dimension)
 
     def given_bytes(self, option: str) -> int | None:
-        """The size that the command line has for a cell or the buffer; ``None`` without one.
+        """The size of a cell or the buffer from the command line; ``None`` without one.
 
         Raises
         ------
         InputError
-            If it is no size.
+            If it is not a size.
         """
         text: str | None = getattr(self, option)
         found = Quantity.read(text) if text else None
@@ -209,12 +209,12 @@ class Document:
         return None if found is None else int(found.amount)
 
     def name(self, line: Place, text: str) -> str:
-        """A name that a host or switch can have.
+        """A valid name of a host or switch.
 
         Raises
         ------
         InputError
-            If a scenario cannot have it.
+            If a scenario does not accept it.
         """
         if not text or text == "all" or _UNFIT.search(text) or len(text.encode()) > _LONGEST_NAME:
             expected = 'letters without spaces, "..", *, quotes, brackets, commas or "all"'
@@ -225,24 +225,24 @@ class Document:
 
 
 class Transfer(NamedTuple):
-    """A line of traffic.
+    """A transfer in a line of a document.
 
     Attributes
     ----------
     line : int
-        Where it stands.
+        Line of the transfer.
     start_ps : Fraction
-        When it begins.
+        Start time.
     sender, receiver : int or str
         Hosts, by name or by number.
     bytes : int or None
-        How much it carries; ``None``: it never ends.
+        Size in bytes; ``None`` for an endless transfer.
     priority : int or None
-        Its priority, 0 to 7; ``None`` if the format has none.
+        Priority, 0 to 7; ``None`` if the format has none.
     note : str
-        What the line says beside that, such as "port 100"; it stands in a comment.
+        Other content of the line, such as "port 100"; it becomes a comment.
     after : tuple of int
-        The lines of those that it waits for; then `start_ps` has no meaning.
+        Lines of the transfers that it waits for; then `start_ps` has no effect.
     """
 
     line: int
@@ -256,7 +256,7 @@ class Transfer(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What was read, and where it stood; a comment of the scenario has it."""
+    """A setting that was read, and its place; it becomes a comment of the scenario."""
 
     place: Place
     text: str
@@ -264,15 +264,14 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedMemory:
-    """A memory that ports share, of which only the fabric tells the sum.
+    """A memory that ports share; its total size depends on the fabric.
 
     Attributes
     ----------
     shared_bytes : int, optional
-        The part that is free for all: minima of queues and headroom come on top. ``None``: the scenario says
-        all.
+        The shared part, without minima of queues and headroom. ``None`` if the scenario sets the total.
     headroom_bytes : int, optional
-        What each port and lossless priority needs of the headroom that they share. ``None``: that is said.
+        Shared headroom that each port and lossless priority needs. ``None`` if the scenario sets it.
     """
 
     shared_bytes: int | None = None
@@ -288,9 +287,10 @@ class Assumed:
     unsized : sequence of str
         Pools without a size.
     pool : str, optional
-        The ingress pool of lossless groups without a profile; ``None``: there is no ingress pool.
+        The ingress pool of lossless groups without a profile; ``None`` if there is no ingress pool.
     exponent : int, optional
-        Of two, for their dynamic threshold. ``None``: 0, that is, as much as is free.
+        Exponent of two for their dynamic threshold. ``None`` for 0, that is, a threshold equal to the free
+        memory.
     """
 
     unsized: Sequence[str] = ()
@@ -308,7 +308,7 @@ class LinkClass(NamedTuple):
     length : str or None
         Length of their cables, such as "40 m"; ``None`` if the document does not have it.
     ports : tuple of str
-        Their names.
+        Names of the ports.
     """
 
     rate: str | None
@@ -320,13 +320,13 @@ class LinkClass(NamedTuple):
 
 
 def link_classes(link: Mapping[str, str]) -> list[LinkClass]:
-    """The class of links of which a document says ``rate`` or ``length``; empty if it says neither."""
+    """The class of links whose ``rate`` or ``length`` a document gives; empty if it gives neither."""
     return [LinkClass(link.get("rate"), link.get("length"))] if link else []
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What a document says of a scenario.
+    """The part of a scenario that a document describes.
 
     Attributes
     ----------
@@ -335,19 +335,19 @@ class Piece:
     transfers : sequence of Transfer
         Traffic, in any order.
     numbers : mapping
-        The host of each number, where the format numbers its nodes.
+        Host of each number, if the format numbers its nodes.
     remarks : sequence of str
-        What Penstock has no words for, and was left out.
+        Settings that Penstock cannot express and that were left out.
     notes : sequence of Note
-        What was read, with its lines.
+        Settings that were read, with their lines.
     memory : SharedMemory, optional
-        Of a switch, where its size depends on the fabric.
+        Memory of a switch whose size depends on the fabric.
     links : sequence of LinkClass
         Rates and lengths of the ports that the document describes; the class with most ports first.
     alone : dict
         The keys of a fabric with these ports, for a scenario that has no other; empty if there is none.
     points : sequence
-        Of a distribution of sizes: bytes, and the share up to them as it is written.
+        Points of a size distribution: bytes, and the cumulative share as it is written.
     assumed : Assumed, optional
         Parts of a memory in pools that the document leaves open.
     transfer_keys : dict
@@ -379,15 +379,15 @@ def explicit(
 
 
 def trunk(bps: int) -> dict[str, Any]:
-    """The keys of a link of so many b/s: several parallel links where one cannot be as fast."""
+    """The keys of a link of `bps` b/s; several parallel links if one cannot be as fast."""
     count = -(-bps // MOST_BPS)
-    # A part of a rate may have more digits than a link can have: whole kb/s.
+    # A fraction of a rate may have more digits than a link can have: whole kb/s.
     each = bps if count == 1 else round(Fraction(bps, count * 1_000)) * 1_000
     return {"rate": plainest(each, "rate")} | ({"count": count} if count > 1 else {})
 
 
 def size(number: int) -> str:
-    """Bytes as a scenario has them, exactly: `1024` as "1 KiB"."""
+    """Bytes in the form of scenarios, exactly: `1024` as "1 KiB"."""
     for unit in ("GiB", "MiB", "KiB"):
         if number and number % UNITS["size"][unit] == 0:
             return f"{number // UNITS['size'][unit]} {unit}"
@@ -395,7 +395,7 @@ def size(number: int) -> str:
 
 
 def plainest(amount: int | Fraction, dimension: str) -> str:
-    """An amount of the smallest unit, in the largest unit of which it is at least one, if few digits do."""
+    """An amount in the largest unit of which it is at least one, if it has few digits there."""
     fitting = [unit for unit, size in UNITS[dimension].items() if size <= amount]
     unit = fitting[-1] if fitting else next(iter(UNITS[dimension]))
     return str(Quantity(Fraction(amount), dimension, unit))

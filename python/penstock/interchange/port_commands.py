@@ -1,10 +1,11 @@
 """Settings of a port as commands of `dcb` and `mlnx_qos`, and as `mlnx_qos -i PORT` prints them.
 
-They are read as the object that `dcb -j` would print for the port (`dcb_json`).
+They are converted to the object that `dcb -j` would print for the port (`dcb_json`).
 
 Source: the manual pages dcb-ets(8), dcb-pfc(8) and dcb-app(8); the options and the output of `mlnx_qos`.
 
-Not taken over, and reported: rate limits, buffers, options for the cable and for DSCP, and who answers DCBX.
+Not imported, but reported: rate limits, buffers, options for the cable and for DSCP, and the owner of
+DCBX.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ _LONGEST_COMMAND = 10_000
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text begins with a command, or as the output of `mlnx_qos`."""
+    """Returns true if a text begins with a command, or as the output of `mlnx_qos`."""
     first = (document.first_lines(1) or [""])[0]
     return _program(first.split()) in _PROGRAMS or first.startswith(_HEADS)
 
 
 def _program(words: Sequence[str]) -> str:
-    """The program that a command calls, also by its path and behind a prompt or sudo."""
+    """The program that a command calls, even with a path, a prompt or sudo."""
     own = _without_sudo(words)
     return own[0].rpartition("/")[2] if own else ""
 
@@ -74,12 +75,12 @@ def _without_sudo(words: Sequence[str]) -> list[str]:
 
 
 def read(document: Document) -> Piece:
-    """The settings as those of all switches of a scenario.
+    """Reads the settings, as those of all switches of a scenario.
 
     Raises
     ------
     InputError
-        If it is something else, or says what a scenario cannot; the message names the line.
+        If it is something else, or a scenario cannot express a setting; the message names the line.
     """
     keys: dict[str, Any] = {}
     remarks: list[str] = []
@@ -140,7 +141,7 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
 
 
 def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
-    """Such as ``dcb ets set dev eth0 prio-tc 0:0 1:1``: a list begins at a word without a colon."""
+    """Settings of ``dcb ets set dev eth0 prio-tc 0:0 1:1``: a list begins at a word without a colon."""
     what = words[1] if len(words) > 1 else ""
     if what == "dcbx":
         remarks.append(f"{document.file}:{line}: who answers DCBX is left out")
@@ -180,7 +181,7 @@ def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) ->
 
 
 def _all_eight(document: Document, line: int, name: str, values: list[str]) -> list[Any]:
-    """Pairs of a number, or all, and a value; those that are missing are 0, off or strict."""
+    """Pairs of a number, or all, and a value; missing ones are 0, off or strict."""
     found: list[Any] = ["off" if name == "prio-pfc" else "strict" if name.endswith("tsa") else 0] * EIGHT
     seen: set[str] = set()
     for value in values:
@@ -218,7 +219,7 @@ def _number_pair(document: Document, line: int, name: str, value: str) -> list[i
 
 
 def _mlnx_qos(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
-    """Such as ``mlnx_qos -i eth0 --pfc 0,0,0,1,0,0,0,0 --tsa ets,...``."""
+    """Settings of ``mlnx_qos -i eth0 --pfc 0,0,0,1,0,0,0,0 --tsa ets,...``."""
     table: dict[str, Any] = {}
     rest = [part for word in words[1:] for part in (word.split("=", 1) if word.startswith("--") else [word])]
     for name, value in zip(rest[::2], rest[1::2], strict=False):

@@ -1,8 +1,8 @@
-"""Settings of a port of a switch, by whatever configuration, as keys of a scenario.
+"""Converts settings of a switch port, from any configuration, to keys of a scenario.
 
-`sonic_port.View` has the settings. Priorities of a scenario are traffic classes, its queues are those of the
-switch. A scenario has one set of settings for all ports of a switch, but for buffer profiles, which differ by
-rate and cable.
+The settings are in `sonic_port.View`. Priorities of a scenario are traffic classes, its queues are those
+of the switch. A scenario has one set of settings for all ports of a switch, but for buffer profiles, which
+differ by rate and cable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FRAME_BYTES = 22
 
 
 class Teller(Protocol):
-    """A configuration that collects differences between it and the scenario."""
+    """A configuration that collects remarks on its differences from the scenario."""
 
     def tell(self, where: str, message: str) -> None:
         """Reports a difference once."""
@@ -39,8 +39,8 @@ class PortKeys:
     lossless : sequence of int, optional
         Priorities with PFC.
     where : mapping, optional
-        Words of the configuration for "pfc", "watchdog", "remap", "queue", "scheduler" and "wred", which
-        begin the reports; those of CONFIG_DB by default.
+        The configuration's terms for "pfc", "watchdog", "remap", "queue", "scheduler" and "wred", which begin
+        the reports. Default: those of CONFIG_DB.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class PortKeys:
         return keys
 
     def _maps(self) -> dict[str, Any]:
-        """Maps of DSCPs and pauses, where they differ from the defaults."""
+        """Maps of DSCPs and pauses, if they differ from the defaults."""
         maps: dict[str, Any] = {}
         port = self._port
         if (classes := port.class_of_dscp.use()) is not None:
@@ -116,7 +116,7 @@ class PortKeys:
         return maps
 
     def _remap(self) -> dict[str, int]:
-        """The new code point of each that changes on the way out."""
+        """The new code point of each one that is rewritten at the egress."""
         port = self._port
         classes = port.class_of_dscp.value
         if port.new_dscp.value and classes is None:
@@ -141,7 +141,7 @@ class PortKeys:
         return {str(dscp): to for dscp, to in changed.items() if dscp not in elsewhere}
 
     def _scheduler(self, queues: list[int], used: set[int]) -> dict[str, Any] | str | None:
-        """How queues share the port; ``None`` if nothing is said."""
+        """The scheduler of the port's queues; ``None`` if there is no setting."""
         own = self._port.schedulers
         named = {
             number: found for number in queues if number in own and (found := own[number].use()) is not None
@@ -171,7 +171,7 @@ class PortKeys:
         return {"ets": {"classes": [{"queues": [one], **how.get(one, {"strict": True})} for one in queues]}}
 
     def _weights(self, named: Mapping[int, int | None], used: set[int]) -> dict[int, int]:
-        """Weights of queues that are not strict; 0 is the least one, or none of a queue without frames."""
+        """Weights of queues that are not strict; 0 becomes the smallest weight, or none if unused."""
         weights = {number: one for number, one in named.items() if one is not None}
         for number in [number for number, one in weights.items() if one == 0]:
             if number not in used:
@@ -182,7 +182,7 @@ class PortKeys:
         return weights
 
     def _managers(self, queues: set[int]) -> list[dict[str, Any]]:
-        """Marks and early drops by queue; queues that are alike are one entry."""
+        """Marking and early drops by queue; equal queues share one entry."""
         alike: dict[Wred, list[int]] = {}
         for number, wred in sorted(self._port.wred.items()):
             if number in queues and (found := wred.use()) is not None:
@@ -224,7 +224,7 @@ def _other(keys: Mapping[str, Any], green: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shortest(named: Mapping[int, int]) -> dict[str, int]:
-    """A map of code points. Of one that names all, the most frequent value is that of the others."""
+    """A map of code points. If it names all, the most frequent value becomes the default."""
     if len(named) < len(CODE_POINTS):
         return {str(dscp): one for dscp, one in named.items()}
     counts = Counter(named.values())

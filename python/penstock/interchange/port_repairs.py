@@ -1,4 +1,4 @@
-"""Commands that repair settings of ports: patches of CONFIG_DB, and lines of running configurations."""
+"""Commands that repair settings of ports: CONFIG_DB patches, and lines of running configurations."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from .sonic_config import Switch
 from .switch_piece import Commands
 
 DETECTION_MS, RESTORATION_MS = 200, 400
-"""Times of a watchdog as `config pfcwd start_default` sets them for a few ports."""
+"""Times of a watchdog in ms, as set by `config pfcwd start_default` for a few ports."""
 
 
 class Repairs(Protocol):
-    """A configuration that can be repaired; a command is empty if there is none."""
+    """Repair commands of a configuration; a command is empty if there is none."""
 
     def larger(self, profile: str, headroom: int, more: int, /) -> str:
-        """Gives a profile with some headroom more of it."""
+        """Increases the headroom of a profile by `more`."""
 
     def marks(self, port: str, queue: int, level: int, /) -> str:
-        """Lets a queue mark below a level, in bytes."""
+        """Makes a queue mark below a level, in bytes."""
 
     def watchdog(self, ports: Sequence[str], others: int, /) -> str:
-        """Starts the watchdog at ports; `others` is how many more ports there are."""
+        """Starts the watchdog at ports; `others` is the number of further ports."""
 
     def mapped(self, key: str, table: str, number: int, value: int, /) -> str:
-        """Changes a number of a map."""
+        """Changes an entry of a map."""
 
     def pool(self, name: str, headroom: int, /) -> str:
-        """Gives a pool as much shared headroom."""
+        """Sets the shared headroom of a pool."""
 
     def shared_headroom(self, name: str) -> int:
-        """Shared headroom of a pool in bytes; 0 without any."""
+        """Shared headroom of a pool in bytes; 0 if it has none."""
 
 
 def _patch(*changes: tuple[str, str]) -> str:
-    """The command that changes fields of CONFIG_DB by their paths."""
+    """The command that changes fields of CONFIG_DB by path."""
     patch = [{"op": "replace", "path": path, "value": value} for path, value in changes]
     return f"echo '{json.dumps(patch)}' | sudo config apply-patch /dev/stdin"
 
@@ -57,7 +57,7 @@ class SonicRepairs:
         self._switch = switch
 
     def larger(self, profile: str, _: int, more: int, /) -> str:
-        """Gives a profile more headroom."""
+        """Increases the headroom of a profile."""
         tables = self._switch.tables
         entry = tables.entry("BUFFER_PROFILE", profile)
         if entry is None:
@@ -67,12 +67,12 @@ class SonicRepairs:
         pool = tables.entry("BUFFER_POOL", (entry.text("pool") or "").strip("[]").rpartition("|")[2])
         changes = [(f"{path}/xoff", str(xoff + more))]
         if pool is not None and not pool.whole("xoff", 0, 2**62) and size >= xoff:
-            # Without shared headroom the size counts it.
+            # Without shared headroom the size includes it.
             changes.append((f"{path}/size", str(size + more)))
         return _patch(*changes)
 
     def marks(self, port: str, queue: int, level: int, /) -> str:
-        """Lets a queue mark below a level."""
+        """Makes a queue mark below a level."""
         for number, entry in self._switch.tables.of_port("QUEUE", port):
             name = (entry.text("wred_profile") or "").strip("[]").rpartition("|")[2]
             if number == queue and name:
@@ -86,7 +86,7 @@ class SonicRepairs:
         return f"sudo config pfcwd start --action drop {named} {times}"
 
     def mapped(self, key: str, table: str, number: int, value: int, /) -> str:
-        """Changes a number of the map of most ports."""
+        """Changes an entry of the map that most ports use."""
         tables, port = self._switch.tables, self._switch.chosen.port
         for name in tables.table("PORT_QOS_MAP"):
             entry = tables.entry("PORT_QOS_MAP", name)
@@ -96,7 +96,7 @@ class SonicRepairs:
         return ""
 
     def pool(self, name: str, headroom: int, /) -> str:
-        """Gives a pool as much shared headroom."""
+        """Sets the shared headroom of a pool."""
         return _patch((f"/BUFFER_POOL/{name}/xoff", str(headroom)))
 
     def shared_headroom(self, name: str) -> int:
@@ -112,16 +112,16 @@ class TextRepairs:
     Attributes
     ----------
     commands : Commands
-        Those of the vendor.
+        Commands of the vendor.
     pools : mapping
-        Pools of the switch as a scenario has them.
+        Pools of the switch in the form of a scenario.
     """
 
     commands: Commands
     pools: Mapping[str, Any]
 
     def larger(self, profile: str, headroom: int, more: int, /) -> str:
-        """Gives a profile more headroom."""
+        """Increases the headroom of a profile."""
         if profile.startswith("computed"):
             return ""
         return self.commands.headroom.format(
@@ -129,7 +129,7 @@ class TextRepairs:
         )
 
     def marks(self, _: str, queue: int, level: int, /) -> str:
-        """Lets a queue mark below a level."""
+        """Makes a queue mark below a level."""
         return self.commands.marks.format(queue=queue, least=level // 4, most=level // 2)
 
     def watchdog(self, _: Sequence[str], _others: int, /) -> str:
@@ -137,11 +137,11 @@ class TextRepairs:
         return self.commands.watchdog
 
     def mapped(self, _: str, _table: str, _number: int, _value: int, /) -> str:
-        """Maps of a running configuration are those of several statements: no one command changes them."""
+        """Returns an empty command: a map in a running configuration consists of several statements."""
         return ""
 
     def pool(self, _: str, headroom: int, /) -> str:
-        """Gives a pool as much shared headroom."""
+        """Sets the shared headroom of a pool."""
         return self.commands.pool.format(headroom=headroom)
 
     def shared_headroom(self, name: str) -> int:

@@ -1,7 +1,7 @@
-"""Ports of a switch at risk: whether its configuration keeps lossless priorities lossless.
+"""Finds ports of a switch whose configuration does not keep lossless priorities lossless.
 
-Thresholds and headroom are those of the switch alone, with a host at each port: cables as configured, the
-slowest PHY of each rate, frames of the MTU.
+Thresholds and headroom are computed for the switch alone, with a host at each port: cables as configured,
+the slowest PHY of each rate, frames of the MTU.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ Severity = Literal["red", "yellow"]
 
 @dataclass(frozen=True)
 class Finding:
-    """A setting that does not hold what it promises.
+    """A setting that does not achieve its purpose.
 
     Attributes
     ----------
     severity : {"red", "yellow"}
         Red: lossless frames can be lost, or a setting has no effect. Yellow: it depends on the traffic.
     ports : sequence of str
-        The ports; empty: all.
+        The affected ports; empty for all.
     what : str
         The setting, such as "priority 3".
     text : str
-        What is wrong.
+        Description of the problem.
     repair : str
-        The command that repairs it, for a shell of the switch; empty if there is none.
+        Shell command on the switch that repairs it; empty if there is none.
     """
 
     severity: Severity
@@ -60,22 +60,23 @@ class Finding:
 
 @dataclass(frozen=True)
 class PriorityRow:
-    """A lossless priority at ports that are alike. Sizes are in bytes, times in ns.
+    """A lossless priority at a class of equal ports. Sizes are in bytes, times in ns.
 
     Attributes
     ----------
     priority, queue, group : int
         The priority, the queue that its pauses stop, and the group that sends them.
     profile, pool : str
-        Of the group; empty without one.
+        Profile and pool of the group; empty if it has none.
     headroom_bytes, needed_bytes : int or None
-        The headroom of the group, and what its link has in flight after XOFF.
+        Headroom of the group, and bytes in flight on its link after XOFF.
     xoff_bytes, xoff_all_busy_bytes, xon_bytes : int or None
-        Where the group pauses alone and with all others busy, and where it resumes.
+        Levels at which the group pauses when alone and when all others are busy, and level at which it
+        resumes.
     xoff_ns, xon_ns : float or None
-        How long the link takes to send as much.
+        Transmission times of these levels on the link.
     marks_from_bytes, marks_all_from_bytes : int or None
-        Kmin and Kmax of the queue; ``None``: it does not mark.
+        Kmin and Kmax of the queue; ``None`` if it does not mark.
     dscp : list of int
         Code points with this priority.
     watchdog : str
@@ -102,7 +103,7 @@ class PriorityRow:
 
 @dataclass(frozen=True)
 class ClassRows:
-    """Ports with the same rate and cable, and their lossless priorities."""
+    """A class of ports with the same rate and cable, and their lossless priorities."""
 
     ports: Sequence[str]
     link: str
@@ -111,16 +112,16 @@ class ClassRows:
 
 @dataclass(frozen=True)
 class Risks:
-    """The ports of a switch, and what is wrong with them.
+    """The ports of a switch, and their problems.
 
     Attributes
     ----------
     classes : list of ClassRows
-        Ports that are alike.
+        Classes of equal ports.
     findings : list of Finding
-        Red ones first.
+        Problems, red ones first.
     remarks : list of str
-        What of the configuration was left out or assumed.
+        Remarks on what was left out or assumed.
     """
 
     classes: list[ClassRows]
@@ -129,17 +130,17 @@ class Risks:
 
     @property
     def is_red(self) -> bool:
-        """Whether a finding is red."""
+        """True if a finding is red."""
         return any(one.severity == "red" for one in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The risks as plain values for JSON."""
         return {"schema": "penstock-port-risks/1", **asdict(self)}
 
 
 @dataclass(frozen=True)
 class Ports:
-    """A switch: its piece of a scenario, its ports, those that are read for others, and its repairs."""
+    """A switch: its piece of a scenario, its ports, the representative ports, and its repairs."""
 
     piece: Piece
     views: Mapping[str, View]
@@ -167,7 +168,7 @@ def _ports(document: Document) -> Ports:
 
 
 def risks(document: Document) -> Risks:
-    """The ports of a switch at risk, by its CONFIG_DB or its running configuration.
+    """Finds the risks at a switch's ports in its CONFIG_DB or running configuration.
 
     Raises
     ------
@@ -200,7 +201,7 @@ def risks(document: Document) -> Risks:
         )
         for one in switch.chosen.classes
     ]
-    # What Penstock computes is the least that is lossless: the switch may have more, and marks come earlier.
+    # Penstock computes the lossless minimum: the switch may have more, and marks then come earlier.
     is_computed = (
         "memory" not in keys["switch"].get("buffer", {}) and "xoff" not in keys["flow_control"]["pfc"]
     )
@@ -216,7 +217,7 @@ def risks(document: Document) -> Risks:
 
 
 def _with_traffic(text: str, own: View, alone: Mapping[str, Any]) -> str:
-    """The scenario with a flow of frames of the MTU, which decide how much a link has in flight."""
+    """The scenario with a flow of MTU-sized frames, since the frame size affects the bytes in flight."""
     keys = toml(text, "switch.toml")
     names = alone["topology"]["explicit"]["hosts"]
     lossless = keys["flow_control"]["pfc"]["priorities"]
@@ -228,13 +229,13 @@ def _with_traffic(text: str, own: View, alone: Mapping[str, Any]) -> str:
 
 
 class _Thresholds:
-    """Thresholds of the switch, by port and by what they are of."""
+    """Thresholds of the switch, indexed by port and by the queue or group they apply to."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self._rows = {(name.rpartition("->")[2], row["what"]): row for row in rows for name in row["ports"]}
 
     def verdict(self, port: str, queue: int) -> str:
-        """What marks of a queue come to."""
+        """Verdict on the marking threshold of a queue."""
         return str(self._rows.get((port, f"queue {queue}"), {}).get("verdict", ""))
 
     def rows(self, link: LinkClass, port: str, view: View, own: View) -> Iterator[PriorityRow]:
@@ -299,7 +300,7 @@ def _of_row(switch: Ports, ports: Sequence[str], row: PriorityRow, marks: str) -
 
 
 def _pools(switch: Ports, classes: Sequence[ClassRows]) -> Iterator[Finding]:
-    """Headroom that groups share, against what their links have in flight."""
+    """Checks headroom that groups share against the bytes in flight on their links."""
     pools: dict[str, list[tuple[int, int, int]]] = {}
     for one in classes:
         for row in one.rows:
@@ -325,7 +326,7 @@ def _pools(switch: Ports, classes: Sequence[ClassRows]) -> Iterator[Finding]:
 
 
 def _maps(switch: Ports, own: View) -> Iterator[Finding]:
-    """Code points whose priority group is lossless and whose queue is not, or the other way round."""
+    """Finds code points whose priority group is lossless but whose queue is not, or vice versa."""
     lossless = own.lossless.value or ()
     groups = {own.pause_group.value[priority]: priority for priority in lossless}
     queues = {own.stops.value[priority]: priority for priority in lossless}

@@ -1,4 +1,4 @@
-"""Classes and PFC of a port, as all formats of settings have them."""
+"""Classes and PFC of a port, common to all formats of settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PortSettings:
-    """Classes of a port, and what is lossless.
+    """Classes and lossless priorities of a port.
 
     Attributes
     ----------
@@ -16,7 +16,7 @@ class PortSettings:
     algorithms : list of str
         Algorithm of each traffic class: "strict" or "ets".
     percent : list of int
-        Share of each traffic class in per cent; 0 of those that are strict.
+        Share of each traffic class in percent; 0 for strict ones.
     lossless : list of int
         Priorities with PFC.
     """

@@ -4,8 +4,8 @@ Readers get the contents of a document through `Fields` (objects of JSON, attrib
 `Document.lines`. Both record each access in the `Ledger` of the document, and `formats.Format.read` reports
 everything that was never accessed. A reader cannot drop a field without a line in the report.
 
-A reader that looks at more than it uses, such as one that compares ports, reads with `Ledger.deferred`: what
-it looked at counts as read when the value is used.
+A reader that accesses more than it uses, for example to compare ports, reads with `Ledger.deferred`: the
+accessed fields count as read once the value is used.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Fields(Mapping[str, Any]):
         return key in self._table
 
     def was_read(self, key: str) -> bool:
-        """Whether a field, or a field within it, counts as read."""
+        """Returns true if a field, or a field within it, counts as read."""
         own = (*self._path, key)
         return any(path[: len(own)] == own for path in self._ledger.read)
 
@@ -64,15 +64,7 @@ class Fields(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Deferred(Generic[T]):
-    """A value, and the fields that it was made of; they count as read once the value is used.
-
-    Attributes
-    ----------
-    value : object
-        The value, for comparisons.
-    paths : frozenset
-        The fields.
-    """
+    """A value and the fields it was computed from; they count as read once the value is used."""
 
     value: T
     paths: frozenset[Path] = field(compare=False)
@@ -106,12 +98,12 @@ class Ledger:
     _deferred: set[Path] | None = None
 
     def fields(self, table: Mapping[str, Any], path: Path = ()) -> Fields:
-        """An object of the document, recorded from here on; `path` is its place, if there are several."""
+        """An object of the document, recorded from here on; `path` is its place if there are several."""
         self._roots.append((path, table))
         return Fields(table, path, self)
 
     def restart(self, table: Mapping[str, Any]) -> Fields:
-        """Replaces the objects of the document by another form of them, of which nothing is read."""
+        """Replaces the objects of the document by another form of them, in which nothing is read."""
         self._roots.clear()
         self.read.clear()
         return self.fields(table)
@@ -182,7 +174,7 @@ class Ledger:
 
 
 class Joint(Ledger):
-    """One record for the objects of several documents that are read as one; the last that has a field wins.
+    """A joint record for objects of several documents; if several have a field, the last one wins.
 
     Parameters
     ----------
@@ -194,7 +186,7 @@ class Joint(Ledger):
         super().__init__()
         self.owner: dict[Path, int] = {}
         self.conflicts: list[tuple[Path, int, int]] = []
-        """Fields with several values: path, numbers of the documents that lose and win."""
+        """Fields with several values: path, and indexes of the losing and the winning document."""
         self._ledgers = [ledger for ledger, _ in parts]
         plain: dict[str, Any] = {}
         for number, (_, table) in enumerate(parts):
@@ -227,14 +219,14 @@ class Joint(Ledger):
             self._ledgers[self.owner[path]].record(path)
 
     def drop(self, path: Path, reason: str) -> None:
-        """Reports a field of the document that has it as not read."""
+        """Reports a field as not read, for the document that has it."""
         super().drop(path, reason)
         if path in self.owner:
             self._ledgers[self.owner[path]].drop(path, reason)
 
 
 def _of_entries(names: Sequence[str]) -> str:
-    """The entries of a table, the first ones of many, in parentheses."""
+    """The entries of a table in parentheses; only the first ones of many."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f" ({', '.join(names[:_NAMED])}{more})" if names else ""
 
@@ -244,7 +236,7 @@ def _are_objects(value: object) -> bool:
 
 
 def _leaves(table: Mapping[str, Any], path: Path) -> Iterable[Path]:
-    """Paths of the values that are no objects; of an object without fields its own."""
+    """Paths of the values that are not objects, and of objects without fields."""
     for key, value in table.items():
         own = (*path, key)
         if isinstance(value, Mapping) and value:

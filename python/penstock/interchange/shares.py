@@ -1,4 +1,4 @@
-"""Shares of classes, as schedulers of other programs have them."""
+"""Shares of classes in the form of other programs' schedulers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 def percentages(weights: Mapping[int, int]) -> dict[int, int]:
-    """Weights as whole per cent that sum to 100 and are at least 1: the largest remainders are rounded up."""
+    """Weights as whole percentages of at least 1 that sum to 100, by the largest-remainder method."""
     exact = {number: Fraction(100 * weight, sum(weights.values())) for number, weight in weights.items()}
     shares = {number: max(int(share), 1) for number, share in exact.items()}
     while (over := sum(shares.values()) - 100) != 0:

@@ -1,4 +1,4 @@
-"""Distributions of the sizes of flows: bytes, and the share of flows up to them, in per cent or from 0 to 1.
+"""Distributions of flow sizes: bytes, and the cumulative share of flows, in percent or from 0 to 1.
 
 Source: `traffic_gen/*.txt` of the HPCC fork and the CDF files of its relatives and of web-search generators.
 Penstock reads them as `sizes = { points = FILE }` of transfers.
@@ -20,7 +20,7 @@ WHOLE = {100: "per cent", 1: "shares"}
 
 
 def recognises(document: Document) -> bool:
-    """Whether all lines are two numbers, and the second grow from 0 or more to 100 or 1."""
+    """Returns true if all lines are two numbers, and the second ones rise to 100 or 1."""
     last, count = "", 0
     for _, line in document.lines():
         words = line.split()
@@ -34,12 +34,12 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document) -> Piece:
-    """The points of a distribution; the scenario gets a list of them beside it.
+    """Reads the points of a distribution; they are written to a list beside the scenario.
 
     Raises
     ------
     InputError
-        If sizes or shares do not grow, or the last share is neither 100 nor 1; the message has the line.
+        If sizes or shares do not increase, or the last share is neither 100 nor 1; the message has the line.
     """
     points: list[tuple[int, str]] = []
     last = 1

@@ -2,10 +2,10 @@
 
 Source: the schema of SONiC's CONFIG_DB (tables BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG, PORT_QOS_MAP,
 SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT, SWITCH_TRIMMING) and its YANG models for the ranges. With a
-dynamic threshold the size of a pool is the part that is shared, and that of a profile its reserve; with a
-static one the profile's is XON and headroom, as NVIDIA has it.
+dynamic threshold the size of a pool is its shared part, and the size of a profile its reserve. With a static
+threshold the size of a profile is the sum of XON and headroom, as with NVIDIA.
 
-Not written, and told: colors by DSCP, and a change of DSCP for some neighbours only.
+Not written, but reported: colors by DSCP, and a change of DSCP for some neighbors only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ POLL_MS = 200
 DETECTION_MS, RESTORATION_MS, LEAST_MS = 5_000, 60_000, 100
 ACTIONS = {"report": "alert", "drop": "drop", "forward": "forward"}
 MTU_BYTES = (68 + 22, 9_216 + 22)
-"""Frames of the MTUs that a port can have; 22 bytes of a frame are not counted."""
+"""Range of frame sizes for the MTUs of a port, which exclude 22 bytes of a frame."""
 Database = dict[str, dict[str, Any]]
 
 
@@ -42,14 +42,14 @@ class Port:
     Attributes
     ----------
     interface : str
-        Its name, such as "Ethernet0".
+        Name of the port, such as "Ethernet0".
     rate, length : str
-        Of its link, such as "100 Gb/s" and "40 m".
+        Rate and length of its link, such as "100 Gb/s" and "40 m".
     settings : PortSettings
-        Its classes, and what is lossless.
+        Classes and lossless priorities.
     headroom_bytes : int
-        What its link has in flight after XOFF, in the memory of the switch; if the scenario leaves it to be
-        computed.
+        Bytes in flight on its link after XOFF, in the memory of the switch; used if the scenario leaves the
+        headroom to be computed.
     """
 
     interface: str
@@ -60,7 +60,7 @@ class Port:
 
 
 def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[str]]:
-    """The tables for one port, and what they do not say.
+    """The tables for one port, and remarks on what they cannot express.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
     Raises
     ------
     InputError
-        If SONiC has no words for what the scenario has; the message names the key.
+        If SONiC cannot express a setting of the scenario; the message names the key.
     """
     told: list[str] = []
     tables = _maps(effective, port, told) | _schedulers(port) | _of_link(effective, port)
@@ -85,7 +85,7 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
 
 
 def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database:
-    """DSCP or priority to traffic class, to priority group, to queue: classes of SONiC are our priorities."""
+    """Maps of DSCP or priority to traffic class, group and queue. SONiC's classes are our priorities."""
     keys = effective["switch"].get("maps", {})
     priorities = range(8)
     lossy = next((one for one in priorities if one not in port.settings.lossless), 0)
@@ -99,7 +99,7 @@ def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database
         "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", stops),
     }
     if (found := keys.get("dscp_to_tc")) is not None:
-        # A port trusts one of them.
+        # A port trusts exactly one of them.
         del maps["dot1p_to_tc_map"]
         maps["dscp_to_tc_map"] = ("DSCP_TO_TC_MAP", _code_points(found))
         new = _new_code_points(found, keys.get("remap", ()), told)
@@ -120,7 +120,7 @@ def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database
 
 
 def _stops(effective: Mapping[str, Any], port: Port) -> Sequence[int]:
-    """The queue that a pause of each priority stops, by the numbers that queues have in SONiC."""
+    """The queue that a pause of each priority stops, in SONiC's numbering of queues."""
     switch = effective["switch"]
     found = switch.get("maps", {}).get("pfc_to_queue")
     if found is None:
@@ -130,7 +130,7 @@ def _stops(effective: Mapping[str, Any], port: Port) -> Sequence[int]:
 
 
 def _code_points(named: Mapping[str, int]) -> dict[str, str]:
-    """A map of code points as SONiC has it; those that it does not name have class 0."""
+    """A map of code points in the form of SONiC; missing code points have class 0."""
     other = named.get("other", 0)
     every = {str(dscp): other for dscp in CODE_POINTS} if other else {}
     found = every | {dscp: one for dscp, one in named.items() if dscp != "other"}
@@ -142,7 +142,7 @@ def _code_points(named: Mapping[str, int]) -> dict[str, str]:
 def _new_code_points(
     class_of: Mapping[str, int], remap: Sequence[Mapping[str, Any]], told: list[str]
 ) -> dict[str, str]:
-    """The code point of each traffic class on the way out; empty, and told, if it is not one for each."""
+    """The code point of each traffic class at the egress; empty, with a remark, if it is not unique."""
     if not remap:
         return {}
     if len(remap) > 1 or "*" not in remap[0]["to"]:
@@ -196,7 +196,7 @@ def _of_link(effective: Mapping[str, Any], port: Port) -> Database:
 
 
 def _wred(effective: Mapping[str, Any], port: Port, tables: Database, told: list[str]) -> None:
-    """Adds WRED to the queues that have a manager."""
+    """Adds WRED to the queues that have a queue manager."""
     for one in managers(effective, port.settings.class_of, told):
         profile = _profile(one.key, one.kind, one.keys, told)
         name = f"wred.{one.place}"
@@ -223,7 +223,7 @@ def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> d
 
 
 def _colors(lines: Mapping[str, WredLine]) -> dict[str, str]:
-    """A profile."""
+    """Fields of a WRED profile."""
     profile = {f"wred_{color}_enable": str(line.drops).lower() for color, line in lines.items()}
     marked = [color for color, line in lines.items() if line.marks]
     every = len(marked) == len(COLORS)
@@ -256,7 +256,7 @@ def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Datab
     if pfc["headroom"] != "computed":
         room = whole_bytes("flow_control.pfc.headroom", pfc["headroom"])
     if threshold:
-        # Where dynamic thresholds decide, the watermark says only what the configuration had.
+        # With dynamic thresholds the watermark only preserves the value of the configuration.
         xon = None if computed else whole_bytes("flow_control.pfc.xon", pfc["xon"])
         pool, profile = _dynamic(effective, threshold, total, room, xon)
     else:
@@ -274,7 +274,7 @@ def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Datab
 
 
 def _pools(memory: Mapping[str, Any], port: Port, told: list[str]) -> Database:
-    """Pools and profiles as the scenario has them."""
+    """Pools and profiles of the scenario."""
     key = "switch.buffer.memory"
     tables: Database = {"BUFFER_POOL": {}, "BUFFER_PROFILE": {}, "BUFFER_PG": {}, "BUFFER_QUEUE": {}}
     for what, table in (("groups", "BUFFER_PG"), ("queues", "BUFFER_QUEUE")):
@@ -299,7 +299,7 @@ def _pools(memory: Mapping[str, Any], port: Port, told: list[str]) -> Database:
 
 
 def _fits(entry: Mapping[str, Any], port: Port, told: list[str]) -> bool:
-    """Whether an attachment is for the port."""
+    """Returns true if an attachment applies to the port."""
     if "to" in entry:
         told.append(
             f"switch.buffer.memory.attach: {entry['profile']} is for ports to {', '.join(entry['to'])}: "
@@ -327,7 +327,7 @@ def _pool(key: str, pool: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _buffer_profile(key: str, profile: Mapping[str, Any], pool: Mapping[str, Any]) -> dict[str, str]:
-    """A profile; where headroom is a group's own, the size counts it."""
+    """A profile; if a group has its own headroom, the size includes it."""
     reserved, headroom = (whole_bytes(f"{key}.{name}", profile[name]) for name in ("reserved", "headroom"))
     own = headroom if "headroom" not in pool else 0
     fields = {"pool": profile["pool"], "size": str(reserved + own)}
@@ -361,7 +361,7 @@ def _dynamic(
     pool = {"size": str(shared_bytes(effective)), "mode": "dynamic"}
     profile = {"xoff": str(room), "size": str(reserve), "xon": str(xon)}
     if headroom == room * lossless_groups(effective) and xon == reserve:
-        profile["size"] = str(xon + room)  # the headroom of each group is its own
+        profile["size"] = str(xon + room)  # each group has its own headroom
     else:
         pool["xoff"] = str(headroom)
     if offset < threshold["alpha"] * total:
@@ -385,7 +385,7 @@ def _watchdog(effective: Mapping[str, Any], port: Port) -> Database:
 
 
 def _exponent(alpha: float, key: str = "switch.buffer.dynamic_threshold.alpha") -> int:
-    """The power of two that a factor is."""
+    """The exponent of two of a factor."""
     exponent = math.log2(alpha)
     if not exponent.is_integer() or int(exponent) not in EXPONENTS:
         raise InputError(f"{key} is {alpha:g}; powers of two from 1/256 to 128 can be exported")

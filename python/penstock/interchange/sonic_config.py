@@ -1,12 +1,12 @@
-"""CONFIG_DB of SONiC, as `config_db.json` has it: settings of a switch, those of its ports with PFC.
+"""CONFIG_DB of SONiC (`config_db.json`): settings of a switch, taken from its ports with PFC.
 
 `sonic_port` reads the settings of a port, `sonic_tables` the tables; `sonic_memory` writes pools and
-profiles. This module writes all else in the words of a scenario, which has one set of settings for all ports
-of a switch; ports that differ are reported. Several files that go together, such as `buffers.json`,
+profiles. This module converts everything else to keys of a scenario, which has one set of settings for all
+ports of a switch; ports that differ are reported. Several files of a switch, such as `buffers.json`,
 `qos.json` and `pg_profile_lookup.ini`, are read as one.
 
-Source: the schema of SONiC's CONFIG_DB. The size of a pool is the part that is shared: reserves and the
-headroom of the pool come on top.
+Source: the schema of SONiC's CONFIG_DB. The size of a pool is its shared part, without reserves and the
+pool's headroom.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from .sonic_tables import Tables, nested
 
 KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "BUFFER_QUEUE", "QUEUE")
 MOST_PORTS = 1_024
-"""Ports of a switch."""
+"""Ports of a switch, at most."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text is JSON that has a table of queues, buffers or maps of ports."""
+    """Returns true if a text is JSON with a table of queues, buffers or maps of ports."""
     names = [f'"{name}{end}' for name in KNOWN for end in ('"', "|")]
     return document.text.lstrip().startswith("{") and any(name in document.text for name in names)
 
 
 def read(document: Document) -> Piece:
-    """The settings of a switch in one file; see `read_together`."""
+    """Reads the settings of a switch in one file; see `read_together`."""
     return read_together([document])[0]
 
 
 def read_together(documents: Sequence[Document], lookups: Sequence[Document] = ()) -> list[Piece]:
-    """The settings of the ports that have lossless priorities; without such ports, of all.
+    """Reads the settings of the ports with lossless priorities; without such ports, of all ports.
 
-    Ports may differ by speed, cable and buffer profiles. In anything else, those are taken that most others
-    are like, or those like `document.interface`.
+    Ports may differ by speed, cable and buffer profiles. For everything else, the most common settings are
+    taken, or those of `document.interface`.
 
     Parameters
     ----------
     documents : sequence of Document
-        Parts of CONFIG_DB. Of fields that several have, those of the later ones count.
+        Parts of CONFIG_DB. If several have a field, the last one applies.
     lookups : sequence of Document
-        Tables of headroom, `pg_profile_lookup.ini`, for lossless groups without a profile.
+        Headroom tables, `pg_profile_lookup.ini`, for lossless groups without a profile.
 
     Returns
     -------
@@ -62,8 +62,8 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
     Raises
     ------
     InputError
-        If a text is no CONFIG_DB, there are no ports, or a scenario cannot express what is set. The message
-        names table and line.
+        If a text is not a CONFIG_DB, there are no ports, or a scenario cannot express a setting. The message
+        names the table and line.
     """
     switch = ports_of(documents)
     tables, views, chosen, first = switch.tables, switch.views, switch.chosen, documents[0]
@@ -106,7 +106,7 @@ def ports_of(documents: Sequence[Document]) -> Switch:
     Raises
     ------
     InputError
-        If a text is no CONFIG_DB, or has no ports, or more than a switch can have.
+        If a text is not a CONFIG_DB, has no ports, or has more than a switch can have.
     """
     parts = [nested(whole(document, "the tables of CONFIG_DB")) for document in documents]
     for document, part in zip(documents, parts, strict=True):
@@ -124,7 +124,7 @@ def ports_of(documents: Sequence[Document]) -> Switch:
 
 
 class _Settings:
-    """A port in the words of a scenario."""
+    """Converts the settings of a port to keys of a scenario."""
 
     def __init__(
         self, tables: Tables, classes: Sequence[tuple[LinkClass, View]], headrooms: Headrooms
@@ -139,7 +139,7 @@ class _Settings:
         self.memory = Memory(tables, classes, self.lossless or (), headrooms)
 
     def _with_headroom(self) -> tuple[int, ...] | None:
-        """Priorities whose groups have headroom, for a configuration that does not say which are lossless."""
+        """Priorities whose groups have headroom, if the configuration does not list lossless ones."""
         groups = self.port.pause_group.value
         own = self.port.groups
         found = tuple(
@@ -166,7 +166,7 @@ class _Settings:
         return keys
 
     def _trimming(self, buffer: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Packet trimming, and a word if no queue does it, or queues would and the switch does not."""
+        """Keys of packet trimming; reports mismatches between the switch's setting and its queues."""
         port = self.port
         class_of = dict(port.class_of_dscp.value or ())
         trims = [

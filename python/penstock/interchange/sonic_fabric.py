@@ -1,10 +1,10 @@
 """A fabric from one folder: a CONFIG_DB for each switch, and the links between them.
 
-A folder has, for each switch, `NAME.json` or a folder with `config_db.json`; beside it may be its table of
-headroom, `pg_profile_lookup.ini`, and what `show lldp table` printed. Links are those of `DEVICE_NEIGHBOR`
-and of the LLDP table. A neighbor without a configuration is a host, or a switch if `DEVICE_NEIGHBOR_METADATA`
-says so. A port that is up and has no neighbor leads to a host of its own. The table `switch` has what most
-switches have in common; each of the others has a table `switches.NAME`.
+A folder has, for each switch, `NAME.json` or a folder with `config_db.json`; optionally also its headroom
+table, `pg_profile_lookup.ini`, and the output of `show lldp table`. Links are those of `DEVICE_NEIGHBOR` and
+of the LLDP table. A neighbor without a configuration is a switch if `DEVICE_NEIGHBOR_METADATA` gives it the
+type of one, and a host otherwise. A port that is up and has no neighbor gets a host of its own. The table
+`switch` has the most common settings; each switch that differs has a table `switches.NAME`.
 
 Source: the schema of SONiC's CONFIG_DB (`DEVICE_NEIGHBOR`, `DEVICE_NEIGHBOR_METADATA`, `PORT` and
 `CABLE_LENGTH`), and `show lldp table` of sonic-utilities.
@@ -46,11 +46,11 @@ class Member:
     Attributes
     ----------
     name : str
-        Its hostname; without one, the name of its file or folder.
+        Hostname of the switch; without one, the name of its file or folder.
     documents : list of Document
-        Its CONFIG_DB, and its table of headroom if there is one.
+        Its CONFIG_DB, and its headroom table if there is one.
     lldp : Document, optional
-        What `show lldp table` printed there.
+        Output of `show lldp table`.
     """
 
     name: str
@@ -60,12 +60,12 @@ class Member:
 
     @property
     def ports(self) -> Mapping[str, Any]:
-        """Its table of ports."""
+        """The table of the switch's ports."""
         found = self.plain.get("PORT", {})
         return found if isinstance(found, Mapping) else {}
 
     def field(self, port: str, name: str) -> str:
-        """A field of a port; empty if it is not there."""
+        """A field of a port; empty if it is missing."""
         entry = self.ports.get(port)
         return str(entry.get(name, "")).strip() if isinstance(entry, Mapping) else ""
 
@@ -80,7 +80,7 @@ class Member:
         return int(text)
 
     def metres(self, port: str) -> Fraction:
-        """The length of the cable at a port; 0 if it is not known."""
+        """The length of the cable at a port in meters; 0 if it is unknown."""
         tables = self.plain.get("CABLE_LENGTH", {})
         for entry in tables.values() if isinstance(tables, Mapping) else ():
             text = str(entry.get(port, "")) if isinstance(entry, Mapping) else ""
@@ -102,14 +102,14 @@ class End:
 
 @dataclass
 class Neighbor:
-    """What a switch says of the other end of a port.
+    """The far end of a port, as a switch describes it.
 
     Attributes
     ----------
     name, port : str
-        The device and its port there; the port may be empty.
+        Device and port at the far end; the port may be empty.
     source : str
-        Where this stands, for messages.
+        Place of the entry, for messages.
     """
 
     name: str
@@ -124,13 +124,13 @@ class Wiring:
     Attributes
     ----------
     hosts, switches : list of str
-        Their names.
+        Names of hosts and switches.
     links : list of dict
-        As `topology.explicit.links` has them.
+        Links in the form of `topology.explicit.links`.
     remarks : list of str
-        What was assumed.
+        Remarks on assumptions.
     ports : list of str
-        The names that the ends of links have on their switches, a line each.
+        Names of the ports at both ends of each link, one line per link.
     """
 
     hosts: list[str] = field(default_factory=list)
@@ -146,7 +146,7 @@ def members(directory: Path, read: Callable[[Path], Document]) -> list[Member]:
     Raises
     ------
     InputError
-        If the folder has no CONFIG_DB, or two of one name.
+        If the folder has no CONFIG_DB, or two switches have the same name.
     """
     found: dict[str, Member] = {}
     for label, config, beside in _configurations(directory):
@@ -208,12 +208,12 @@ def _belongs(one: Path, config: Path) -> bool:
 
 
 def wiring(all_members: Sequence[Member]) -> Wiring:
-    """The links of a fabric, from what its switches say of their neighbors.
+    """Derives the links of a fabric from the neighbors of its switches.
 
     Raises
     ------
     InputError
-        If two switches disagree about a link or its speed, or a port that is named does not exist.
+        If two switches disagree about a link or its speed, or a named port does not exist.
     """
     made = Wiring(switches=[one.name for one in all_members])
     known = {one.name: one for one in all_members}
@@ -252,7 +252,7 @@ def wiring(all_members: Sequence[Member]) -> Wiring:
 
 
 def _add_hosts(one: Member, done: set[End], known: Mapping[str, Member], made: Wiring) -> None:
-    """A host for each port of a switch that is up and has no neighbor."""
+    """Adds a host for each port of a switch that is up and has no neighbor."""
     alone = [
         port
         for port in one.ports
@@ -269,7 +269,7 @@ def _add_hosts(one: Member, done: set[End], known: Mapping[str, Member], made: W
 
 
 def _far_end(near: End, far: Neighbor, known: Mapping[str, Member], told: Mapping[End, Neighbor]) -> End:
-    """The port at the other switch, which has to agree."""
+    """The port at the other switch; both ends must agree."""
     other = known[far.name]
     port = _port_of(other, far.port)
     if port is None:
@@ -302,7 +302,7 @@ def _port_of(one: Member, named: str) -> str | None:
 
 
 def _link(near: End, far: End, known: Mapping[str, Member], made: Wiring) -> dict[str, Any]:
-    """The keys of a link, with the speed and the cable that its ends say."""
+    """The keys of a link, with the speed and the cable that its ends have."""
     ends = [end for end in (near, far) if end.switch in known]
     speeds = {end: mbps for end in ends if (mbps := known[end.switch].mbps(end.port)) is not None}
     if not speeds:
@@ -330,7 +330,7 @@ def _types(one: Member) -> Iterator[tuple[str, str]]:
 
 
 def _neighbors(one: Member) -> list[tuple[str, Neighbor]]:
-    """Of each port, its neighbor: by the LLDP table, which is what was seen, else by DEVICE_NEIGHBOR."""
+    """Neighbors by port: from the LLDP table, which was observed, otherwise from DEVICE_NEIGHBOR."""
     found: dict[str, Neighbor] = {}
     file = one.documents[0].file
     table = one.plain.get("DEVICE_NEIGHBOR", {})
@@ -349,7 +349,7 @@ def _neighbors(one: Member) -> list[tuple[str, Neighbor]]:
 
 
 def _rows(lldp: Document) -> Iterator[tuple[int, list[str]]]:
-    """Lines of the table with their numbers: local port, remote device, remote port, and more."""
+    """Rows of the LLDP table with their lines: local port, remote device, remote port, and more."""
     begun = False
     for number, line in enumerate(lldp.text.splitlines(), 1):
         if _LLDP_HEAD.match(line):
@@ -370,7 +370,7 @@ def read_folder(
     like: Source | None = None,
     duration: str | None = None,
 ) -> Joined:
-    """The scenario of a fabric whose switches are in a folder.
+    """Converts a folder with the configurations of switches to a scenario.
 
     Parameters
     ----------
@@ -379,16 +379,16 @@ def read_folder(
     read : callable
         Reads a file.
     out : Path
-        The scenario file to be.
+        Path of the scenario file.
     like : Source, optional
-        A scenario that says what the folder does not; its traffic is left out.
+        A scenario for everything that the folder does not specify; its traffic is left out.
     duration : str, optional
         ``simulation.duration``.
 
     Raises
     ------
     InputError
-        If a file is no CONFIG_DB, or the switches do not fit together.
+        If a file is not a CONFIG_DB, or the switches contradict each other.
     """
     found = members(directory, read)
     made = wiring(found)
@@ -406,7 +406,7 @@ def read_folder(
 
 
 def _alone(one: Member, made: Wiring, out: Path) -> tuple[str, list[str]]:
-    """The scenario of a switch with its own links, and what of its files was not read."""
+    """The scenario of a switch with its own links, and remarks on settings that were not read."""
     kinds = {kind.name: kind for kind in FORMATS}
     named = [(kinds["sonic" if nth == 0 else "pg-profile"], doc) for nth, doc in enumerate(one.documents)]
     pieces = list(zip(one.documents, read_all(named), strict=True))
@@ -419,7 +419,7 @@ def _alone(one: Member, made: Wiring, out: Path) -> tuple[str, list[str]]:
 
 
 def _grouped(remarks: Sequence[str]) -> list[str]:
-    """Remarks that several switches have in common, once with their number."""
+    """Remarks, with those that several switches share merged and counted."""
     bare = [re.sub(r"^\S+?\.(?:json|ini)(?::\d+)?: ", "", line) for line in remarks]
     counted = Counter(bare)
     first = dict(zip(reversed(bare), reversed(remarks), strict=True))
@@ -427,7 +427,7 @@ def _grouped(remarks: Sequence[str]) -> list[str]:
 
 
 def together(named: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """One scenario of those of all switches: what most have, and what others have instead.
+    """Merges the scenarios of all switches: the most common settings, and the differences of other switches.
 
     Parameters
     ----------
@@ -439,7 +439,7 @@ def together(named: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     dict
         The keys.
     list of str
-        Settings of the whole fabric in which switches differ.
+        Remarks on global settings in which switches differ.
     """
     each = {name: toml(text, name) for name, text in named.items()}
     own = {name: _settings(keys) for name, keys in each.items()}
@@ -461,7 +461,7 @@ def together(named: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _settings(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a switch, as `switches.NAME` has them."""
+    """Settings of a switch in the form of `switches.NAME`."""
     settings = dict(keys.get("switch", {}))
     if "flow_control" in keys:
         settings["flow_control"] = keys["flow_control"]
@@ -469,6 +469,6 @@ def _settings(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _instead(usual: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of one switch that are not those of most."""
+    """Settings of one switch that differ from the most common ones."""
     gone = {key: "off" for key in usual if key not in own and key == "flow_control"}
     return {**gone, **{key: value for key, value in own.items() if value != usual.get(key)}}

@@ -1,6 +1,6 @@
-"""Ports of a CONFIG_DB that differ by speed, cable, and the profiles that go with them.
+"""Ports of a CONFIG_DB that differ by speed, cable, and the resulting profiles.
 
-A switch has a buffer profile for each speed and cable length (buffermgrd names them so,
+A switch has a buffer profile for each speed and cable length (buffermgrd uses names such as
 `pg_lossless_100000_5m_profile`). Ports with the same speed and cable form a class; a scenario attaches the
 profiles of a class to links of that rate and length.
 """
@@ -17,9 +17,9 @@ from .reading import Deferred
 from .sonic_port import View
 
 NAMED = 4
-"""Ports that a message names."""
+"""Ports that a message names, at most."""
 BY_LINK = ("speed", "cable", "groups", "queues")
-"""Settings that may differ between classes of ports; all others hold for the switch."""
+"""Settings that may differ between classes of ports; all others apply to the whole switch."""
 ABOUT = {
     "queue_of": "queues of priorities",
     "lossless": "pfc_enable",
@@ -46,11 +46,11 @@ class PortClass:
     Attributes
     ----------
     names : tuple of str
-        Their names, in the order of the configuration.
+        Names of the ports, in the order of the configuration.
     port : str
         The port whose settings are read for all of them.
     link : LinkClass
-        Their links.
+        Links of the ports.
     """
 
     names: tuple[str, ...]
@@ -65,9 +65,9 @@ class Chosen:
     Attributes
     ----------
     classes : sequence of PortClass
-        The class with most ports first: the settings of its port hold for the switch.
+        Classes, the largest first: the settings of its port apply to the switch.
     told : list of str
-        Ports that differ from the one that is read for them.
+        Remarks on ports that differ from their representative.
     """
 
     classes: Sequence[PortClass]
@@ -75,19 +75,19 @@ class Chosen:
 
     @property
     def port(self) -> str:
-        """The port whose settings hold for the switch."""
+        """The port whose settings apply to the switch."""
         return self.classes[0].port
 
     def port_of(self, name: str) -> str:
-        """The port that is read for another one."""
+        """The representative of a port, whose settings are read."""
         return next((one.port for one in self.classes if name in one.names), self.port)
 
 
 def choose(document: Document, views: Mapping[str, View]) -> Chosen:
-    """The ports to read: one of each speed and cable length, or `document.interface` alone.
+    """Chooses the ports to read: one for each speed and cable length, or only `document.interface`.
 
-    Of ports with other settings than most, those of the majority hold. Ports with lossless priorities count
-    before all others.
+    If settings of ports differ, those of the majority apply. Ports with lossless priorities take precedence
+    over all others.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def choose(document: Document, views: Mapping[str, View]) -> Chosen:
 
 
 def _most_alike(names: Sequence[str], views: Mapping[str, View], settings: Sequence[str]) -> list[str]:
-    """The most ports that agree in some settings."""
+    """The largest set of ports that agree in some settings."""
     alike: list[list[str]] = []
     for name in names:
         same = (one for one in alike if _agree(views[one[0]], views[name], settings))
@@ -135,7 +135,7 @@ def _agree(one: View, other: View, settings: Sequence[str]) -> bool:
 
 
 def _differences(views: Mapping[str, View], port: str, settings: Sequence[str]) -> list[str]:
-    """A line for each setting in which ports differ from the one that is read for them."""
+    """A line for each setting in which ports differ from their representative."""
     told = []
     for setting in settings:
         differ = [name for name, one in views.items() if not _agree(one, views[port], [setting])]
@@ -149,7 +149,7 @@ def _differences(views: Mapping[str, View], port: str, settings: Sequence[str]) 
 
 
 def link_of(view: View, names: tuple[str, ...]) -> LinkClass:
-    """Rate and length of the link of a port, as far as they are known."""
+    """Rate and length of a port's link, as far as they are known."""
     speed, cable = view.speed.value, view.cable.value
     rate = None
     if speed is not None:
@@ -159,14 +159,14 @@ def link_of(view: View, names: tuple[str, ...]) -> LinkClass:
 
 
 class Record(Protocol):
-    """A configuration that records what of it was read."""
+    """A configuration that records which of its parts were read."""
 
     def was_used(self, one: Deferred[Any]) -> bool:
-        """Returns true if what a value is made of counts as read."""
+        """Returns true if the fields of a value count as read."""
 
 
 def count_others_as_read(tables: Record, views: Mapping[str, View], chosen: Chosen) -> None:
-    """Counts fields of other ports as read where they set the same as those of the port that is read."""
+    """Marks fields of other ports as read if they have the same values as their representative."""
     for name, one in views.items():
         for setting in fields(View):
             own = views[chosen.port_of(name) if setting.name in BY_LINK else chosen.port]
@@ -184,16 +184,16 @@ def count_others_as_read(tables: Record, views: Mapping[str, View], chosen: Chos
 
 
 MOST_MBPS = 1_600 * 10**3
-"""The fastest link of a scenario, in Mb/s."""
+"""Highest rate of a link in a scenario, in Mb/s."""
 PHYS_MBPS = (10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000)
-"""Rates of which a PHY is known, in Mb/s (`penstock explain phy`)."""
+"""Rates with a known PHY, in Mb/s (`penstock explain phy`)."""
 
 
 def star(views: Mapping[str, View], switch: str, down: Collection[str]) -> dict[str, Any]:
-    """The keys of a fabric with one switch and a host at each of its ports, which has the name of the port.
+    """The keys of a fabric with one switch and, at each of its ports, a host named after the port.
 
-    Links have the slowest PHY of their rate, so that headroom is that of real ports. Ports without a speed,
-    and those that are down, are left out. Empty if no port is left.
+    Links have the slowest PHY of their rate, so headroom is that of real ports. Ports without a speed, and
+    those that are down, are left out. Empty if no port remains.
     """
     links: list[dict[str, Any]] = []
     for name, one in views.items():

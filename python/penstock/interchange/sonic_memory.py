@@ -1,8 +1,8 @@
-"""Pools, profiles and groups of CONFIG_DB as the memory of a switch in a scenario.
+"""Converts pools, profiles and groups of CONFIG_DB to the memory of a switch in a scenario.
 
-A lossless group without a profile gets the one that buffermgrd makes for the speed and the cable of its port:
-from the row of `pg_profile_lookup.ini` if that file is read as well. Without it, and for pools without a
-size, `memory.assume` chooses values and reports them.
+A lossless group without a profile gets the one that buffermgrd creates for the speed and the cable of its
+port, from the row of `pg_profile_lookup.ini` if that file is read as well. Without it, and for pools
+without a size, `memory.assume` chooses values and reports them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from .sonic_tables import Tables
 
 
 class Headrooms:
-    """Tables of headroom, `pg_profile_lookup.ini`, that are read together with a configuration.
+    """Headroom tables, `pg_profile_lookup.ini`, that are read together with a configuration.
 
     Parameters
     ----------
     tables : sequence
-        Documents with their rows. Of several rows for a link, that of the last document counts.
+        Documents with their rows. If several have a row for a link, the last one applies.
     """
 
     def __init__(self, tables: Sequence[tuple[Document, list[Row]]]) -> None:
         self.tables = tables
         self._used: dict[int, tuple[Row, str]] = {}
-        """By the number of a document the row that was looked up, and what became of it."""
+        """By index of the document: the row that was looked up, and its outcome."""
 
     def find(self, speed: int | None, cable: str | None) -> tuple[int, Row] | None:
-        """The row of a link, with the number of its document."""
+        """The row of a link, with the index of its document."""
         if speed is None or cable is None:
             return None
         metres = int(cable.removesuffix("m"))
@@ -46,7 +46,7 @@ class Headrooms:
         return None
 
     def use(self, number: int, row: Row, outcome: str) -> None:
-        """Records what became of a row; empty: it was imported."""
+        """Records the outcome of a row; empty if it was imported."""
         self._used[number] = (row, outcome)
 
     def name(self, number: int) -> str:
@@ -76,7 +76,7 @@ class _OfClass(NamedTuple):
 
 
 def _narrowness(link: LinkClass) -> tuple[bool, int, bool, int]:
-    """The place of a class in a list of which the first entry that fits a link counts."""
+    """Sort key that puts specific classes first, since the first matching attachment applies to a link."""
     rate, length = (Quantity.read(text) if text else None for text in (link.rate, link.length))
     return (
         rate is None,
@@ -87,23 +87,23 @@ def _narrowness(link: LinkClass) -> tuple[bool, int, bool, int]:
 
 
 class Memory:
-    """The pools and profiles of ports as keys of a scenario.
+    """Converts the pools and profiles of ports to keys of a scenario.
 
     Parameters
     ----------
     tables : Tables
         The configuration.
     classes : sequence
-        Links of each class of ports, and the settings of one of its ports; the class with most ports first.
+        Links of each class of ports, and the settings of one of its ports; the largest class first.
     lossless : sequence of int
         Lossless priorities.
     headrooms : Headrooms
-        Tables of headroom.
+        Headroom tables.
 
     Attributes
     ----------
     assumed : Assumed or None
-        What the configuration leaves open.
+        Parts that the configuration leaves open.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Memory:
         }
 
     def _groups(self, port: View) -> dict[int, Assigned]:
-        """Profiles of groups; lossless ones without a profile get that of the table of headroom, if any."""
+        """Profiles of groups; lossless groups without one get that of the headroom table, if any."""
         tables = self._tables
         pause_group = port.pause_group.use()
         numbers = [pause_group[priority] for priority in self._lossless]
@@ -190,7 +190,7 @@ class Memory:
         return found
 
     def _published(self, found: tuple[int, Row] | None) -> Assigned | None:
-        """The profile that a switch makes of a row of its table of headroom."""
+        """The profile that a switch creates from a row of its headroom table."""
         pool = lossless_pool(self._tables)
         if found is None or pool.value is None:
             return None
@@ -214,7 +214,7 @@ class Memory:
         )
 
     def _compare(self, found: tuple[int, Row], own: Assigned) -> None:
-        """Reports a row of a table of headroom whose link has a profile in CONFIG_DB as well."""
+        """Reports a headroom table's row for a link that also has a profile in CONFIG_DB."""
         number, row = found
         profile, _ = own
         limit = profile.static if profile.exponent is None else profile.exponent
@@ -246,14 +246,14 @@ class Memory:
         return keys
 
     def _memory(self, classes: Sequence[_OfClass]) -> dict[str, Any]:
-        """Pools, profiles, and where they are attached."""
+        """Pools, profiles, and the links they are attached to."""
         pools: dict[str, Any] = {}
         profiles: dict[str, Any] = {}
         attach: list[dict[str, Any]] = []
         for what in ("groups", "queues"):
             made = [(one.link, self._members(getattr(one, what), what, pools, profiles)) for one in classes]
             if all(members == made[0][1] for _, members in made):
-                # All ports are alike in this.
+                # All ports are equal in this respect.
                 attach += [{"profile": name, what: numbers} for name, numbers in made[0][1].items()]
                 continue
             for link, members in sorted(made, key=lambda one: _narrowness(one[0])):
@@ -276,7 +276,7 @@ class Memory:
         pools: dict[str, Any],
         profiles: dict[str, Any],
     ) -> dict[str, list[int]]:
-        """The groups or queues of each profile; adds the profiles and their pools."""
+        """The groups or queues that use each profile; adds the profiles and their pools."""
         members: dict[str, list[int]] = {}
         for number, (profile, pool) in sorted(entries.items()):
             if pool.name not in pools:
@@ -294,7 +294,7 @@ class Memory:
         return members
 
     def _of_queue(self, profile: Profile, keys: dict[str, Any]) -> dict[str, Any]:
-        """A profile of queues, which send no pauses."""
+        """A profile of queues, which do not send pauses."""
         left = [name for name in ("headroom", "xon", "xon_offset") if keys.pop(name, None) is not None]
         if left:
             for name in ("xon", "xoff", "xon_offset"):

@@ -1,10 +1,10 @@
-"""Changes of a scenario as changes of the CONFIG_DB that it was imported from.
+"""Converts changes of a scenario to changes of the CONFIG_DB that it was imported from.
 
-The settings of the configuration as it is, and those of the scenario, are exported for a port of each class;
-fields that differ are changed in the entries that the ports refer to. Names, and all that a scenario does
-not have, stay. An entry that other ports or queues refer to as well is copied, not changed.
+The settings of the original configuration, and those of the scenario, are exported for a port of each class.
+Fields that differ are changed in the entries that the ports refer to. Names, and everything that a scenario
+cannot express, are kept. An entry that other ports or queues also refer to is copied, not changed.
 
-The result is a JSON patch (RFC 6902) as `config apply-patch` takes it.
+The result is a JSON patch (RFC 6902) for `config apply-patch`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .sonic_config import Switch
 
 Database = dict[str, dict[str, Any]]
 Change = dict[str, str | None]
-"""New values of fields; ``None``: the field goes."""
+"""New values of fields; ``None`` removes the field."""
 Slot = tuple[str, int]
 """A port and the number of a queue or group; -1 for the port as a whole."""
 WHOLE = -1
@@ -32,7 +32,7 @@ MAPS = {
     "pfc_to_pg_map": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pause_group"),
     "tc_to_dscp_map": ("TC_TO_DSCP_MAP", "new_dscp"),
 }
-"""Fields of PORT_QOS_MAP that refer to a map: its table, and the setting of a port that it decides."""
+"""Fields of PORT_QOS_MAP that refer to a map, with its table and the port setting that it determines."""
 Export = Callable[[str, LinkClass], Database]
 """Tables for a port by name, with the links of its class."""
 
@@ -46,9 +46,9 @@ class Patched:
     tables : dict
         All tables.
     operations : list of dict
-        The JSON patch that makes them of the configuration before.
+        The JSON patch from the previous configuration to these tables.
     told : list of str
-        Changes that are not made, or not everywhere.
+        Remarks on changes that are not made, or not everywhere.
     """
 
     tables: Database
@@ -57,14 +57,14 @@ class Patched:
 
 
 def patched(switch: Switch, before: Export, after: Export) -> Patched:
-    """Changes a configuration as a scenario has been changed.
+    """Applies the changes of a scenario to a configuration.
 
     Parameters
     ----------
     switch : Switch
         The configuration.
     before, after : callable
-        The export of the scenario that the configuration is, and of the scenario with its changes.
+        Export of the imported scenario, and of the changed scenario.
     """
     raw = {table: dict(entries) for table, entries in switch.tables.parts[0].plain.items()}
     editor = _Editor(switch, copy.deepcopy(raw))
@@ -77,7 +77,7 @@ def patched(switch: Switch, before: Export, after: Export) -> Patched:
 
 
 class _Editor:
-    """The tables of a configuration while they are changed."""
+    """The tables of a configuration during the changes."""
 
     def __init__(self, switch: Switch, db: Database) -> None:
         self.switch = switch
@@ -85,7 +85,7 @@ class _Editor:
         self.told: list[str] = []
 
     def of_switch(self, port: str, old: Database, new: Database) -> None:
-        """Settings that all ports share."""
+        """Changes settings that all ports share."""
         for table in ("PORT", "PFC_WD"):
             setting = {"PORT": "mtu", "PFC_WD": "watchdog"}[table]
             change = _change(old.get(table, {}).get(port, {}), new.get(table, {}).get(port, {}))
@@ -113,7 +113,7 @@ class _Editor:
             self._refer("PORT_QOS_MAP", field, table, self._alike(port, setting), *kinds)
 
     def profiles(self, port: str, names: Iterable[str], old: Database, new: Database) -> None:
-        """Pools and profiles, and the groups and queues of a class of ports that have them."""
+        """Changes pools and profiles, and the groups and queues that use them in a class of ports."""
         for table in ("BUFFER_POOL", "BUFFER_PROFILE"):
             for name in {**old.get(table, {}), **new.get(table, {})}:
                 change = _change(old.get(table, {}).get(name, {}), new.get(table, {}).get(name, {}))
@@ -123,7 +123,7 @@ class _Editor:
                 if own not in self.db.get(table, {}):
                     change = dict(new[table][name])
                 elif "size" in change and table == "BUFFER_POOL" and "size" not in self.db[table][own]:
-                    # The size of a pool that the switch computes is assumed.
+                    # The size of a pool that the switch computes is an assumption.
                     del change["size"]
                 if "pool" in change and change["pool"] is not None:
                     change["pool"] = self._own_name("BUFFER_POOL", change["pool"])
@@ -147,7 +147,7 @@ class _Editor:
                     self._set_reference(table, slots, "profile", self._own_name("BUFFER_PROFILE", profile))
 
     def _own_name(self, table: str, name: str) -> str:
-        """The name that an entry has in the configuration; a scenario may have one for each side."""
+        """The name of an entry in the configuration; a scenario may have one for each side."""
         for side in (" ingress", " egress", " groups", " queues"):
             if name not in self.db.get(table, {}) and name.endswith(side):
                 return name.removesuffix(side)
@@ -161,7 +161,7 @@ class _Editor:
     def _weighted(
         self, port: str, old: dict[int, dict[str, Any]], new: dict[int, dict[str, Any]]
     ) -> list[dict[int, dict[str, Any]]]:
-        """Weights on the scale of the configuration, where a scenario has them as per cent."""
+        """Weights on the scale of the configuration; a scenario may have them as percentages."""
         own = self.switch.views[port].schedulers
         raw = {
             number: one.value.weight
@@ -198,7 +198,7 @@ class _Editor:
         old: Mapping[int, Mapping[str, Any]],
         new: Mapping[int, Mapping[str, Any]],
     ) -> None:
-        """Changes entries that queues, or ports as a whole, refer to; those of others are copied first."""
+        """Changes the entries of queues or ports; entries with other users are copied first."""
         changes = {number: _change(old.get(number, {}), new.get(number, {})) for number in {*old, *new}}
         changes = {number: change for number, change in sorted(changes.items()) if change}
         if not changes:
@@ -215,7 +215,7 @@ class _Editor:
                     continue
                 fields = change if name is not None else dict(new[number])
                 if name is None and number == WHOLE and all(key == value for key, value in fields.items()):
-                    # Without a map a number stands for itself.
+                    # Without a map, a number maps to itself.
                     continue
                 groups.setdefault((name, repr(fields)), (fields, set()))[1].add(slot)
         for (name, _), (fields, slots) in groups.items():
@@ -260,7 +260,7 @@ class _Editor:
         }
 
     def _set_reference(self, table: str, slots: set[Slot], field: str, name: str | None) -> None:
-        """Lets slots refer to an entry; keys that stand for other slots as well are split."""
+        """Makes slots refer to an entry; keys that cover other slots as well are split."""
         missing = set(slots)
         for key in [*self.db.get(table, {})]:
             covered = self._slots(table, key)
@@ -288,12 +288,12 @@ class _Editor:
         return whole if table == "PORT_QOS_MAP" else f"{whole}|{number}"
 
     def _set_port_maps(self, ports: list[str], change: Change) -> None:
-        """Changes fields of ports in PORT_QOS_MAP, whose keys may stand for several."""
+        """Changes fields of ports in PORT_QOS_MAP, whose keys may cover several ports."""
         for field, value in change.items():
             self._set_reference("PORT_QOS_MAP", {(port, WHOLE) for port in ports}, field, value)
 
     def _set_fields(self, table: str, keys: Iterable[str], change: Change) -> None:
-        """Sets fields, and removes what is left empty."""
+        """Sets fields, and removes entries that become empty."""
         for key in keys if change else ():
             entry = self.db.setdefault(table, {}).setdefault(key, {})
             for field, value in change.items():
@@ -313,7 +313,7 @@ def _change(old: Mapping[str, Any], new: Mapping[str, Any]) -> Change:
 
 
 def _of_port(db: Database, table: str, port: str) -> dict[int, dict[str, Any]]:
-    """The entries of a port by number, as they are exported."""
+    """The exported entries of a port, by number."""
     return {
         int(key.rpartition("|")[2]): entry
         for key, entry in db.get(table, {}).items()
@@ -329,7 +329,7 @@ def _resolved(db: Database, table: str, port: str, field: str, to: str) -> dict[
 
 
 def operations(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The JSON patch from tables to others: whole tables and entries where they are new, fields otherwise."""
+    """The JSON patch between tables: whole tables and entries if they are new, fields otherwise."""
 
     def path(*keys: str) -> str:
         return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)

@@ -1,4 +1,4 @@
-"""What CONFIG_DB says of one port: maps, queues, lossless groups, cable and watchdog."""
+"""The settings of one port in CONFIG_DB: maps, queues, lossless groups, cable and watchdog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .sonic_tables import Entry, Tables
 
 PRIORITIES = range(8)
 CLASSES = range(16)
-"""Traffic classes of SONiC; a scenario has the first eight."""
+"""Traffic classes of SONiC. A scenario has only the first eight."""
 ACTIONS = {"alert": "report", "drop": "drop", "forward": "forward"}
 ECN = (
     "ecn_none",
@@ -23,11 +23,11 @@ ECN = (
     "ecn_yellow_red",
     "ecn_all",
 )
-"""Of which colors frames are marked, by name: "ecn_green_red" of green and red ones."""
+"""Values of the ECN field, which name the colors that are marked: "ecn_green_red" for green and red."""
 COLORS = ("green", "yellow", "red")
 CODE_POINTS = range(64)
 _MAY_LACK = ("DSCP_TO_TC_MAP", "TC_TO_DSCP_MAP", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")
-"""Tables that a part of a configuration may leave out: what they map is something without them, too."""
+"""Tables that a part of a configuration may leave out: without them, numbers map to themselves."""
 LARGEST = 2**62
 WEIGHTS = (1, 1_000_000)
 LONGEST_MTU = 9_216
@@ -35,27 +35,28 @@ LONGEST_MTU = 9_216
 
 @dataclass(frozen=True)
 class Scheduler:
-    """How a queue is served: its weight, or ``None`` with strict priority."""
+    """Scheduling of a queue: its weight, or ``None`` for strict priority."""
 
     weight: int | None
 
 
 @dataclass(frozen=True)
 class Wred:
-    """WRED of frames of one color: thresholds in bytes, per cent at the upper one, and what happens.
+    """WRED of frames of one color: thresholds in bytes, percentage at the upper one, and actions.
 
     Attributes
     ----------
     least, most, percent : int
         Minimum and maximum threshold, and the probability at the maximum.
     drops : bool
-        Whether frames without ECN are dropped.
+        True if frames without ECN are dropped.
     marks : bool
-        Whether those with ECN are marked.
+        True if frames with ECN are marked.
     weight : int
-        Of the average of the queue: the newest length counts 2^-weight; 0: the length itself.
+        Exponent of the moving average of the queue length, whose newest sample has weight 2^-weight; 0 for
+        the current length.
     others : tuple
-        Colors beside green for which something is other, with their WRED; of green frames only.
+        Other colors whose settings differ from green, with their WRED; for green only.
     """
 
     least: int
@@ -68,13 +69,13 @@ class Wred:
 
     @property
     def rises(self) -> bool:
-        """Whether there is a line between the thresholds."""
+        """True if the probability rises between the thresholds."""
         return self.least < self.most and self.percent > 0
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool: its size, and the headroom that groups share; ``None`` where the switch computes it."""
+    """A pool: its size, and the shared headroom of groups; ``None`` if the switch computes it."""
 
     size: int | None
     headroom: int | None
@@ -89,32 +90,32 @@ Assigned = tuple[Profile, Pool]
 
 @dataclass(frozen=True)
 class View:
-    """The settings of a port. What they were read from counts as read once a value is used.
+    """The settings of a port. Their fields count as read once a value is used.
 
     Attributes
     ----------
     queue_of : tuple of int
         The queue of each priority.
     lossless : tuple of int, optional
-        Priorities with PFC; ``None``: the port has no `pfc_enable`.
+        Priorities with PFC; ``None`` if the port has no `pfc_enable`.
     group_of : tuple of int
         The priority group of each priority.
     speed, mtu : int or None
-        In Mb/s and bytes.
+        Speed in Mb/s, and MTU in bytes.
     cable : str or None
-        Its length, such as "40m".
+        Length of the cable, such as "40m".
     watchdog : tuple or None
         Detection and restoration in ms, and the action.
     class_of_dscp : tuple of (int, int), optional
-        The traffic class of each code point that the map of the port names; ``None``: it has no map.
+        The traffic class of each code point in the port's map; ``None`` if it has no map.
     new_dscp : tuple of (int, int)
-        The code point that frames of each traffic class get as they leave.
+        The code point to which frames of each traffic class are rewritten at the egress.
     stops, pause_group : tuple of int
         The queue that a pause of each priority stops, and the priority group for which it is sent.
     schedulers, wred : dict
-        Of each queue that has one.
+        Scheduler, or WRED, of each queue that has one.
     groups, queues : dict
-        The profiles of priority groups and of queues; ``None`` of one that the switch computes.
+        Profiles of priority groups and of queues; ``None`` for one that the switch computes.
     """
 
     queue_of: Deferred[tuple[int, ...]]
@@ -135,12 +136,12 @@ class View:
 
 
 def view(tables: Tables, port: str) -> View:
-    """The settings of a port.
+    """Reads the settings of a port.
 
     Raises
     ------
     InputError
-        If a field is wrong, or a reference leads nowhere; the message names table, key and line.
+        If a field is wrong, or a reference is undefined; the message names the table, key and line.
     """
     reader = _Reader(tables, port)
     own = tables.entry("PORT", port)
@@ -186,7 +187,7 @@ class _Reader:
         return _named(self.tables, self.maps, "dscp_to_tc_map", "DSCP_TO_TC_MAP", CODE_POINTS, classes)
 
     def _map(self, key: str, table: str, most: int = 63) -> list[int]:
-        """The target of each number; the number itself without a map."""
+        """The target of each number; the number itself if there is no map."""
         named = self._mapped(key, table, CLASSES, most)
         return [named.get(number, number) for number in CLASSES]
 
@@ -214,7 +215,7 @@ class _Reader:
         return tuple(own.get(priority, self.group_of.value[priority]) for priority in PRIORITIES)
 
     def new_dscp(self) -> tuple[tuple[int, int], ...]:
-        """The code point that frames of each traffic class get."""
+        """The code point to which frames of each traffic class are rewritten."""
         return tuple(self._mapped("tc_to_dscp_map", "TC_TO_DSCP_MAP", CLASSES, CODE_POINTS[-1]).items())
 
     def class_of_dscp(self) -> tuple[tuple[int, int], ...] | None:
@@ -238,7 +239,7 @@ _GROUPS = ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP")
 
 
 def ports(tables: Tables) -> list[str]:
-    """The ports with maps, in their order; without maps those that have buffers, queues or a speed."""
+    """The ports with maps, in order; if there are none, those that have buffers, queues or a speed."""
     names = [name.strip() for key in tables.table("PORT_QOS_MAP") for name in key.split(",")]
     found = [name for name in dict.fromkeys(names) if name and name != "global"]
     if found or tables.has("PORT_QOS_MAP"):
@@ -262,7 +263,7 @@ def _maps_of(tables: Tables, port: str) -> Entry | None:
 def _named(
     tables: Tables, maps: Entry | None, key: str, table: str, numbers: range, most: int
 ) -> dict[int, int] | None:
-    """What a map names, in the order of its numbers; ``None`` if the port has none."""
+    """The targets of a map, in the order of its numbers; ``None`` if the port has no map."""
     everywhere = tables.entry("PORT_QOS_MAP", "global") if key == "dscp_to_tc_map" else None
     for owner, name in [(owner, owner.text(key)) for owner in (maps, everywhere) if owner]:
         if name:
@@ -282,7 +283,7 @@ def _named(
 
 
 def _class_like(tables: Tables, number: int, queues: list[int], groups: list[int]) -> int:
-    """A traffic class of a scenario for one of SONiC: itself, or one with the same queue and group."""
+    """A scenario's traffic class for one of SONiC: itself, or one with the same queue and group."""
     if number in PRIORITIES:
         return number
     table = "TC_TO_QUEUE_MAP"
@@ -357,7 +358,7 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
 
 
 def _of_color(entry: Entry, ecn: str, color: str, green: Wred | None) -> Wred | None:
-    """What frames of a color meet; ``None``: nothing. A color without numbers has those of green frames."""
+    """WRED of frames of a color; ``None`` if inactive. A color without thresholds has those of green."""
     drops = (entry.choice(f"wred_{color}_enable", "true", "false") or "false") == "true"
     marks = ecn == "ecn_all" or color in ecn.split("_")
     least, most = (entry.whole(f"{color}_{key}_threshold", 0, LARGEST) for key in ("min", "max"))
@@ -411,7 +412,7 @@ def _pool(tables: Tables, pool: Entry, side: str, by: Entry | None = None) -> Po
         raise by.error("pool", f"is of {what}, and its pool {pool.key} of the {kind}")
     if kind == "both":
         tables.tell(f"BUFFER_POOL|{pool.key}", f"type is both: its {side} counts here, the other side apart")
-    # The field of a profile sets how it is limited; the mode of a pool counts for profiles without one (SAI).
+    # The field of a profile sets its kind of limit; the mode of a pool applies to profiles without one (SAI).
     mode = pool.choice("mode", "dynamic", "static") or "dynamic"
     name = pool.key if kind == side else f"{pool.key} {side}"
     sizes = (pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST))
@@ -419,12 +420,12 @@ def _pool(tables: Tables, pool: Entry, side: str, by: Entry | None = None) -> Po
 
 
 LOSSLESS_POOL = "ingress_lossless_pool"
-"""Pool of the profiles that a switch makes itself (buffermgrd)."""
+"""Pool of the profiles that a switch creates itself (buffermgrd)."""
 DEFAULTS = "DEFAULT_LOSSLESS_BUFFER_PARAMETER"
 
 
 def lossless_pool(tables: Tables) -> Deferred[Pool | None]:
-    """The ingress pool of lossless groups: the one that SONiC names so, one with headroom, or the first."""
+    """The ingress pool of lossless groups: the one with SONiC's name, one with headroom, or the first."""
 
     def read() -> Pool | None:
         entries = (tables.entry("BUFFER_POOL", key) for key in tables.table("BUFFER_POOL"))
@@ -472,5 +473,5 @@ def _watchdog(tables: Tables, port: str) -> tuple[int, int, str] | None:
     )
     if detection is None:
         raise entry.error("detection_time", "has no detection_time; expected 100 to 5000 ms")
-    # Without a time of restoration it is twice that of detection (pfcwd).
+    # The default restoration time is twice the detection time (pfcwd).
     return detection, 2 * detection if restoration is None else restoration, action

@@ -1,10 +1,10 @@
-"""Tables of CONFIG_DB, of one file or of several that go together, read field by field.
+"""Tables of CONFIG_DB, from one or several files, read field by field.
 
 The ledgers of the documents record what was read (`reading`); `meaning` is the consequence of leaving out
 anything else.
 
 Source: the schema of sonic-swss (`doc/swss-schema.md`) and the templates of sonic-buildimage, which write
-numbers as text, sometimes with blanks around them.
+numbers as text, sometimes surrounded by spaces.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ IGNORED: dict[tuple[str, str | None], str] = {
     ("DEVICE_NEIGHBOR", None): "links need all switches: import the folder of their files",
     ("DEVICE_NEIGHBOR_METADATA", None): "links need all switches: import the folder of their files",
 }
-"""What it means to leave a field out; ``None``: any other field of the table."""
+"""Consequence of leaving out a field; ``None`` stands for any other field of the table."""
 ELSE = "no part of a scenario"
 
 
 @dataclass(frozen=True)
 class _FlatPart(Part):
-    """An object whose keys have table and entry in one, "TABLE|entry"."""
+    """An object whose keys combine table and entry, "TABLE|entry"."""
 
     def line_of(self, *keys: str) -> int:
         """The line of a field or entry."""
@@ -68,7 +68,7 @@ class _FlatPart(Part):
 
 
 def nested(part: Part) -> Part:
-    """The tables of a document that has them flat, as dumps of the database: "TABLE|entry" with its fields.
+    """Nests the tables of a flat document, such as a database dump: "TABLE|entry" with its fields.
 
     Some dumps have the fields below "value".
     """
@@ -102,7 +102,7 @@ class Entry:
     fields: Mapping[str, Any]
 
     def text(self, name: str) -> str | None:
-        """A field as text without blanks around it; ``None`` if it is not there."""
+        """A field as text without surrounding spaces; ``None`` if it is missing."""
         value = self.fields.get(name)
         if isinstance(value, list) and all(isinstance(one, str | int) for one in value):
             value = ",".join(map(str, value))
@@ -113,9 +113,9 @@ class Entry:
         return str(value).strip()
 
     def whole(self, name: str, least: int, most: int) -> int | None:
-        """A whole number, maybe negative; ``None`` if it is not there."""
+        """A whole number, possibly negative; ``None`` if it is missing."""
         text = self.text(name)
-        if not text:  # templates write what they do not know as ""
+        if not text:  # templates write unknown values as ""
             return None
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and least <= int(text) <= most):
@@ -124,7 +124,7 @@ class Entry:
         return int(text)
 
     def choice(self, name: str, *known: str) -> str | None:
-        """One of several words; ``None`` if it is not there."""
+        """One of several words; ``None`` if it is missing."""
         text = self.text(name)
         if text is None or text in known:
             return text
@@ -137,13 +137,13 @@ class Entry:
                 self.tables.drop((self.table, self.key, name), reason)
 
     def error(self, name: str, message: str) -> InputError:
-        """What is wrong in a field."""
+        """The error for a field."""
         return self.tables.error(f"{self.table}|{self.key}", message, self.table, self.key, name)
 
 
 @dataclass
 class Tables:
-    """The tables of one document, or of several; where both have a field, the later document wins.
+    """The tables of one or several documents; if several have a field, the last document wins.
 
     Attributes
     ----------
@@ -184,11 +184,11 @@ class Tables:
         return self.parts[0].document
 
     def deferred(self, read: Callable[[], T]) -> Deferred[T]:
-        """A value; the fields that it is made of count as read once it is used."""
+        """Defers a value: the fields it is computed from count as read once it is used."""
         return self._joint.deferred(read)
 
     def was_used(self, one: Deferred[Any]) -> bool:
-        """Whether the fields that a value is made of count as read."""
+        """Returns true if the fields of a value count as read."""
         return all(path in self._joint.read for path in one.paths)
 
     def drop(self, path: Path, reason: str) -> None:
@@ -196,41 +196,41 @@ class Tables:
         self._joint.drop(path, reason)
 
     def drop_if_there(self, path: Path, reason: str) -> None:
-        """Reports a field as not read, since it has no effect; nothing if it is not there."""
+        """Reports a field as not read, since it has no effect; does nothing if it is missing."""
         if path in self._joint.owner:
             self.drop(path, reason)
 
     def tell(self, where: str, message: str) -> None:
-        """Reports once a difference between the scenario and the documents."""
+        """Reports a difference between the scenario and the documents, once."""
         if (line := f"{where}: {message}") not in self.told:
             self.told.append(line)
 
     def error(self, where: str, message: str, *keys: str) -> InputError:
-        """What is wrong, with the line of the innermost key that is found."""
+        """The error, with the line of the innermost key that is found."""
         part = self._part_of(keys)
         line = f"{part.line_of(*keys)}: " if keys and "\n" in part.document.text.strip() else ""
         return InputError(f"{part.document.file}:{line}{where}: {message}")
 
     def _part_of(self, keys: tuple[str, ...]) -> Part:
-        """The document that has a field or, without it, its entry or table."""
+        """The document that has a field or, if it is missing, its entry or table."""
         for count in range(len(keys), 0, -1):
             if (number := self._joint.owner.get(keys[:count])) is not None:
                 return self.parts[number]
         return self.parts[0]
 
     def has(self, table: str) -> bool:
-        """Whether a table is there."""
+        """Returns true if there is such a table."""
         return isinstance(self._joint.table.get(table), Mapping)
 
     def table(self, name: str) -> Mapping[str, Any]:
-        """A table; empty if it is not there."""
+        """A table; empty if it is missing."""
         found = self._joint.table.get(name, {})
         if not isinstance(found, Mapping):
             raise self.error(name, "is no table", name)
         return found
 
     def entry(self, table: str, key: str) -> Entry | None:
-        """An entry; ``None`` if it is not there."""
+        """An entry; ``None`` if it is missing."""
         found = self.table(table).get(key)
         if found is None:
             return None
@@ -280,7 +280,7 @@ class Tables:
         return range(least, most + 1)
 
     def notes(self, part: Part) -> list[Note]:
-        """What was read of a document, a line for each entry."""
+        """Settings that were read from a document, one line for each entry."""
         entries: dict[tuple[str, ...], list[str]] = {}
         ledger = part.document.ledger
         for path in ledger.read:

@@ -1,9 +1,9 @@
-"""Packet trimming of SONiC, `SWITCH_TRIMMING|GLOBAL`, as keys of a scenario and back.
+"""Converts packet trimming of SONiC, `SWITCH_TRIMMING|GLOBAL`, to keys of a scenario and back.
 
-A switch trims to `size`, and trimmed frames have the code point `dscp_value`. With "from-tc" it is what the
-`TC_TO_DSCP_MAP` of the egress port has for `tc_value`. `queue_index` is the queue of trimmed frames, or
-"dynamic": that of their code point, which is the only queue that a scenario has for them. Which queues trim
-the profiles of BUFFER_QUEUE say (`packet_discard_action`).
+A switch trims to `size`, and trimmed frames have the code point `dscp_value`. With "from-tc" it is the entry
+for `tc_value` in the `TC_TO_DSCP_MAP` of the egress port. `queue_index` is the queue of trimmed frames, or
+"dynamic": that of their code point, which is the only queue that a scenario has for them. The profiles of
+BUFFER_QUEUE determine which queues trim (`packet_discard_action`).
 
 Source: the schema of sonic-swss and the YANG model sonic-trimming: at least one field; ranges of SAI. Sizes
 of a scenario are 64 B to 4,088 B, DA to FCS.
@@ -25,7 +25,7 @@ SIZES = range(64, 4_089)
 FROM_TC = "from-tc"
 DYNAMIC = "dynamic"
 QUEUES = 20
-"""Queues of a port that SAI may number, those of multicast included."""
+"""Queues of a port that SAI may number, including those of multicast."""
 PRESET_SIZES = {"sonic": 128, "uec": 66, "htsim": 64}
 """Bytes to which each preset of `switch.trimming` trims."""
 USUAL_DSCP = 48
@@ -34,21 +34,21 @@ USUAL_DSCP = 48
 def read(
     tables: Tables, new_dscp: Callable[[], Mapping[int, int]], queue_of_dscp: Callable[[int], int]
 ) -> dict[str, Any] | None:
-    """Keys of `switch.trimming`; ``None`` if the configuration has no trimming.
+    """Reads the keys of `switch.trimming`; ``None`` if the configuration has no trimming.
 
     Parameters
     ----------
     tables : Tables
         The configuration.
     new_dscp : callable
-        The code point of each traffic class on its way out of the port that is read. It counts as read then.
+        Returns the code point of each traffic class at the egress of the port, and marks it as read.
     queue_of_dscp : callable
-        The queue of a code point.
+        Returns the queue of a code point.
 
     Raises
     ------
     InputError
-        If no field is there, or a value is out of range; the message names field and line.
+        If there are no fields, or a value is out of range; the message names the field and line.
     """
     entry = tables.entry(TABLE, KEY)
     if entry is None:

@@ -1,8 +1,8 @@
 """Lines of a switch's running configuration, and a record of which of them were read.
 
-A line is a statement; lines within it are indented further, or in braces. Readers get the words of a
-statement through `Statements.read`, which records its line in the ledger of the document. Every other line is
-reported with its number.
+A line is a statement; nested statements are indented further, or in braces. Readers access the words of a
+statement through `Statements.read`, which records its line in the ledger of the document. Every other line
+is reported with its number.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .reading import Deferred
 
 T = TypeVar("T")
 DEEPEST = 24
-"""Statements within statements."""
+"""Nesting depth of statements, at most."""
 MOST_PORTS = 1_024
-"""Ports of a switch."""
+"""Ports of a switch, at most."""
 _NAMED = 4
 _BYTES = {"bytes": 1, "kbytes": 1_000, "mbytes": 1_000_000, "gbytes": 1_000_000_000}
 _NO_STATEMENT: tuple[tuple[str, ...], ...] = (("end",), ("exit",))
@@ -34,13 +34,13 @@ class Statement:
     Attributes
     ----------
     line : int
-        Its number, from 1.
+        Number of the line, from 1.
     words : tuple of str
-        Its words.
+        Words of the statement.
     within : Statement or None
-        The statement around it.
+        The enclosing statement.
     children : list of Statement
-        The statements within it.
+        The nested statements.
     """
 
     line: int
@@ -50,15 +50,15 @@ class Statement:
 
     @property
     def text(self) -> str:
-        """Its words, as a line."""
+        """The words of the statement, as a line."""
         return " ".join(self.words)
 
     def begins(self, *words: str) -> bool:
-        """Returns true if these are its first words."""
+        """Returns true if the statement begins with these words."""
         return self.words[: len(words)] == words
 
     def after(self, *words: str) -> str | None:
-        """The word behind these, which stand next to each other; ``None`` without it."""
+        """The word after this sequence of words; ``None`` without it."""
         count = len(words)
         for at in range(len(self.words) - count):
             if self.words[at : at + count] == words:
@@ -67,7 +67,7 @@ class Statement:
 
     @property
     def outermost(self) -> Statement:
-        """The statement around all others."""
+        """The outermost enclosing statement."""
         found = self
         while found.within is not None:
             found = found.within
@@ -80,9 +80,9 @@ class Statements:
     Parameters
     ----------
     document : Document
-        The document; a ledger that nothing was read of.
+        The document, with a ledger in which nothing is read.
     roots : list of Statement
-        The statements that are within no other.
+        Top-level statements.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Statements:
             waiting += one.children[::-1]
 
     def read(self, statement: Statement) -> tuple[str, ...]:
-        """The words of a statement; it counts as read, and so do those around it."""
+        """The words of a statement; it counts as read, and so do the enclosing statements."""
         around: Statement | None = statement
         while around is not None:
             self.document.ledger.look_up(around.words, _path(around))
@@ -112,11 +112,11 @@ class Statements:
         return statement.words
 
     def deferred(self, read: Callable[[], T]) -> Deferred[T]:
-        """A value; the statements that it is made of count as read once it is used."""
+        """Defers a value: the statements it is computed from count as read once it is used."""
         return self.document.ledger.deferred(read)
 
     def joined(self, value: T, *parts: Deferred[Any] | None) -> Deferred[T]:
-        """A value that is made of others."""
+        """A deferred value that depends on others."""
         paths = (part.paths for part in parts if part is not None)
         return Deferred(value, frozenset().union(*paths), self.document.ledger)
 
@@ -125,7 +125,7 @@ class Statements:
         return _path(statement) in self.document.ledger.read
 
     def was_used(self, one: Deferred[Any]) -> bool:
-        """Returns true if the statements that a value is made of count as read."""
+        """Returns true if the statements of a value count as read."""
         return all(path in self.document.ledger.read for path in one.paths)
 
     def drop(self, statement: Statement, reason: str) -> None:
@@ -133,7 +133,7 @@ class Statements:
         self.document.ledger.drop(_path(statement), reason)
 
     def tell(self, where: str, message: str) -> None:
-        """Reports once a difference between the scenario and the document."""
+        """Reports a difference between the scenario and the document, once."""
         if (line := f"{where}: {message}") not in self.told:
             self.told.append(line)
 
@@ -147,7 +147,7 @@ class Statements:
         Raises
         ------
         InputError
-            If it is missing, something else, or beyond its limits.
+            If it is missing, something else, or out of range.
         """
         if text is None:
             raise self.error(statement, f"{brief(statement.text)}: {what} is missing")
@@ -159,7 +159,7 @@ class Statements:
         Raises
         ------
         InputError
-            If there are none, or one is something else or beyond the limit.
+            If there are none, or one is something else or above the limit.
         """
         found: list[int] = []
         for one in ",".join(words).replace(" ", "").split(","):
@@ -169,12 +169,12 @@ class Statements:
         return found
 
     def amount(self, statement: Statement, what: str, number: str | None, unit: str | None) -> int:
-        """A size in bytes, of a number and its unit.
+        """A size in bytes, from a number and its unit.
 
         Raises
         ------
         InputError
-            If it is no size, or its unit is not one of bytes.
+            If it is not a size, or its unit is not one of bytes.
         """
         if number is None or unit not in _BYTES:
             given = brief(f"{number or ''} {unit or ''}".strip())
@@ -188,11 +188,11 @@ class Statements:
         return round(Fraction(bytes_))
 
     def cell_bytes(self) -> int | None:
-        """Bytes of a cell of the memory, if the command line has them."""
+        """Size of a memory cell in bytes, if given on the command line."""
         return self.document.given_bytes("cell")
 
     def buffer_bytes(self) -> int | None:
-        """Bytes of the memory that ports share, if the command line has them."""
+        """Size of the shared memory in bytes, if given on the command line."""
         return self.document.given_bytes("buffer")
 
     def notes(self) -> list[Note]:
@@ -210,7 +210,7 @@ class Statements:
         Parameters
         ----------
         meaning : callable
-            The consequence of leaving out a statement that no reader looked at.
+            Returns the consequence of leaving out a statement that was not read.
         """
         ledger = self.document.ledger
         missed: dict[str, list[Statement]] = {}
@@ -230,7 +230,7 @@ def _path(statement: Statement) -> tuple[str, ...]:
 
 
 def _names(found: Collection[Statement]) -> str:
-    """The first statements, or their first words if they are many."""
+    """The first statements; if there are many, their first words."""
     few = len(found) <= _NAMED
     named = dict.fromkeys(brief(one.text if few else " ".join(one.words[:2])) for one in found)
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
@@ -252,15 +252,15 @@ def _lines(found: Collection[Statement]) -> str:
 
 
 def indented(document: Document, belongs: Mapping[str, Collection[str]]) -> Statements:
-    """The statements of a configuration whose blocks are indented, with comments behind ``!``.
+    """The statements of a configuration whose blocks are indented, with comments after ``!``.
 
     Parameters
     ----------
     document : Document
         The document.
     belongs : mapping
-        First words of statements, and those of the statements that they belong to even if they are not
-        indented further.
+        First words of statements, mapped to those of the statements that enclose them even without further
+        indentation.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def indented(document: Document, belongs: Mapping[str, Collection[str]]) -> Stat
     around: list[tuple[int, Statement]] = []
     for number, text in enumerate(document.every_line(), 1):
         words = tuple(text.split())
-        if "!" in words:  # what follows is a comment
+        if "!" in words:  # the rest is a comment
             words = words[: words.index("!")]
         if not words or words[0].startswith(("!", "#")) or words in _NO_STATEMENT:
             continue
@@ -288,7 +288,7 @@ def indented(document: Document, belongs: Mapping[str, Collection[str]]) -> Stat
 
 
 def _holds(block: tuple[int, Statement], depth: int, owners: Collection[str]) -> bool:
-    """Returns true if a line with an indentation is within a block."""
+    """Returns true if a line with this indentation is within a block."""
     return block[0] < depth or (block[0] == depth and block[1].words[0] in owners)
 
 
@@ -298,7 +298,7 @@ def port_names(statements: Statements, statement: Statement, text: str) -> list[
     Raises
     ------
     InputError
-        If they are more than a switch has.
+        If there are more than a switch has.
     """
     found: list[str] = []
     for one in text.split(","):
@@ -310,7 +310,7 @@ def port_names(statements: Statements, statement: Statement, text: str) -> list[
         if not is_range or int(first) > int(last):
             found.append(one)
         elif int(last) - int(first) >= MOST_PORTS:
-            found += [""] * (MOST_PORTS + 1)  # refused below
+            found += [""] * (MOST_PORTS + 1)  # rejected below
         else:
             found += (f"{stem}{number}" for number in range(int(first), int(last) + 1))
         if len(found) > MOST_PORTS:

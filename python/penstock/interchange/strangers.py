@@ -1,4 +1,4 @@
-"""Files of the field that `penstock import` does not read: what they are."""
+"""Identifies known file types that `penstock import` does not read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BINARY = (
     (b"PAR1", "a Parquet file; expected CSV"),
     (b"\x7f\x10\x00\x00\x00\x00\x00\x00", "a schedule of GOAL in binary, which is not imported"),
 )
-"""First octets, and what begins so."""
+"""First octets of binary file types, with a description."""
 _CHARACTERS = 20_000
-"""Length of the beginning that is compared."""
+"""Length of the beginning that is examined."""
 
 
 class _Beginning:
-    """The beginning of a text: stripped, by lines, and its first line that is neither blank nor a comment."""
+    """The beginning of a text: stripped, as lines, and its first line with content."""
 
     def __init__(self, text: str) -> None:
         self.text = text[:_CHARACTERS].strip()
@@ -31,11 +31,11 @@ class _Beginning:
         self.first: list[str] = next((words for words in self.lines if words and words[0][0] != "#"), [])
 
     def has_json_key(self, *names: str) -> bool:
-        """Whether the text begins as an object of JSON and holds one of these keys."""
+        """Returns true if the text begins as a JSON object and contains one of these keys."""
         return self.text.startswith("{") and any(f'"{name}"' in self.text for name in names)
 
     def has_line(self, *words: str) -> bool:
-        """Whether a line begins with these words, also behind the prefix of a job's output."""
+        """Returns true if a line begins with these words, possibly after the prefix of a job's output."""
         wanted = [*words]
         return any(
             line[: len(words)] == wanted
@@ -44,13 +44,13 @@ class _Beginning:
         )
 
     def is_template(self) -> bool:
-        """Whether the text has a statement of Jinja."""
+        """Returns true if the text has a statement of Jinja."""
         statements = (piece[:40].lstrip("-").split(maxsplit=1) for piece in self.text.split("{%")[1:])
         words = {piece[0] for piece in statements if piece}
         return self.text.startswith(("{%", "{#")) or bool(words & {"set", "macro", "include", "import"})
 
     def is_workload(self) -> bool:
-        """Whether the text begins with a parallelisation policy of ASTRA-sim 1."""
+        """Returns true if the text begins with a parallelism policy of ASTRA-sim 1."""
         word = (self.lines or [[]])[0][:1]
         policy = word[0].rstrip(":") if word else ""
         return policy.startswith(("HYBRID_", "DISTRIBUTED_")) or policy in ("MICRO", "DATA", "MODEL")
@@ -99,15 +99,15 @@ TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
         "a table of measured bandwidths of SimAI, which is not imported",
     ),
 )
-"""Tests of the beginning of a text, and what it is."""
+"""Tests of the beginning of a text, with a description of the file type."""
 
 
 def of_octets(data: bytes) -> str | None:
-    """What a file that is no text is, if it is known."""
+    """Description of a binary file, if its type is known."""
     return next((what for first, what in BINARY if data.startswith(first)), None)
 
 
 def of_text(document: Document) -> str | None:
-    """What a text is that no reader takes, if it is known."""
+    """Description of a text that no reader accepts, if its type is known."""
     beginning = _Beginning(document.text)
     return next((what for test, what in TEXTS if test(beginning)), None)

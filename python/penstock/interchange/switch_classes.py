@@ -1,6 +1,6 @@
-"""Traffic classes of a scenario for a switch that names queues, priorities of PFC and code points apart.
+"""Traffic classes of a scenario for a switch that maps queues, PFC priorities and DSCPs separately.
 
-A priority of a scenario is the traffic class of a frame, the one in its tag and the one in its pauses. A
+A priority of a scenario is the traffic class of a frame, the priority in its tag and the one in pauses. A
 switch may map each of them to queues: CoS and DSCP at the ingress, and a pause to the queue that it stops.
 """
 
@@ -20,7 +20,7 @@ NAMES = {
     **{f"cs{one}": 8 * one for one in range(8)},
     **{f"af{one}{drop}": 8 * one + 2 * drop for one in range(1, 5) for drop in range(1, 4)},
 }
-"""Code points by their names (RFC 2474, RFC 2597, RFC 3246, RFC 5865)."""
+"""Code points by name (RFC 2474, RFC 2597, RFC 3246, RFC 5865)."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Classes:
     queue_of : tuple of int
         The queue of each traffic class.
     class_of_dscp : tuple of (int, int), optional
-        The traffic class of each code point; ``None`` if the port does not go by them.
+        The traffic class of each code point; ``None`` if the port does not trust DSCP.
     """
 
     queue_of: tuple[int, ...]
@@ -47,20 +47,20 @@ def classes_of(
     dscp: Mapping[int, int] | None,
     pauses: Mapping[int, int],
 ) -> Classes:
-    """Traffic classes for the queues of CoS, DSCP and pauses.
+    """Derives traffic classes from the queues of CoS, DSCP and pauses.
 
     Parameters
     ----------
     teller : Teller
-        The configuration, for differences.
+        The configuration, to report differences to.
     default : int
-        The queue of everything else.
+        The queue of all other frames.
     cos : mapping
         Queues by CoS.
     dscp : mapping, optional
-        Queues by code point; ``None`` if the port does not go by them.
+        Queues by code point; ``None`` if the port does not trust DSCP.
     pauses : mapping
-        The queue that PFC of a priority stops.
+        The queue that a pause of each priority stops.
     """
     queue_of: dict[int, int] = dict(pauses)
     for number, queue in cos.items():

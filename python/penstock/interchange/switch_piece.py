@@ -1,4 +1,4 @@
-"""The piece of a scenario that a switch's running configuration is, from the settings of its ports."""
+"""Converts a switch's running configuration to a piece of a scenario, from the settings of its ports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .switch_classes import Classes
 
 @dataclass(frozen=True)
 class PortSet:
-    """The settings of a port as a configuration has them; what it leaves out is ``None`` or empty.
+    """The settings of a port in a configuration; missing ones are ``None`` or empty.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class PortSet:
     lossless : Deferred of tuple of int
         Priorities with PFC.
     stops : mapping
-        Queues that pauses of priorities stop, where they are not those of the priorities.
+        Queues that pauses of priorities stop, if they differ from the queues of the priorities.
     schedulers, wred : mapping
-        Of queues.
+        Schedulers and WRED by queue.
     groups, queues : mapping
         Buffer profiles of priorities at the ingress, and of queues.
     speed_mbps, mtu, watchdog : Deferred
@@ -56,7 +56,7 @@ class PortSet:
 
 @dataclass(frozen=True)
 class Commands:
-    """Lines that repair a configuration, with places for names and bytes; empty where there is none.
+    """Lines that repair a configuration, with placeholders for names and bytes; empty if there is none.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Commands:
     marks : str
         Sets ECN of a ``{queue}`` to ``{least}`` and ``{most}`` bytes.
     pool : str
-        Sets the headroom that ports share to ``{headroom}`` bytes.
+        Sets the shared headroom of ports to ``{headroom}`` bytes.
     """
 
     watchdog: str = ""
@@ -83,22 +83,22 @@ class SwitchText:
     Attributes
     ----------
     statements : Statements
-        Its lines.
+        Lines of the configuration.
     ports : mapping
         Settings of its ports, by name.
     hostname : str
-        Its name.
+        Name of the switch.
     down : collection of str
         Ports that are shut down.
     words : str
-        What the vendor calls settings of queues, for reports.
+        The vendor's term for settings of queues, for reports.
     meaning : callable
-        The consequence of leaving out a statement.
+        Returns the consequence of leaving out a statement.
     pool : Deferred, optional
         The ingress pool of lossless priorities whose profiles the switch computes, and the exponent of two of
         their dynamic threshold.
     commands : Commands
-        Lines that repair it.
+        Lines that repair the configuration.
     """
 
     statements: Statements
@@ -113,7 +113,7 @@ class SwitchText:
 
 @dataclass(frozen=True)
 class Described:
-    """A configuration as a piece of a scenario, with the settings of its ports and those that are read."""
+    """A configuration as a piece of a scenario, with all ports and the representative ones."""
 
     piece: Piece
     views: Mapping[str, View]
@@ -121,12 +121,12 @@ class Described:
 
 
 def described(text: SwitchText) -> Described:
-    """The settings of the ports, of which the majority holds where they differ in more than rate and cable.
+    """Converts the settings of the ports; the majority applies if more than rate and cable differ.
 
     Raises
     ------
     InputError
-        If there is no port, or `document.interface` is none of them.
+        If there is no port, or `document.interface` is not one of them.
     """
     statements, document = text.statements, text.statements.document
     if not text.ports:
@@ -166,7 +166,7 @@ def described(text: SwitchText) -> Described:
 def lossless_wred(
     statements: Statements, wred: Mapping[int, Wred], read: Deferred[Any], lossless: Collection[int]
 ) -> dict[int, Deferred[Wred | None]]:
-    """WRED of queues; that of a lossless queue marks, and drops no frame."""
+    """WRED of queues; on a lossless queue it marks without dropping."""
     return {
         queue: statements.joined(replace(one, drops=False) if queue in lossless and one.marks else one, read)
         for queue, one in wred.items()
@@ -174,7 +174,7 @@ def lossless_wred(
 
 
 def _view(statements: Statements, one: PortSet) -> View:
-    """The settings of a port, with what the command line says for its link."""
+    """The settings of a port, with the command line's values for its link."""
     document = statements.document
     nothing: Deferred[Any] = statements.joined(None)
     identity = statements.joined(tuple(PRIORITIES))
@@ -206,7 +206,7 @@ def _view(statements: Statements, one: PortSet) -> View:
 
 
 def _mbps(document: Document) -> int | None:
-    """The rate of the command line for ports without one."""
+    """Rate of ports without one, from the command line."""
     found = Quantity.read(document.rate) if document.rate else None
     if found is None or found.dimension != "rate" or found.amount % 10**6:
         return None
@@ -223,7 +223,7 @@ class _Memory:
     buffer : dict
         Keys of ``switch.buffer``.
     assumed : Assumed or None
-        What the configuration leaves to the switch.
+        Parts that the configuration leaves to the switch.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class _Memory:
         self.assumed = Assumed(unsized, ingress, None)
 
     def open_pool(self, found: tuple[Pool, int] | None) -> None:
-        """A pool for lossless priorities whose profiles the switch computes; nothing without one."""
+        """Adds a pool for lossless priorities whose profiles the switch computes, if there is one."""
         if found is not None:
             pool, exponent = found
             self._pool(pool)
@@ -292,7 +292,7 @@ class _Memory:
         self._pools[pool.name] = own
 
     def _profile(self, profile: Profile, pool: Pool, what: str) -> str:
-        """The name of a profile, which is added with its pool."""
+        """The name of a profile; adds the profile and its pool."""
         self._pool(pool)
         keys, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
         for line in told:

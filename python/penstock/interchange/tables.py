@@ -1,4 +1,4 @@
-"""Result tables for other programs: CSV, Parquet, and the text that Prometheus reads (OpenMetrics)."""
+"""Result tables for other programs: CSV, Parquet, and the text format of Prometheus (OpenMetrics)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from penstock.errors import InputError
 from penstock.measurements import Measurements
 
 ENTITIES = ("flows", "ports", "classes", "queues", "connections", "rate_limiters")
-"""Tables with a row for each of something, which is told by their columns of text and `class`."""
+"""Tables with one row per entity, identified by the text columns and `class`."""
 _LABELS = ("class", "priority")
 _LEAST_STEP_S = 1e-3
-"""Prometheus keeps milliseconds."""
+"""Time resolution of Prometheus in seconds."""
 
 
 def csv_text(table: pa.Table) -> bytes:
@@ -29,7 +29,7 @@ def csv_text(table: pa.Table) -> bytes:
     Raises
     ------
     InputError
-        If it has columns of lists, which CSV has no words for.
+        If it has columns of lists, which CSV cannot express.
     """
     nested = [one.name for one in table.schema if pa.types.is_nested(one.type)]
     if nested:
@@ -47,7 +47,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def stretch_of(result: Measurements) -> float:
-    """The least power of ten that puts points of a time series a millisecond apart, or more."""
+    """The smallest power of ten that puts points of a time series at least a millisecond apart."""
     times = sorted(set(result.table("series")["time_ns"].to_pylist())) if _has(result, "series") else []
     steps = [b - a for a, b in pairwise(times)]
     if not steps:
@@ -58,17 +58,17 @@ def stretch_of(result: Measurements) -> float:
 def openmetrics(result: Measurements, *, stretch: float, epoch_s: float = 0.0) -> Iterator[str]:
     """The lines of a result in the text format of OpenMetrics 1.0.
 
-    Totals are at the end of the run, points of time series when their bins begin. Values that are not known
-    are left out.
+    Totals have the time of the end of the run, points of time series that of the beginning of their bin.
+    Unknown values are left out.
 
     Parameters
     ----------
     result : Result
-        What a run measured.
+        The result of a run.
     stretch : float
-        How much longer times are than in the simulation, at least 1.
+        Factor by which simulated times are stretched, at least 1.
     epoch_s : float
-        When the simulation begins, in seconds since 1970. Default 0.
+        Start of the simulation in seconds since 1970. Default 0.
     """
     end = f"{epoch_s + result.run['simulated_s'] * stretch:.3f}"
     for name in ENTITIES:

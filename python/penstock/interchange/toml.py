@@ -1,4 +1,4 @@
-"""A scenario as text, as a person would write it: a link is a line, and names that count up are a range."""
+"""Writes a scenario as readable text: each link is a line, and consecutive names are a range."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>0|[1-9]\d{0,17})")
 
 
 def scenario(keys: Mapping[str, Any]) -> str:
-    """The text of a scenario with these keys, in their order; what is no table goes before the first one."""
+    """The text of a scenario with these keys, in order; plain values come before the first table."""
     plain = {key: value for key, value in keys.items() if not isinstance(value, Mapping | list)}
     parts = [tomli_w.dumps(plain).rstrip("\n")] if plain else []
     for key, value in keys.items():
@@ -54,7 +54,7 @@ def _key(key: str) -> str:
 
 
 def _ranges(names: Sequence[str]) -> list[str]:
-    """Names in their order, those that count up by one as a range."""
+    """Names in order, with consecutive ones as a range."""
     found: list[list[str]] = []
     for name in names:
         if found and _follows(found[-1][-1], name):
@@ -72,7 +72,7 @@ def _follows(name: str, after: str) -> bool:
 
 
 def _grouped(links: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Links in their order; those from names that count up to one node, and are alike, as one."""
+    """Links in order; equal links from consecutive names to one node are merged."""
     found: list[dict[str, Any]] = []
 
     def alike(link: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,11 +1,11 @@
-"""Triggers of htsim: connections that begin when others end, as far as the host hears of it that begins them.
+"""Triggers of htsim: connections that begin when others end, if their host can observe the event.
 
 A trigger fires when a connection that names it is acknowledged (`send_done_trigger`) or has arrived
-(`recv_done_trigger`), a barrier after so many of them; what waits for it begins in the same instant,
-wherever it is. A host hears of the acknowledgement of what it sent itself, and of the arrival of what was
-sent to it, and of nothing else: what one host does may depend on another one by frames alone. So an
-acknowledgement that a receiver would have to know of is the arrival, and an arrival that a sender would have
-to know of is the acknowledgement, which is told; a connection between others is an error.
+(`recv_done_trigger`), a barrier after a given number of them. In htsim the waiting connections begin at the
+same instant, at any host. Here a host observes only the acknowledgement of its own data and the arrival of
+data sent to it, because hosts may affect each other only by frames. So if the host of a waiting connection is
+the receiver, an acknowledgement is replaced by the arrival. If it is the sender, an arrival is replaced by
+the acknowledgement, with a remark. A dependency on a connection between other hosts is an error.
 
 Source: `sim/trigger.cpp` and `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim.
 """
@@ -23,7 +23,7 @@ DONE = {"send_done_trigger": "is acknowledged", "recv_done_trigger": "has arrive
 
 @dataclass(frozen=True)
 class Trigger:
-    """A trigger: its line, its kind, and how many connections a barrier waits for."""
+    """A trigger: its line, its kind, and the number of connections that a barrier waits for."""
 
     line: int
     kind: str
@@ -32,7 +32,7 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Connection:
-    """What the words of a line say of a connection between two nodes."""
+    """A connection between two nodes, as its line describes it."""
 
     line: int
     sender: int
@@ -43,12 +43,12 @@ class Connection:
 def after(
     document: Document, connections: Sequence[Connection], triggers: Mapping[int, Trigger]
 ) -> tuple[dict[int, tuple[int, ...]], list[str]]:
-    """By the line of a connection that waits, the lines of those that it waits for; and what differs.
+    """Lines of the connections that each waiting connection depends on, by its line; and remarks.
 
     Raises
     ------
     InputError
-        If one waits for what its host does not hear of, or for what never comes.
+        If one waits for an event that its host cannot observe, or that never occurs.
     """
     fired: dict[int, list[tuple[Connection, str]]] = {number: [] for number in triggers}
     for one in connections:
@@ -90,12 +90,12 @@ def after(
 
 
 def check_circles(document: Document, waits: Mapping[int, Sequence[int]]) -> None:
-    """Refuses lines that wait, over others, for themselves.
+    """Rejects lines that wait for themselves, directly or indirectly.
 
     Raises
     ------
     InputError
-        With the lines of a circle.
+        With the lines of a cycle.
     """
     try:
         TopologicalSorter(waits).prepare()
@@ -114,7 +114,7 @@ def _check_count(document: Document, own: Connection, begins: str, trigger: Trig
 
 
 def _unheard(own: Connection, other: Connection) -> str:
-    """Why a connection cannot wait for another one; empty if it can."""
+    """Reason why a connection cannot wait for another one; empty if it can."""
     if own.sender not in (other.sender, other.receiver):
         return (
             f"node {own.sender} hears nothing of it; expected connections from or to that node, "

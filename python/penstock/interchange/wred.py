@@ -1,4 +1,4 @@
-"""WRED as switches have it, from the keys of a queue manager."""
+"""WRED of switches, from the keys of a queue manager."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ OF_WRED = {
     "counts": "without_frame",
     "at": "enqueue",
 }
-"""Keys of RED that WRED has no words for, and how it is; `min`, `max`, `max_probability` and `action`
-it has."""
+"""Keys of RED that WRED cannot express, and WRED's fixed values for them. It has `min`, `max`,
+`max_probability` and `action`."""
 
 
 @dataclass(frozen=True)
 class WredLine:
-    """What frames of a color meet: thresholds in bytes, per cent at the upper one, and what happens."""
+    """WRED of frames of a color: thresholds in bytes, percentage at the upper one, and actions."""
 
     least: int
     most: int
@@ -34,7 +34,7 @@ class WredLine:
 
 
 def wred_line(key: str, keys: Mapping[str, Any]) -> WredLine:
-    """The line of keys of RED; `key` says where they are, for errors."""
+    """The WRED line for keys of RED; `key` is their place, for errors."""
     percent = Fraction(repr(keys["max_probability"])) * 100
     if percent.denominator != 1:
         raise InputError(
@@ -46,10 +46,10 @@ def wred_line(key: str, keys: Mapping[str, Any]) -> WredLine:
 
 
 def leave_out_colors(keys: Mapping[str, Any]) -> list[str]:
-    """Takes away what WRED has for colors that no frame of the scenario has. What was left out.
+    """Removes WRED settings for colors that the scenario's frames do not have; returns remarks.
 
-    A switch has thresholds for all colors, and without a meter all frames are green: each check would warn of
-    keys that change nothing.
+    A switch has thresholds for all colors, and without a meter all frames are green. Each check would warn
+    of keys without effect.
     """
     used = {*_colors([keys.get(key) for key in ("flows", "transfers", "switch", "switches")])}
     left_out = set()
@@ -65,7 +65,7 @@ def leave_out_colors(keys: Mapping[str, Any]) -> list[str]:
 
 
 def _colors(keys: object) -> Iterator[str]:
-    """What flows, transfers and maps of DSCP say of colors."""
+    """Colors in flows, transfers and maps of DSCP."""
     if isinstance(keys, list):
         for one in keys:
             yield from _colors(one)
@@ -79,7 +79,7 @@ def _colors(keys: object) -> Iterator[str]:
 
 
 def class_of_queue(effective: Mapping[str, Any], class_of: Sequence[int]) -> dict[int, int]:
-    """The traffic class of each queue of switches that a priority has, by the classes of priorities."""
+    """The traffic class of each queue of switches, from the classes of the priorities."""
     queues = effective["switch"]["queues"]
     return dict(zip(queues if isinstance(queues, list) else range(len(class_of)), class_of, strict=True))
 
@@ -91,15 +91,15 @@ class Managed:
     Attributes
     ----------
     place : int
-        Its place in the list.
+        Index in the list.
     key : str
-        Where it stands, for errors.
+        Place of the key, for errors.
     kind : str
-        Its kind, such as "red".
+        Kind of the queue manager, such as "red".
     keys : mapping
-        Its keys.
+        Keys of the queue manager.
     classes : list of int
-        Traffic classes, from below; none if nothing is sent through its queues.
+        Traffic classes in ascending order; empty if its queues are unused.
     """
 
     place: int
@@ -110,12 +110,12 @@ class Managed:
 
 
 def managers(effective: Mapping[str, Any], class_of: Sequence[int], told: list[str]) -> Iterator[Managed]:
-    """The queue managers of switches as those of traffic classes, of which a port has one queue each.
+    """The queue managers of switches by traffic class; a port has one queue per class.
 
     Raises
     ------
     InputError
-        If queues of one class have two of them.
+        If queues of one class have two queue managers.
     """
     numbers = class_of_queue(effective, class_of)
     entries = effective["switch"].get("queue_managers") or []
@@ -141,7 +141,7 @@ def whole_bytes(key: str, text: object) -> int:
 
 
 def whole_amount(key: str, text: object, dimension: str, unit: int, accepted: str) -> int:
-    """A whole number of a unit, of which the smallest has so many."""
+    """An amount as a whole number of the unit, given in smallest units."""
     quantity = Quantity.read(text) if isinstance(text, str) else None
     if quantity is None or quantity.dimension != dimension or quantity.amount % unit:
         raise InputError(f"{key} is {text}; {accepted} can be exported")

@@ -1,4 +1,4 @@
-"""XML as other tools write it: its root, and a parser without entities."""
+"""XML of other tools: its root, and a parser that rejects entities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .piece import Document
 from .reading import Fields
 
 _SCHEMA = ("schemaLocation", "noNamespaceSchemaLocation")
-"""Attributes that say where a schema is, and nothing of the content."""
+"""Attributes that locate a schema and have no effect on the content."""
 
 
 class _RootFound(Exception):  # noqa: N818 (ends the parser, and is no error)
@@ -49,7 +49,7 @@ def parse(
     Raises
     ------
     InputError
-        If the text is no XML, or declares an entity.
+        If the text is not XML, or declares an entity.
     """
     parser = expat.ParserCreate(namespace_separator=" ")
     open_elements: list[str] = []
@@ -72,7 +72,7 @@ def parse(
             document.ledger.offer((open_elements[-1], "text"))
 
     def entity(name: str, *_: object) -> None:
-        # With entities few bytes stand for many.
+        # With entities, a few bytes can expand to a huge text.
         message = f"declares the entity {name}; expected XML without entities"
         raise document.error(parser.CurrentLineNumber, message)
 

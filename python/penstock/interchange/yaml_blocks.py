@@ -1,6 +1,6 @@
-"""YAML as programs dump it: mappings and lists in blocks, plain and quoted scalars, each with its line.
+"""YAML as written by programs: mappings and lists in blocks, plain and quoted scalars, each with its line.
 
-Not read: anchors, tags, lists and mappings in braces unless they are empty, texts in blocks.
+Not read: anchors, tags, lists and mappings in braces unless they are empty, block scalars.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Value: TypeAlias = "str | list[Node] | dict[str, Node]"
 
 @dataclass(frozen=True)
 class Node:
-    """A scalar as text, a list, or a mapping, with the line where it begins and the keys that lead to it."""
+    """A scalar as text, a list, or a mapping, with its first line and the path of keys to it."""
 
     line: int
     value: Value
@@ -31,7 +31,7 @@ class Node:
         return [one.plain() for one in self.value] if isinstance(self.value, list) else self.value
 
     def placed(self, path: Path = ()) -> Node:
-        """The node and all within it with their paths, as `reading.Ledger` has them."""
+        """The node and its children with their paths, in the form of `reading.Ledger`."""
         if isinstance(self.value, dict):
             inside = {key: one.placed((*path, key)) for key, one in self.value.items()}
             return Node(self.line, inside, path)
@@ -43,7 +43,7 @@ class Node:
 
 @dataclass
 class _Lines:
-    """Lines that say something: number, indentation and text; `at` is the next one."""
+    """Lines with content: number, indentation and text; `at` is the index of the next one."""
 
     document: Document
     rows: list[tuple[int, int, str]]
@@ -60,7 +60,7 @@ def parse(document: Document) -> Node:
     Raises
     ------
     InputError
-        If it is no YAML of this kind, or nested deeper than 32 levels; the message has the line.
+        If it is not YAML of this kind, or nested deeper than 32 levels; the message has the line.
     """
     rows = []
     for number, text in enumerate(document.every_line(), 1):
@@ -133,9 +133,9 @@ def _mapping(lines: _Lines, indent: int, depth: int) -> Node:
 
 
 def _below(lines: _Lines, number: int, indent: int, depth: int) -> Node:
-    """The value in the lines below a key or dash; an empty text if there is none."""
+    """The value in the lines below a key or dash; an empty text if there are none."""
     row = lines.peek()
-    # Items of a list may stand as far left as its key.
+    # Items of a list may have the same indentation as its key.
     if row is None or row[1] < indent or (row[1] == indent and not _is_item(row[2])):
         return Node(number, "")
     return _value(lines, row[1], depth + 1)
@@ -162,7 +162,7 @@ def _split(text: str) -> tuple[str, str] | None:
 
 
 def _scalar(lines: _Lines, number: int, indent: int, text: str) -> Node:
-    """A scalar, which may go on in lines that are indented further."""
+    """A scalar; it may continue in lines that are indented further."""
     if text in ("{}", "[]"):
         return Node(number, {} if text == "{}" else [])
     if text.startswith(_NO_SCALAR):

@@ -1,7 +1,7 @@
-"""Admission control: a bandwidth broker that knows what is left of every link.
+"""Admission control: a bandwidth broker that tracks the remaining bandwidth of every link.
 
-A connection keeps its path. It is accepted if every link of the path has its bandwidth left for its class,
-and refused otherwise; network control and best effort are not asked (give them no limit)::
+A connection keeps its path. It is accepted if every link on its path has enough bandwidth left for its class,
+and refused otherwise. Network control and best effort need no admission (give them no limit)::
 
     from penstock.qos.admission import Broker, Refused
 
@@ -11,13 +11,13 @@ and refused otherwise; network control and best effort are not asked (give them 
         print(answer.port, answer.lacks_bps)
     broker.release("call")
 
-`ports_of` and `rates_of` read paths and rates from a result. `Broker.weights` and `Broker.table` are what the
-schedulers of a port are to have for what has been accepted: other ones after each `ask` or `release`.
-`timetable` asks for calls that begin and end at given times, and writes the changes of schedulers that a run
-then makes at each of these times.
+`ports_of` and `rates_of` read paths and rates from a result. `Broker.weights` and `Broker.table` compute the
+scheduler settings of a port for the accepted connections; they change after each `ask` or `release`.
+`timetable` processes calls that begin and end at given times, and writes the scheduler changes that a run
+makes at each of these times.
 
-Source: Martinez 2006, section 5 (the centralised form; average bandwidth is what is asked for). Not modelled:
-the time that asking takes, and connections that send more than they asked for.
+Source: Martinez 2006, section 5 (the centralized form; requests are for average bandwidth). Not modelled:
+the delay of a request, and connections that exceed their bandwidth.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from penstock.qos.arbitration import Need, fill, need
 
 @dataclass(frozen=True)
 class Accepted:
-    """A connection that has its bandwidth.
+    """A connection whose bandwidth is reserved.
 
     Attributes
     ----------
     ports : tuple of str
         Egress ports of its path, in order.
     traffic_class : int
-        Its class.
+        Traffic class.
     rate_bps : int
-        Its bandwidth in bits a second.
+        Reserved bandwidth in bits per second.
     """
 
     ports: tuple[str, ...]
@@ -58,11 +58,11 @@ class Refused:
     Attributes
     ----------
     port : str
-        The port of its path that lacks most.
+        The port of its path with the largest shortfall.
     lacks_bps : int
-        By how much, in bits a second; above 0.
+        The shortfall in bits per second; above 0.
     limit : int, optional
-        The class whose limit it is. Default: that of all classes together.
+        The class whose limit is exceeded. Default: the limit of all classes together.
     """
 
     port: str
@@ -70,7 +70,7 @@ class Refused:
     limit: int | None = None
 
     def __str__(self) -> str:
-        """In words, like "h0.0->sw lacks 40,000 b/s of what class 6 may have"."""
+        """A sentence such as "h0.0->sw lacks 40,000 b/s of what class 6 may have"."""
         whose = "all classes together" if self.limit is None else f"class {self.limit}"
         return f"{self.port} lacks {self.lacks_bps:,} b/s of what {whose} may have"
 
@@ -81,15 +81,16 @@ class Broker:
     Parameters
     ----------
     rates_bps : mapping
-        Of each egress port of the fabric, those of hosts too: its rate in bits a second.
+        Rate of each egress port of the fabric, including those of hosts, in bits per second.
     limits : mapping
-        Of each class that is asked for: the share of a port that it may have, above 0 and at most 1, together
-        at most 1, unless `together` is given. Classes without a limit are always accepted.
+        Largest share of a port for each class with admission control, above 0 and at most 1. Their sum is at
+        most 1 unless `together` is given. Classes without a limit are always accepted.
     together : float, optional
-        The share of a port that all classes with limits may have, above 0 and at most 1: their own limits may
-        then be more together, each at most this. Default: none but their own.
+        Largest share of a port for all classes with limits together, above 0 and at most 1. The sum of their
+        own limits may then exceed it, but none of them alone. Default: only their own limits apply.
     enabled : bool
-        Whether anybody is refused. Without, the fabric shows why admission control is needed. Default: true.
+        Refuses connections beyond the limits. If false, all are accepted, which shows the effect of no
+        admission control. Default: true.
 
     Raises
     ------
@@ -134,9 +135,9 @@ class Broker:
         return dict(self._connections)
 
     def left_bps(self, port: str, traffic_class: int) -> int | None:
-        """What a class has left at a port, in bits a second; `None`: it has no limit.
+        """Remaining bandwidth of a class at a port in bits per second; `None` if it has no limit.
 
-        Of its own limit and that of all classes together the smaller part counts.
+        The smaller of its own limit and the limit of all classes together applies.
 
         Raises
         ------
@@ -147,18 +148,18 @@ class Broker:
         return min((own for own, _ in left), default=None)
 
     def ask(self, name: str, ports: Sequence[str], traffic_class: int, rate_bps: float) -> Accepted | Refused:
-        """Asks for a connection.
+        """Requests a connection.
 
         Parameters
         ----------
         name : str
-            A name that no accepted connection has.
+            Name of the connection; no accepted connection may have it.
         ports : sequence of str
             Egress ports of its path; see `ports_of`.
         traffic_class : int
-            Its class.
+            Traffic class.
         rate_bps : float
-            Its average bandwidth in bits a second, above 0; a part of a bit counts whole.
+            Average bandwidth in bits per second, above 0; rounded up to whole bits.
 
         Raises
         ------
@@ -188,7 +189,7 @@ class Broker:
         return accepted
 
     def release(self, name: str) -> None:
-        """Gives back what a connection has.
+        """Releases the bandwidth of a connection.
 
         Raises
         ------
@@ -201,7 +202,7 @@ class Broker:
         self._add(connection, -connection.rate_bps)
 
     def shares(self, port: str) -> dict[int, float]:
-        """The share of a port that each class with connections through it has.
+        """Reserved share of a port for each class with connections through it.
 
         Raises
         ------
@@ -213,14 +214,14 @@ class Broker:
         return {traffic_class: bps / rate for traffic_class, bps in used.items()}
 
     def weights(self, port: str, classes: int, *, rest: int = 1) -> list[int]:
-        """Weights of a scheduler like ``min_bw`` for what has been accepted: in thousandths of the port.
+        """Weights of a scheduler such as ``min_bw`` for the accepted connections, in thousandths of the port.
 
         Parameters
         ----------
         port : str
             The port.
         classes : int
-            How many classes it has, 1 to 8.
+            Number of its classes, 1 to 8.
         rest : int
             The weight of classes without connections. Default: 1.
 
@@ -237,7 +238,7 @@ class Broker:
     def table(
         self, port: str, size: int, distances: Mapping[int, int] | None = None, *, rest: Sequence[int] = ()
     ) -> tuple[int, ...]:
-        """A table of ``dtable`` or ``vc_table`` for what has been accepted.
+        """A table of ``dtable`` or ``vc_table`` for the accepted connections.
 
         Parameters
         ----------
@@ -246,10 +247,10 @@ class Broker:
         size : int
             Entries of the table, one of `penstock.qos.arbitration.SIZES`.
         distances : mapping, optional
-            Of each class the distance of its entries, at most, while it has connections. Default: as far as
-            the table is long.
+            Largest distance between the entries of each class while it has connections. Default: the length
+            of the table.
         rest : sequence of int
-            Classes that have an entry whether or not they have connections, like best effort. Default: none.
+            Classes that have an entry even without connections, such as best effort. Default: none.
 
         Returns
         -------
@@ -259,8 +260,8 @@ class Broker:
         Raises
         ------
         InputError
-            If there is no such port, nobody needs an entry, or no table has room for all: which class lacks
-            how much.
+            If there is no such port, no class needs an entry, or no table fits all entries; the message names
+            the class and its shortfall.
         """
         distances = distances or {}
         needs = {
@@ -272,7 +273,7 @@ class Broker:
         return fill(size, needs)
 
     def _left(self, port: str, traffic_class: int) -> list[tuple[int, int | None]]:
-        """What each limit of a class leaves of a port: its own, and that of all classes together."""
+        """Remaining bandwidth of a port under a class's own limit, and under that of all classes together."""
         rate = self._rate(port)
         if traffic_class not in self._limits:
             return []
@@ -296,22 +297,22 @@ class Broker:
 
 @dataclass(frozen=True)
 class Call:
-    """A connection that is asked for at one time and released at another.
+    """A connection that is requested at one time and released at another.
 
     Attributes
     ----------
     name : str
-        Its name.
+        Name of the connection.
     ports : sequence of str
         Egress ports of its path; see `ports_of`.
     traffic_class : int
-        Its class.
+        Traffic class.
     rate_bps : float
-        Its average bandwidth in bits a second.
+        Average bandwidth in bits per second.
     start_ns : int
-        When it is asked for, in nanoseconds of the simulation.
+        Time of the request, in nanoseconds of the simulation.
     stop_ns : int, optional
-        When it is released, after `start_ns`. Default: never.
+        Time of the release, after `start_ns`. Default: never.
     """
 
     name: str
@@ -325,20 +326,20 @@ class Call:
 def timetable(
     broker: Broker, calls: Sequence[Call], scheduler: Callable[[Broker, str], Mapping[str, Any]]
 ) -> tuple[dict[str, Accepted | Refused], list[dict[str, Any]]]:
-    """Asks for calls in the order of their times, and says how schedulers change while a simulation runs.
+    """Processes calls in order of time, and returns the scheduler changes of a simulation.
 
-    At one time calls are released before others are asked for. A refused call is not asked for again.
+    At equal times, releases come before requests. A refused call is not requested again.
 
     Parameters
     ----------
     broker : Broker
-        Who is asked. Afterwards it has the connections that are never released.
+        The broker. Afterwards it holds the connections that are never released.
     calls : sequence of Call
         The calls.
     scheduler : callable
-        The scheduler that a port is to have for what the broker has accepted, as a table of a scenario. It is
-        called with broker and port for each port of the path of a call that is accepted or released, like
-        ``lambda broker, port: {"scfq_ca": {"weights": broker.weights(port, 8)}}``.
+        Returns the scheduler of a port for the accepted connections, as a table of a scenario. Called with
+        broker and port for each port on the path of a call that is accepted or released, such as ``lambda
+        broker, port: {"scfq_ca": {"weights": broker.weights(port, 8)}}``.
 
     Returns
     -------
@@ -375,17 +376,17 @@ def timetable(
 
 
 def _change(now_ns: int, port: str, scheduler: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of ``[[faults]]`` with which a port has another scheduler."""
+    """An entry of ``[[faults]]`` that changes the scheduler of a port."""
     own, _, peer = port.partition("->")
     node = own.rpartition(".")[0] or own
     return {"link": [node, peer], "towards": peer, "at": f"{now_ns} ns", "scheduler": dict(scheduler)}
 
 
 def rates_of(result: Measurements) -> dict[str, float]:
-    """The rate of every port of a result in bits a second: the first argument of `Broker`."""
+    """The rate of every port of a result in bits per second: the first argument of `Broker`."""
     return {row["port"]: row["rate_bps"] for row in result.rows("ports")}
 
 
 def ports_of(result: Measurements) -> dict[tuple[str, str], list[str]]:
-    """The egress ports of the path of each flow and destination of a result: what `Broker.ask` takes."""
+    """The egress ports on the path of each flow and destination of a result: the input of `Broker.ask`."""
     return {(row["flow"], row["destination"]): row["ports"].split() for row in result.rows("paths")}

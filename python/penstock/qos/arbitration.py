@@ -1,15 +1,15 @@
-"""Arbitration tables whose entries are never too far apart.
+"""Arbitration tables with a bounded distance between the entries of a class.
 
-The table schedulers (``penstock explain dtable``, ``penstock explain vc_table``) go around a table of 32 to
-1,024 entries, each of which names a class. The number of a class's entries is its share of the link; the
-distance from one to the next, around the end of the table, bounds how long the class waits. `fill` finds a
-table with both::
+The table schedulers (``penstock explain dtable``, ``penstock explain vc_table``) cycle through a table of 32
+to 1,024 entries, each of which names a class. The number of a class's entries is its share of the link; the
+distance from one to the next, with wrap-around, bounds the waiting time of the class. `fill` finds a table
+with both::
 
     from penstock.qos.arbitration import Need, fill
 
     table = fill(64, {7: Need(16, 4), 6: Need(16, 4), 5: Need(12, 6), 4: Need(12, 6), 3: Need(5), 0: Need(2)})
 
-Source: Martinez 2006, section 6.3, which states the goal alone; the search is ours.
+Source: Martinez 2006, section 6.3, which states only the goal; the search is ours.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _Class = TypeVar("_Class", bound=Hashable)
 
 @dataclass(frozen=True)
 class Need:
-    """What a class needs of a table.
+    """Requirements of a class.
 
     Attributes
     ----------
     entries : int
-        Its entries, at least 1.
+        Number of entries, at least 1.
     distance : int, optional
-        From one entry to the next, at most; at least 1. Default: as far as the table is long.
+        Largest distance from one entry to the next, at least 1. Default: the length of the table.
     """
 
     entries: int
@@ -44,7 +44,7 @@ class Need:
 
 
 def need(size: int, share: float, distance: int | None = None) -> Need:
-    """The entries that a share of the link and a distance take: the larger of the two.
+    """Entries needed for a share of the link and for a distance: the larger of the two numbers.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def need(size: int, share: float, distance: int | None = None) -> Need:
     share : float
         Share of the link, above 0 and at most 1.
     distance : int, optional
-        As in `Need`.
+        Largest distance from one entry to the next, at least 1. Default: the length of the table.
 
     Raises
     ------
     InputError
-        If a value is outside of its range.
+        If a value is out of range.
     """
     _check_size(size)
     if not 0 < share <= 1:
@@ -72,17 +72,17 @@ def need(size: int, share: float, distance: int | None = None) -> Need:
 def fill(size: int, needs: Mapping[_Class, Need], *, steps: int = 200_000) -> tuple[_Class, ...]:
     """A table in which consecutive entries of each class are at most its distance apart.
 
-    Entries that nobody needs go to the class with the largest distance, which gains most by them. The search
-    places the entry that is due first, and takes back what cannot be completed.
+    Spare entries go to the class with the largest distance, which benefits most. The search places the entry
+    with the earliest deadline first, and backtracks.
 
     Parameters
     ----------
     size : int
         Entries of the table, one of `SIZES`.
     needs : mapping
-        Of each class.
+        Requirements of each class.
     steps : int
-        Entries that the search may place before it gives up. Default: 200,000.
+        Entries that the search places, at most, before it gives up. Default: 200,000.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def fill(size: int, needs: Mapping[_Class, Need], *, steps: int = 200_000) -> tu
     Raises
     ------
     InputError
-        If there is no such table, or none was found: which class lacks how much.
+        If there is no such table, or none was found; the message names the class and its shortfall.
     """
     _check(size, needs)
     spare = size - sum(own.entries for own in needs.values())
@@ -100,7 +100,7 @@ def fill(size: int, needs: Mapping[_Class, Need], *, steps: int = 200_000) -> tu
     slots = [_Slots(needs[key].entries, needs[key].distance or size) for key in classes]
     if spare:
         max(slots, key=lambda own: own.distance).entries += spare
-    # A table that repeats keeps its distances.
+    # Repeating a table keeps its distances.
     times = math.gcd(size, *(own.entries for own in slots))
     shorter = [_Slots(own.entries // times, min(own.distance, size // times)) for own in slots]
     order = _search(size // times, shorter, steps)
@@ -110,7 +110,7 @@ def fill(size: int, needs: Mapping[_Class, Need], *, steps: int = 200_000) -> tu
 
 
 def distances(table: tuple[_Class, ...] | list[_Class]) -> dict[_Class, int]:
-    """The largest distance from one entry of each class to its next, around the end of the table."""
+    """The largest distance between consecutive entries of each class, with wrap-around."""
     size, last, worst = len(table), dict[_Class, int](), dict[_Class, int]()
     for at in range(2 * size):
         key = table[at % size]
@@ -121,20 +121,20 @@ def distances(table: tuple[_Class, ...] | list[_Class]) -> dict[_Class, int]:
 
 
 def longest_turn(distance: int, rate_bps: float, *, credits: int = 34, unit: int = 64) -> float:
-    """The longest time from one entry of a class to its next under the deficit table, in seconds.
+    """The longest time between two consecutive entries of a class in a deficit table, in seconds.
 
     Each entry between may send twice the largest frame less one credit (Martinez 2006, section 4).
 
     Parameters
     ----------
     distance : int
-        From one entry to the next.
+        Distance from one entry to the next.
     rate_bps : float
         Rate of the link, above 0.
     credits : int
         Credits of the largest frame. Default: 34.
     unit : int
-        Bytes a credit. Default: 64.
+        Bytes per credit. Default: 64.
     """
     return distance * (2 * credits - 1) * unit * 8 / rate_bps
 
@@ -145,7 +145,7 @@ def _check_size(size: int) -> None:
 
 
 def _check(size: int, needs: Mapping[_Class, Need]) -> None:
-    """What can be told without a search."""
+    """Checks that need no search."""
     _check_size(size)
     if not needs:
         raise InputError("a table for no class: expected one at least")
@@ -168,7 +168,7 @@ def _check(size: int, needs: Mapping[_Class, Need]) -> None:
 
 @dataclass
 class _Slots:
-    """A class during the search."""
+    """State of a class during the search."""
 
     entries: int
     distance: int
@@ -177,17 +177,17 @@ class _Slots:
     left: int = 0
 
     def deadline(self) -> int:
-        """The last slot for its next entry."""
+        """The last slot in which its next entry may be placed."""
         return self.distance - 1 if self.last is None else self.last + self.distance
 
     def may_be_at(self, slot: int, size: int) -> bool:
-        """Whether its entries reach around the table if one is there."""
+        """Returns true if, with an entry in this slot, the remaining entries reach around the table."""
         first = slot if self.first is None else self.first
         return first + size - slot <= self.left * self.distance
 
 
 def _search(size: int, classes: list[_Slots], steps: int) -> list[int] | None:
-    """Depth first, the earliest deadline first; `None` if there is no table or `steps` are not enough."""
+    """Depth-first search, earliest deadline first; `None` if there is no table or `steps` are exhausted."""
     for own in classes:
         own.first, own.last, own.left = None, None, own.entries
     placed: list[tuple[int, int | None, int | None]] = []
@@ -217,7 +217,7 @@ def _search(size: int, classes: list[_Slots], steps: int) -> list[int] | None:
 
 
 def _candidates(classes: list[_Slots], slot: int, size: int) -> list[int]:
-    """The classes that may be next, the best last; none if a deadline cannot be kept."""
+    """The classes that may be next, the best last; empty if a deadline cannot be met."""
     waiting = [at for at, own in enumerate(classes) if own.left]
     due = sorted(classes[at].deadline() for at in waiting)
     if any(deadline < slot + before for before, deadline in enumerate(due)):
@@ -227,8 +227,8 @@ def _candidates(classes: list[_Slots], slot: int, size: int) -> list[int]:
 
 
 def _lacking(size: int, names: list[_Class], classes: list[_Slots], steps: int) -> str:
-    """Which distance would have to be larger, and by how much."""
-    # Who may wait longest gives way first.
+    """Describes the distance that would have to be larger, and by how much."""
+    # The class with the largest distance is relaxed first.
     pairs = sorted(zip(names, classes, strict=True), key=lambda pair: -pair[1].distance)
     for more in (1, 2, 4, 8, 16):
         for name, own in pairs:

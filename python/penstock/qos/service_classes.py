@@ -1,7 +1,7 @@
-"""Service classes of IEEE 802.1D-2004, and how to put them into few channels.
+"""Service classes of IEEE 802.1D-2004, and their mapping to fewer channels.
 
-Seven kinds of traffic, each with a priority. Where a fabric has fewer channels (or queues) than that, several
-share one, and what it needs is the strictest of what they need::
+There are seven kinds of traffic, each with a priority. In a fabric with fewer channels (or queues), several
+kinds share one channel, which gets the strictest of their requirements::
 
     from penstock.qos.arbitration import Need, fill
     from penstock.qos.service_classes import channels, merge
@@ -33,13 +33,13 @@ class ServiceClass:
     name : str
         Two letters.
     meaning : str
-        What it is for.
+        Purpose.
     priority : int
-        Its priority, 0 to 7.
+        Priority, 0 to 7.
     latency_s : float or None
-        The latency and jitter that it bears, in seconds; `None`: no limit.
+        Largest acceptable latency and jitter in seconds; `None` for no limit.
     admitted : bool
-        Whether connections are asked for (`penstock.qos.admission`): it has a bandwidth of its own.
+        True if its connections request bandwidth (`penstock.qos.admission`).
     """
 
     name: str
@@ -58,7 +58,7 @@ SERVICE_CLASSES = (
     ServiceClass("BE", "best effort", 0),
     ServiceClass("BK", "background", 1),
 )
-"""From the most important to the least. Priority 2 is spare, and stands between BE and BK."""
+"""From the most to the least important. Priority 2 is spare and ranks between BE and BK."""
 
 _CHANNELS = (
     (0, 0, 0, 0, 0, 0, 0, 0),
@@ -78,12 +78,12 @@ def channels(count: int) -> list[int]:
     Parameters
     ----------
     count : int
-        How many channels there are, 1 to 8.
+        Number of channels, 1 to 8.
 
     Raises
     ------
     InputError
-        If there are not so many.
+        If the number is out of range.
     """
     if not 1 <= count <= len(_CHANNELS):
         raise InputError(f"{count} channels: expected 1 to {len(_CHANNELS)}")
@@ -91,19 +91,19 @@ def channels(count: int) -> list[int]:
 
 
 def merge(needs: Mapping[int, Need], channel_of: Sequence[int]) -> dict[int, Need]:
-    """What each channel needs of an arbitration table: the entries of its priorities, at the least distance.
+    """Requirements of each channel: the sum of the entries of its priorities, and their smallest distance.
 
     Parameters
     ----------
     needs : mapping
-        Of priorities, 0 to 7.
+        Requirements of priorities, 0 to 7.
     channel_of : sequence of int
         The channel of each of the eight priorities; see `channels`.
 
     Raises
     ------
     InputError
-        If a priority is none of those.
+        If a priority is out of range.
     """
     merged: dict[int, Need] = {}
     for priority, own in needs.items():

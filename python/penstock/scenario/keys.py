@@ -3266,7 +3266,7 @@ class MrcKeys(TypedDict, total=False):
     """
     paths: PathSelection | None
     """How packets are distributed over paths: "mrc", or another selection by name or table, for
-    comparisons. Default: "mrc".
+    comparisons. Default: mrc.
     """
     payload: str | None
     """Bytes of payload in a full packet. Default: "computed"."""
@@ -3353,6 +3353,18 @@ class WorkloadKeys(TypedDict, total=False):
     goal: str | None
     """A GOAL schedule, text or binary, in place of a collective: its file, relative to the scenario.
     Default: none.
+    """
+    messages: str | None
+    """Messages at given times, in place of a collective: a CSV file with the columns start, from, to,
+    bytes and compute, relative to the scenario. Default: none.
+    """
+    session: bool | None
+    """The messages come from a session, which drives the run, in place of a collective: true or false.
+    Default: false.
+    """
+    pairs: Pairs | None
+    """Pairs of ranks that have connections: "used" (those of `messages`) or "all". Default: "used";
+    "all" with `session`.
     """
     eager: str | None
     """The longest message of a schedule whose send ends when the processor has handed it over. Default:
@@ -3766,6 +3778,8 @@ Collective = Literal[
     "send_receive",
 ]
 """A collective operation."""
+Pairs = Literal["used", "all"]
+"""Pairs of ranks that have connections."""
 Algorithm = Literal[
     "ring",
     "halving_doubling",

@@ -1,1 +1,1 @@
-"""Published experiments, run again: one folder a paper and part, and the code that runs and judges them."""
+"""Published experiments, rerun: one folder per paper and part, and the code that runs and judges them."""

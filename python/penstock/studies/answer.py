@@ -1,4 +1,4 @@
-"""What ``penstock reproduce --json`` prints, and what the table of all studies is made of."""
+"""The answer of ``penstock reproduce --json``, which is also the input of the table of all studies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .reproduce import SCHEMA, UNDECIDED, VERDICTS, Outcome, StudyResult
 
 
 def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
-    """The whole answer; its schema is ``schemas/reproduce.schema.json``."""
+    """The complete answer; its schema is ``schemas/reproduce.schema.json``."""
     experiments = [
         {
             **experiment(result, outcome),
@@ -57,9 +57,9 @@ def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
 
 
 def experiment(result: StudyResult, outcome: Outcome) -> dict[str, Any]:
-    """One row: the source's words, what came out, and what that makes of it.
+    """One row: the claim of the source, the measurement, and the verdict.
 
-    A quick run has no reasons: they quote figures of the full one.
+    A quick run has no reasons, since they quote figures of the full run.
     """
     described = result.study.experiment(outcome.id)
     return {
@@ -80,7 +80,7 @@ def experiment(result: StudyResult, outcome: Outcome) -> dict[str, Any]:
 
 
 def verdicts(experiments: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """How many experiments came to each verdict, those that none came to included."""
+    """Number of experiments per verdict, including verdicts without any."""
     found = Counter(one["verdict"] for one in experiments)
     known = [verdict for both in VERDICTS.values() for verdict in both]
     return {verdict: found[verdict] for verdict in [*known, UNDECIDED]}

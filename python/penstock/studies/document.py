@@ -1,7 +1,7 @@
-"""The page of a study: what its source reports, what was measured, and every table, as Markdown.
+"""The page of a study in Markdown: claims of the source, measurements, and all tables.
 
-The page is written by ``penstock reproduce PAPER/PART --document DIRECTORY`` from the study's description and
-its outcomes, so that no figure in it can be older than the code that measured it.
+The page is written by ``penstock reproduce PAPER/PART --document DIRECTORY`` from the study's description
+and its outcomes, so no figure on it can be older than the code that measured it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SEARCH_NOTES = {
     "search-choices": "Bold: other than the study.",
 }
 MOST_CELLS = 40
-"""A larger table is a file beside the page."""
+"""Cells of a table on the page, at most; a larger table is a file beside the page."""
 
 
 def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
@@ -53,7 +53,7 @@ def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
 
 
 def keep(found: search.Found, directory: Path) -> Path:
-    """Keeps a search beside the page of its study, and replaces the page's part on it.
+    """Stores a search beside the page of its study, and replaces the page's section on the search.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def keep(found: search.Found, directory: Path) -> Path:
 
 
 def section(found: search.Found) -> str:
-    """What a page says of a search."""
+    """The section of a page on a search."""
     described = found.search
     open_ones = sum(len(one.values) > 1 for one in described.parameters)
     failed = sum(bool(one.error) for one in found.choices)
@@ -102,14 +102,14 @@ def section(found: search.Found) -> str:
 
 
 def trajectories(folder: Path) -> str:
-    """A digest of the pinned fingerprints of a study: what its pictures were drawn of."""
+    """A digest of the pinned fingerprints of a study, which identify the data of its pictures."""
     return hashlib.sha256((folder / "fingerprints.json").read_bytes()).hexdigest()[:16]
 
 
 def markdown(result: StudyResult, *, quick: bool = False, searched: str = "") -> str:
     """The page as text; pictures are named relative to a folder ``PAPER-PART/`` beside it.
 
-    `searched` is what `section` has on a search of the study.
+    `searched` is the text of `section` for a search of the study.
     """
     study, stem = result.study, result.study.name.replace("/", "-")
     command = f"penstock reproduce {study.name}" + (" --quick" if quick else "")
@@ -171,7 +171,7 @@ def _verdict(result: StudyResult, outcome: Outcome) -> str:
 
 
 def _counted(result: StudyResult) -> str:
-    """How many experiments came to what."""
+    """Number of experiments by verdict."""
     kinds = {outcome.id: result.study.experiment(outcome.id).kind for outcome in result.outcomes}
     told = {
         "source": "{} of {} claims of the source are reproduced",
@@ -187,13 +187,13 @@ def _counted(result: StudyResult) -> str:
 
 
 def _pictures(result: StudyResult) -> list[str]:
-    """The cover first, then those of the experiments."""
+    """The pictures, the cover first, then those of the experiments."""
     pictures = (picture for outcome in result.outcomes for picture in outcome.pictures)
     return [name for name in dict.fromkeys((result.cover, *pictures)) if name]
 
 
 def _beside(tables: Sequence[Table], stem: str) -> Iterator[str]:
-    """Where the large tables are, and what to know of them; what several have in common is said once."""
+    """Links to the large tables, with their notes; notes that several tables share appear once."""
     large = [table for table in tables if _is_large(table)]
     if not large:
         return
@@ -222,7 +222,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _once(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """The rows, without a first cell that is that of the row above; verdicts stay."""
+    """The rows, with the first cell left blank if it repeats that of the row above; verdicts are kept."""
     above = ""
     for row in rows:
         again = row[0] == above and row[0].strip("*") not in _SAID

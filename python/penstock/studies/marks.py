@@ -1,4 +1,4 @@
-"""Marks as queue pairs with DCQCN and its kin expect them of switches."""
+"""Marking that queue pairs with DCQCN and related controls expect of switches."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _AT_DEQUEUE = {
 
 
 def red_marks(least: str, most: str, probability: float, *, at: str = "dequeue") -> dict[str, Any]:
-    """A queue manager that marks by the length of the queue of now, and drops nothing.
+    """A queue manager that marks by the instantaneous queue length, and drops nothing.
 
     Parameters
     ----------
     least, most : str
-        Lengths with unit, such as "5 kB": below the one none is marked, above the other all.
+        Lengths with unit, such as "5 kB": below `least` no frame is marked, above `most` all are.
     probability : float
-        That of a mark at `most`, above 0 and at most 1.
+        Marking probability at `most`, above 0 and at most 1.
     at : str
         "dequeue" or "enqueue". Default: "dequeue", as in the source.
 

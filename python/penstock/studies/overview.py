@@ -1,7 +1,7 @@
-"""The table of all studies: a line each, with its picture and what its experiments came to.
+"""The table of all studies: one line each, with its picture and the verdicts on its experiments.
 
-``penstock reproduce --all --document docs/studies`` keeps what came out in ``outcomes.json`` there and writes
-``index.md`` from it; a single study that is documented again replaces its own part of both.
+``penstock reproduce --all --document docs/studies`` stores the outcomes in ``outcomes.json`` there and
+writes ``index.md`` from it. Documenting a single study again replaces its part of both.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def page(stored: dict[str, Any]) -> str:
-    """The page as text: a line a study."""
+    """The page as text, with one line per study."""
     rows = [one for study in stored.values() for one in study["experiments"]]
     found = answer.verdicts(rows)
     quick = [name for name, study in stored.items() if study["quick"]]
@@ -68,7 +68,7 @@ def page(stored: dict[str, Any]) -> str:
 
 
 def _line(name: str, study: dict[str, Any]) -> tuple[str, ...]:
-    """Thumbnail, title and counts of a study; those that miss some are bold."""
+    """Thumbnail, title and counts of a study; counts are bold if some experiments fail."""
     flat = name.replace("/", "-")
     cover = study.get("cover", "")
     picture = f'<img src="{flat}/{cover}" alt="" width="140">' if cover else ""

@@ -1,13 +1,12 @@
-"""Studies: a published experiment as data, run again and held against what its source reports.
+"""Studies: published experiments as data, rerun and compared with the claims of their source.
 
 A study is a folder, ``studies/PAPER/PART`` of the package or any other, with
 
-- ``study.toml``: title, source, experiments (id, criterion, what the source reports) and departures;
+- ``study.toml``: title, source, experiments (id, criterion, claim of the source) and departures;
 - scenario files, as data;
 - ``study.py`` with ``run(context) -> list[Outcome]``, which measures, judges and draws.
 
-What the study reports and promises is written in ``study.toml`` alone, so that nobody can move the goal
-posts in code.
+Claims and criteria are only in ``study.toml``, so code cannot move the goal posts.
 """
 
 from __future__ import annotations
@@ -40,34 +39,34 @@ VERDICTS = {
     "formula": ("agrees", "does not agree"),
     "own": ("holds", "does not hold"),
 }
-"""What an experiment of each kind can come to."""
+"""Verdicts by kind of experiment."""
 UNDECIDED = "not decided"
-"""What one comes to that a quick run measures too little for."""
+"""Verdict on an experiment for which a quick run measures too little."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One claim, and when it counts as met.
+    """One claim, and the criterion by which it is met.
 
     Attributes
     ----------
     id : str
         Unique within the study, such as ``"H7-8"``.
     criterion : str
-        What must be measured for the experiment to pass.
+        Measurement that is required for the experiment to pass.
     reported : str
-        What the source reports, in its words.
+        Claim of the source, in its words.
     kind : str
-        ``"source"``: the source reports it, and it is reproduced or not. ``"formula"``: the simulator beside
-        a formula or a figure that was computed and not measured: a validation, no reproduction. ``"own"``:
+        ``"source"``: the source reports it, and it is reproduced or not. ``"formula"``: the simulator is
+        compared with a formula or a computed figure, which is a validation and not a reproduction. ``"own"``:
         beyond the source. Default ``"source"``.
     reference : str
         Section, figure or table of the source.
     title : str
-        A few words.
+        Title of a few words.
     not_met : str
-        Why the criterion is known not to be met; empty otherwise. Such an experiment is shown as failed, and
-        does not fail the study: what turned out to be wrong stays on record.
+        Reason why the criterion is known not to be met; empty otherwise. Such an experiment is shown as
+        failed but does not fail the study, so that the negative result stays on record.
     """
 
     id: str
@@ -85,13 +84,13 @@ class Experiment:
             )
 
     def verdict(self, passed: bool) -> str:
-        """What it came to, in words."""
+        """The verdict, as text."""
         return VERDICTS[self.kind][not passed]
 
 
 @dataclass(frozen=True)
 class Departure:
-    """Where the study differs from its source, and why."""
+    """A difference between the study and its source, with the reason."""
 
     what: str
     why: str = ""
@@ -99,14 +98,14 @@ class Departure:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the source leaves open, and what was chosen.
+    """A parameter that the source leaves open, and the chosen value.
 
     Attributes
     ----------
     what, value : str
         The parameter and its value with unit.
     why : str
-        What speaks for it, and how the result depends on it.
+        Reason for the choice, and its effect on the result.
     """
 
     what: str
@@ -116,20 +115,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class Table:
-    """Figures of a study that are more than one experiment: a sensitivity, a comparison.
+    """A table that covers more than one experiment: a sensitivity, a comparison.
 
     Attributes
     ----------
     name : str
-        File name without ending; the table is also written as ``NAME.csv``.
+        File name without extension; the table is also written as ``NAME.csv``.
     title : str
-        What it says.
+        Title of the table.
     columns : tuple of str
         Headings with units.
     rows : tuple of tuple of str
-        Cells as they are shown.
+        Cells as text.
     note : str
-        What a reader should know beside it.
+        Additional information for the reader.
     """
 
     name: str
@@ -141,22 +140,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one experiment measured.
+    """Measurement and verdict of one experiment.
 
     Attributes
     ----------
     id, criterion, reported : str
-        Of the experiment.
+        Those of the experiment.
     measured : str
         The figures, with units.
     passed : bool
-        Whether they meet the criterion.
+        True if they meet the criterion.
     note : str
-        What a reader should know beside it.
+        Additional information for the reader.
     pictures : tuple of str
         File names, relative to the study's output directory.
     decided : bool
-        Whether the run measured enough to judge. One that did not has not passed, and fails nothing.
+        True if the run measured enough to judge. If false, the experiment has not passed, but does not fail
+        the study.
     """
 
     id: str
@@ -244,18 +244,18 @@ class Study:
 
 @dataclass
 class Context:
-    """What a study works with.
+    """Environment of a study.
 
     Attributes
     ----------
     study : Study
-        Its description.
+        Description of the study.
     out : Path
-        Where pictures and files of the study go.
+        Directory for pictures and files of the study.
     quick : bool
-        Whether fewer replications are wanted, for a first look or a test.
+        True for fewer replications, for a first look or a test.
     say : callable
-        Tells the person who waits what is being done.
+        Reports progress to the user.
     """
 
     study: Study
@@ -275,7 +275,7 @@ class Context:
     def replicate(
         self, scenario: Scenario, *, full: int, quick: int, seed: int | None = None, confidence: float = 0.95
     ) -> Replications:
-        """Runs a scenario with `full` seeds, or `quick` of them if a first look is wanted."""
+        """Runs a scenario with `full` seeds, or with `quick` of them in a quick run."""
         from penstock.running.replications import replicate
 
         return replicate(scenario, quick if self.quick else full, seed=seed, confidence=confidence)
@@ -283,7 +283,7 @@ class Context:
     def save_figure(self, figure: Figure, name: str, *, cover: bool = False) -> str:
         """Writes a picture as PNG and SVG; returns the name of the PNG for `outcome`.
 
-        The `cover` is the one picture that says what the whole study found.
+        The `cover` is the picture that summarizes the whole study.
         """
         from penstock.plots import save
 
@@ -295,7 +295,7 @@ class Context:
     def save_table(
         self, name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = ""
     ) -> None:
-        """Keeps a table for whoever shows the study, and writes it as ``NAME.csv``."""
+        """Stores a table for the report of the study, and writes it as ``NAME.csv``."""
         kept = Table(name, title, tuple(columns), tuple(tuple(row) for row in rows), note)
         self.tables.append(kept)
         with (self.out / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
@@ -313,10 +313,10 @@ class Context:
         pictures: Sequence[str] = (),
         decided: bool = True,
     ) -> Outcome:
-        """What an experiment measured; criterion, report and why it is not met come from ``study.toml``.
+        """The outcome of an experiment; criterion, claim and reason of failure come from ``study.toml``.
 
-        Why it is not met has figures of the full run: a quick one leaves it out. One that measured too little
-        to judge is not `decided`.
+        The reason of failure quotes figures of the full run, so a quick run leaves it out. A run that
+        measured too little to judge is not `decided`.
         """
         experiment = self.study.experiment(id)
         said = note or ("" if passed or self.quick else experiment.not_met)
@@ -327,7 +327,7 @@ class Context:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """All outcomes of a study and where its pictures are."""
+    """All outcomes of a study, and the directory of its pictures."""
 
     study: Study
     outcomes: tuple[Outcome, ...]
@@ -338,18 +338,18 @@ class StudyResult:
 
     @property
     def passed(self) -> bool:
-        """Whether every experiment passed that was decided, and is not known to fail."""
+        """True if every decided experiment passed, except those that are known to fail."""
         return all(
             outcome.passed or not outcome.decided or self.study.experiment(outcome.id).not_met
             for outcome in self.outcomes
         )
 
     def verdict(self, outcome: Outcome) -> str:
-        """What an experiment came to, in words."""
+        """Verdict on an experiment, as text."""
         return self.study.experiment(outcome.id).verdict(outcome.passed) if outcome.decided else UNDECIDED
 
     def not_met(self, outcome: Outcome) -> str:
-        """Why a criterion is known not to be met; nothing of a quick run, whose figures are others."""
+        """Reason why a criterion is known not to be met; empty for a quick run, whose figures differ."""
         known = self.study.experiment(outcome.id).not_met
         return "" if outcome.passed or not outcome.decided or self.quick else known
 
@@ -357,8 +357,7 @@ class StudyResult:
 def find(name: str | None) -> list[Study]:
     """The studies of a ``PAPER``, one ``PAPER/PART``, those in a folder, or all of the package.
 
-    A name of the package comes before a folder of that name, unless a folder is meant for certain:
-    ``./PAPER``.
+    A name of the package takes precedence over a folder of that name; write ``./PAPER`` for the folder.
 
     Raises
     ------
@@ -379,7 +378,7 @@ def find(name: str | None) -> list[Study]:
 
 
 def _is_folder(name: str, known: Sequence[str]) -> bool:
-    """Whether a name means a folder of one's own."""
+    """Returns true if a name refers to a folder of the user."""
     if "\0" in name:
         return False
     plain = name.strip("/")
@@ -412,19 +411,19 @@ def reproduce(
 ) -> StudyResult:
     """Runs a study and writes its pictures and ``outcomes.json``, all or nothing.
 
-    Finished runs are kept in a hidden directory beside `directory` until the study is done: after an
-    interruption or an error the next call does not run them again.
+    Finished runs are kept in a hidden directory beside `directory` until the study is done, so after an
+    interruption or an error the next call does not repeat them.
 
     Parameters
     ----------
     study : Study
-        From `find`.
+        A study from `find`.
     directory : Path
-        A new name, or that of an earlier result.
+        A new directory, or that of an earlier result.
     quick : bool
-        Fewer replications. Default false.
+        Runs fewer replications. Default false.
     say : callable, optional
-        Gets a sentence on what is being done.
+        Called with progress messages.
 
     Raises
     ------
@@ -453,7 +452,7 @@ def reproduce(
 
 
 def _every_experiment(study: Study, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """The outcomes in the order of ``study.toml``; an experiment that was not measured has not passed."""
+    """The outcomes in the order of ``study.toml``; an experiment without an outcome has not passed."""
     measured: dict[str, Outcome] = {}
     for outcome in outcomes:
         experiment = study.experiment(outcome.id)
@@ -467,7 +466,7 @@ def _every_experiment(study: Study, outcomes: Sequence[Outcome]) -> tuple[Outcom
 
 
 def file_of(study: Study, name: str) -> ModuleType:
-    """A file beside ``study.py``, such as ``"search"``, as a module of the same package.
+    """Imports a file beside ``study.py``, such as ``"search"``, as a module of the same package.
 
     Raises
     ------
@@ -481,14 +480,14 @@ def file_of(study: Study, name: str) -> ModuleType:
 
 
 def _module(study: Study) -> ModuleType:
-    """The study's code, as a package of its own, so that it can import files beside it."""
+    """Imports the study's code as a package, so that it can import files beside it."""
     path = study.folder / "study.py"
     name = "penstock_study_" + "".join(c if c.isalnum() else "_" for c in study.name)
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(study.folder)])
     if spec is None or spec.loader is None or not path.is_file():
         raise StudyError(f"{path}: no such file")
     module = importlib.util.module_from_spec(spec)
-    # Another study of this name may have been run before, from another folder.
+    # Another study with this name may have been imported from another folder.
     for known in [known for known in sys.modules if known.startswith(f"{name}.")]:
         del sys.modules[known]
     sys.modules[name] = module

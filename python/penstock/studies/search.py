@@ -1,13 +1,13 @@
-"""Searches of what a source leaves open: all its open parameters together, over all criteria of a study.
+"""Searches over all open parameters of a source at once, against all criteria of a study.
 
-A study that has ``search.toml`` and ``search.py`` beside its ``study.toml`` can be searched. The former names
-open parameters with the values that come into question, and what the criteria of experiments ask of figures;
-the latter has ``measure(context, values) -> dict[str, float]``, the figures of one choice.
+A study that has ``search.toml`` and ``search.py`` beside its ``study.toml`` can be searched. The former lists
+the open parameters with their candidate values, and the requirements of the experiments' criteria on figures.
+The latter has ``measure(context, values) -> dict[str, float]``, which returns the figures of one choice.
 
-The first choice is that of the study. Then comes a Latin hypercube over all parameters, so that each value
-occurs equally often. Each further one draws a quarter of the values anew of a choice that is the best so far,
-in turn: the best over all criteria, or the nearest to a figure that no choice has reached yet. The choices
-depend on the study's files and the engine alone.
+The first choice is that of the study. A Latin hypercube over all parameters follows, so that each value
+occurs equally often. Each later choice redraws a quarter of the values of one of the best choices so far:
+alternately the best over all criteria, and the nearest to a figure that no choice has met yet. The choices
+depend only on the study's files and the engine.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ FOUND = "search.json"
 SCHEMA = "penstock-search/1"
 SEED = 1
 CHANGED = 0.25
-"""Of the parameters of a choice that is changed; one at least."""
+"""Share of the parameters that a changed choice draws anew, at least one."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What the source leaves open.
+    """A parameter that the source leaves open.
 
     Attributes
     ----------
     name, what : str
-        For `measure`, and in words with unit.
+        Name for `measure`, and description with unit.
     values : list
-        What comes into question.
+        Candidate values.
     default : object
-        The choice of the study, one of them.
+        Value in the study, one of the candidates.
     """
 
     name: str
@@ -63,22 +63,22 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Asked:
-    """What an experiment's criterion asks of one figure.
+    """Requirement of an experiment's criterion on one figure.
 
     Attributes
     ----------
     id : str
-        Of the experiment.
+        Experiment of the criterion.
     figure, what : str
-        Its name in what `measure` returns, and in words.
+        Key in the result of `measure`, and description.
     reported : str
         The source's number, as text.
     at_least, at_most : float, optional
-        Bounds of the criterion, both included.
+        Inclusive bounds of the criterion.
     scale : float, optional
-        By what a miss is divided, so that figures can be compared. Default: the bound, or 1 if that is 0.
+        Divisor of a miss, which makes figures comparable. Default: the bound, or 1 if that is 0.
     shown : str
-        How the figure is printed. Default ``"{:.3g}"``.
+        Format of the figure. Default ``"{:.3g}"``.
     """
 
     id: str
@@ -95,7 +95,7 @@ class Asked:
             raise StudyError(f"{self.id}, {self.figure}: neither at_least nor at_most is given")
 
     def miss(self, figures: Mapping[str, float]) -> float:
-        """How far the figure is from what is asked, 0 if it is met; infinite if it was not measured."""
+        """Distance of the figure from its bounds, 0 if it is met; infinite if it was not measured."""
         value = figures.get(self.figure, math.nan)
         if math.isnan(value):
             return math.inf
@@ -106,7 +106,7 @@ class Asked:
         return 0.0
 
     def bound(self) -> str:
-        """What is asked, in words."""
+        """The requirement, as text."""
         least = "" if math.isinf(self.at_least) else f"at least {self.show(self.at_least)}"
         most = "" if math.isinf(self.at_most) else f"at most {self.show(self.at_most)}"
         return ", ".join(filter(None, (least, most)))
@@ -118,14 +118,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Beside:
-    """A choice outside of what is open, which answers a question of its own.
+    """A choice outside the open parameters, which answers a separate question.
 
     Attributes
     ----------
     name : str
-        In words.
+        Description.
     set : dict
-        Values of parameters; they need not be among those that come into question.
+        Values of parameters; they need not be among the candidates.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Search:
-    """What ``search.toml`` says."""
+    """The contents of ``search.toml``."""
 
     study: Study
     hypercube: int
@@ -144,11 +144,11 @@ class Search:
     beside: tuple[Beside, ...] = ()
     note: str = ""
     told: str = ""
-    """What follows from it, for the page; `note` is on how it was done."""
+    """Conclusions for the page; `note` describes the method."""
 
     @classmethod
     def load(cls, study: Study) -> Search:
-        """The search of a study.
+        """Reads the search of a study.
 
         Raises
         ------
@@ -197,20 +197,20 @@ class Search:
 
 @dataclass(frozen=True)
 class Choice:
-    """A value for each parameter, and what it gives.
+    """A value for each parameter, and the resulting figures.
 
     Attributes
     ----------
     number : int
-        From 0, the choice of the study.
+        Number of the choice; 0 is that of the study.
     values : dict
-        Of the parameters.
+        Values of the parameters.
     figures : dict
-        What was measured; empty if it could not be run.
+        Measured figures; empty if the choice could not be run.
     error : str
-        Why it could not be run.
+        Reason why it could not be run.
     name : str
-        That of a `Beside`.
+        Name of a `Beside`.
     """
 
     number: int
@@ -222,19 +222,19 @@ class Choice:
 
 @dataclass(frozen=True)
 class Found:
-    """All choices of a search, in the order in which they were made."""
+    """All choices of a search, in order of evaluation."""
 
     search: Search
     choices: tuple[Choice, ...]
     beside: tuple[Choice, ...] = ()
 
     def met(self, choice: Choice) -> list[str]:
-        """The experiments of which this choice meets all that is asked."""
+        """The experiments whose requirements are all met by this choice."""
         missed = {asked.id for asked in self.search.criteria if asked.miss(choice.figures) > 0}
         return [one for one in dict.fromkeys(asked.id for asked in self.search.criteria) if one not in missed]
 
     def rank(self, choice: Choice) -> tuple[int, float, int]:
-        """The best has the least: experiments missed, misses of all figures, of which none counts above 1."""
+        """Sort key, the best first: experiments met, then the sum of misses, each capped at 1."""
         missed = sum(min(1.0, asked.miss(choice.figures)) for asked in self.search.criteria)
         return -len(self.met(choice)), missed, choice.number
 
@@ -244,28 +244,28 @@ class Found:
         return min(self.choices, key=self.rank)
 
     def nearest(self, asked: Asked) -> Choice:
-        """The choice that comes nearest to one figure that is asked; of several the best over all."""
+        """The choice nearest to one required figure; ties are resolved by the overall rank."""
         return min(self.choices, key=lambda choice: (asked.miss(choice.figures), self.rank(choice)))
 
 
 def search(study: Study, directory: Path, *, say: Callable[[str], None] = lambda _: None) -> Found:
-    """Searches a study, and writes ``search.json``; choices that are there already are not run again.
+    """Searches a study, and writes ``search.json``; choices that exist already are not run again.
 
     Parameters
     ----------
     study : Study
-        From `find`.
+        A study from `find`.
     directory : Path
-        For the figures of each choice, and the answer.
+        Directory for the figures of each choice, and the answer.
     say : callable, optional
-        Gets a sentence on what is being done.
+        Called with progress messages.
 
     Raises
     ------
     InputError
         If the study has no search.
     StudyError
-        If the search is wrong, or measures something else than its criteria ask for.
+        If the search is invalid, or does not measure the figures that its criteria require.
     """
     described = Search.load(study)
     measure = getattr(file_of(study, CODE), "measure", None)
@@ -302,7 +302,7 @@ def _measured(
     context: Context,
     values: dict[str, Any],
 ) -> dict[str, Any]:
-    """The figures of a choice as they are kept; none if it cannot be run, or one is a mean of nothing."""
+    """The stored figures of a choice; empty if it cannot be run, or a figure is the mean of no values."""
     try:
         figures = measure(context, values)
     except (ScenarioError, SimulationError, ArithmeticError) as error:
@@ -311,7 +311,7 @@ def _measured(
 
 
 def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
-    """JSON knows no figures that are no numbers."""
+    """The figures with ``None`` for NaN and infinity, which JSON lacks."""
     return {key: float(value) if math.isfinite(value) else None for key, value in figures.items()}
 
 
@@ -320,7 +320,7 @@ def _read(figures: Mapping[str, float | None]) -> dict[str, float]:
 
 
 def _identity(study: Study, values: Mapping[str, Any]) -> str:
-    """What the figures of a choice depend on: its values, the engine, and the files of the study."""
+    """A digest of the inputs of a choice's figures: its values, the engine, and the files of the study."""
     digest = hashlib.sha256(cache.engine().encode())
     digest.update(json.dumps(values, sort_keys=True).encode())
     for file in sorted(study.folder.iterdir()):
@@ -330,7 +330,7 @@ def _identity(study: Study, values: Mapping[str, Any]) -> str:
 
 
 def _proposed(search: Search, made: Sequence[Choice]) -> Iterator[dict[str, Any]]:
-    """The choices in turn; `made` has the figures of those before."""
+    """The choices in turn; `made` has the figures of the previous ones."""
     from scipy.stats import qmc
 
     yield search.defaults
@@ -347,7 +347,7 @@ def _proposed(search: Search, made: Sequence[Choice]) -> Iterator[dict[str, Any]
 
 
 def _from(found: Found, turn: int) -> dict[str, Any]:
-    """The choice that is changed: every other turn the best of all, else the nearest to what none reaches."""
+    """The choice to change: alternately the overall best, and the nearest to an unmet figure."""
     unmet = [asked for asked in found.search.criteria if asked.miss(found.nearest(asked).figures) > 0]
     if turn % 2 == 0 or not unmet:
         return found.best.values
@@ -357,7 +357,7 @@ def _from(found: Found, turn: int) -> dict[str, Any]:
 def _changed(
     search: Search, values: Mapping[str, Any], known: Sequence[Mapping[str, Any]], rng: np.random.Generator
 ) -> dict[str, Any]:
-    """A choice with a quarter of its values drawn again, if possible one that has not been tried."""
+    """A choice with a quarter of its values drawn anew, if possible one that has not been tried."""
     open_ones = [one for one in search.parameters if len(one.values) > 1]
     new = dict(values)
     for _ in range(100):
@@ -373,7 +373,7 @@ def _changed(
 
 
 def to_json(found: Found) -> dict[str, Any]:
-    """What is kept beside the page of the study."""
+    """The search in the JSON form that is stored beside the study's page."""
 
     def plain(choice: Choice) -> dict[str, Any]:
         return {
@@ -393,7 +393,7 @@ def to_json(found: Found) -> dict[str, Any]:
 
 
 def from_json(study: Study, text: Mapping[str, Any]) -> Found:
-    """The way back, for the page."""
+    """Reads a search from its JSON form, for the page."""
 
     def choice(of: Mapping[str, Any]) -> Choice:
         return Choice(of["number"], of["values"], _read(of["figures"]), of["error"], of["name"])
@@ -403,14 +403,14 @@ def from_json(study: Study, text: Mapping[str, Any]) -> Found:
 
 
 def tables(found: Found) -> list[Table]:
-    """What was found: figure by figure, the values of the choices named there, and questions beside."""
+    """Tables of the search: by figure, the values of the named choices, and separate questions."""
     nearest = [found.nearest(asked) for asked in found.search.criteria]
     shown = [_by_figure(found, nearest), _by_choice(found, nearest)]
     return [*shown, _beside(found)] if found.beside else shown
 
 
 def _by_figure(found: Found, nearest: Sequence[Choice]) -> Table:
-    """A row for each figure that is asked."""
+    """A row for each required figure."""
     rows = []
     for asked, near in zip(found.search.criteria, nearest, strict=True):
         ours, best, theirs = (
@@ -425,7 +425,7 @@ def _by_figure(found: Found, nearest: Sequence[Choice]) -> Table:
 
 
 def _by_choice(found: Found, nearest: Sequence[Choice]) -> Table:
-    """The values of the choices that come nearest to something; those of the study first."""
+    """The values of the choices that are nearest to a figure; those of the study first."""
     named = sorted({found.best.number, *(choice.number for choice in nearest)} - {0})
     shown = [found.choices[0], *(found.choices[number] for number in named)]
     rows = [
@@ -444,7 +444,7 @@ def _cell(value: Any, parameter: Parameter, choice: Choice) -> str:
 
 
 def _beside(found: Found) -> Table:
-    """What the study's own choice misses, for each question."""
+    """Misses of the study's own choice, for each separate question."""
     asked_of = [("as chosen", found.choices[0]), *((one.name, one) for one in found.beside)]
     missed = [asked for asked in found.search.criteria if asked.miss(found.choices[0].figures) > 0]
     rows = [

@@ -1,4 +1,4 @@
-"""Validation: theory beside measurement, with replications, interval and verdict.
+"""Validation: compares measurement with theory, with replications, intervals and verdicts.
 
 ``penstock validate`` runs the cases and writes ``docs/validation.md`` with a page for each topic. A topic is
 a module of this package, named in `TOPICS`; a case is a function there with the decorator `registry.case`.
@@ -55,19 +55,19 @@ SCHEMA = "penstock-validation/1"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case and the rows that it gave."""
+    """A case and its rows."""
 
     case: Case
     rows: tuple[Row, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether all rows agree with theory."""
+        """True if all rows agree with theory."""
         return all(row.passed for row in self.rows)
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """The cases with these names; all of them if none is given.
+    """The cases with these names; without names, all cases.
 
     Raises
     ------
@@ -85,16 +85,16 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 def validate(
     wanted: Iterable[Case], *, quick: bool = False, done: Callable[[Outcome], None] | None = None
 ) -> list[Outcome]:
-    """Runs cases, one after the other, the runs of each on all processors.
+    """Runs cases one after the other, and the runs of each case on all processors.
 
     Parameters
     ----------
     wanted : iterable of Case
         See `cases`.
     quick : bool
-        Fewer, shorter runs and wider intervals: a look whether something is badly wrong.
+        Makes fewer, shorter runs with wider intervals: a smoke test.
     done : callable, optional
-        Gets each outcome when it is there.
+        Called with each outcome as soon as it is available.
     """
     outcomes = []
     with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(workers()) as pool:
@@ -107,7 +107,7 @@ def validate(
 
 
 def to_json(outcomes: Sequence[Outcome], *, quick: bool) -> dict[str, Any]:
-    """All that was found, as JSON knows it."""
+    """All outcomes as plain values for JSON."""
     return {
         "schema": SCHEMA,
         "engine_version": _core.engine_version(),

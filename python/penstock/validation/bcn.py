@@ -1,4 +1,4 @@
-"""Backward congestion notification beside a model of one switch."""
+"""Compares backward congestion notification with a model of one switch."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Source(Sender):
         return self.current if self.active else None
 
     def tag_bytes(self) -> int:
-        """A rate limit tag on every frame of an active reaction point."""
+        """Length of the rate limit tag, which is on every frame of an active reaction point."""
         return _TAG if self.active else 0
 
     def sent(self) -> None:
-        """A greedy source keeps one frame in its limiter: at the rate of the link the reaction point ends."""
+        """Ends the reaction point at line rate: a greedy source keeps one frame in its limiter."""
         super().sent()
         self.active = self.active and self.current < LINE
 
     def told(self, feedback: int) -> None:
-        """A cut, a rise, or the end of a stop of no length."""
+        """Applies a decrease, an increase, or the end of a stop of zero length."""
         self.messages += 1
         units = feedback / 1500
         if not self.active:
@@ -52,14 +52,14 @@ class Source(Sender):
 
 @dataclass
 class Backward(Point):
-    """A congestion point that samples one of so many frames."""
+    """A congestion point that samples one of every `every` frames."""
 
     every: int = 100
     passed: int = 0
     before: int = 0
 
     def arrive(self) -> int | None:
-        """Bad news for the source of any sample, good news for who has a tag."""
+        """Feedback for a sampled frame: negative for any source, positive only for frames with a tag."""
         self.passed = (self.passed + 1) % self.every
         if self.passed:
             return None
@@ -89,7 +89,7 @@ _STOP = 'max_stop = "0 s"'
     ends=("A change of the rate holds from the next frame on: the gap after the last one stays.",),
 )
 def bcn(bench: Bench) -> Iterator[Row]:
-    """Beside the model."""
+    """Compares the simulator with the model."""
     for count, delay, every in ((2, 1_000_000, 20), (3, 500_000, 100), (8, 4_000_000, 37)):
         starts = [137_000 * n for n in range(count)]
         duration = bench.choose(20, 5) * 1_000_000_000

@@ -15,14 +15,14 @@ from penstock.result import Result
 from penstock.running import run_source
 
 Reader = Callable[[Result], Mapping[str, float]]
-"""What a case takes from the result of a run."""
+"""Extracts the values of a case from the result of a run."""
 
 REPLICATIONS = 10
 QUICK_REPLICATIONS = 5
 QUICK_SHORTER = 10
-"""In the quick form runs last this much less."""
+"""Factor by which runs are shorter in the quick form."""
 QUICK_COARSER = 10.0
-"""In the quick form intervals may be this much wider."""
+"""Factor by which intervals may be wider in the quick form."""
 
 
 class Bench:
@@ -31,13 +31,13 @@ class Bench:
     Parameters
     ----------
     name : str
-        Of the case: seeds derive from it, so that no two cases see the same random numbers.
+        Name of the case. Seeds derive from it, so no two cases share random numbers.
     quick : bool
-        Fewer, shorter and coarser.
+        Makes fewer and shorter runs with wider intervals.
     pool : ThreadPoolExecutor
-        Where runs take place; the engine runs outside Python's lock.
+        Executes the runs; the engine releases Python's global lock.
     directory : path
-        For the files that scenarios name.
+        Directory for the files that scenarios refer to.
     """
 
     def __init__(self, name: str, *, quick: bool, pool: ThreadPoolExecutor, directory: Path) -> None:
@@ -49,15 +49,15 @@ class Bench:
 
     @property
     def replications(self) -> int:
-        """Runs a row."""
+        """Number of runs per row."""
         return QUICK_REPLICATIONS if self.quick else REPLICATIONS
 
     def precision(self, full: float) -> float:
-        """The largest half-width of an interval, given that of the full form."""
+        """The largest half-width of an interval, from that of the full form."""
         return full * QUICK_COARSER if self.quick else full
 
     def choose(self, full: int, quick: int) -> int:
-        """A number that differs between the forms."""
+        """Returns the number for the full or the quick form."""
         return quick if self.quick else full
 
     def milliseconds(self, full: float, warmup: float) -> dict[str, str]:
@@ -66,16 +66,16 @@ class Bench:
         return {"duration": f"{warmup + measured:g} ms", "warmup": f"{warmup:g} ms"}
 
     def file(self, name: str, text: str) -> str:
-        """Puts a file beside the scenarios and gives its name."""
+        """Writes a file beside the scenarios and returns its name."""
         (self._directory / name).write_text(text, "utf-8")
         return name
 
     def replicate(self, scenario: str, read: Reader, /, **keys: object) -> dict[str, list[float]]:
-        """Runs a scenario with fresh seeds; for each quantity that `read` gives, one value a replication."""
+        """Runs a scenario with fresh seeds; returns one value per replication for each quantity."""
         return self.repeat(self.replications, scenario, read, **keys)
 
     def repeat(self, count: int, scenario: str, read: Reader, /, **keys: object) -> dict[str, list[float]]:
-        """As `replicate`, `count` times."""
+        """Runs `replicate` with `count` replications."""
         text = fill(scenario, **keys)
         seeds = range(self._next_seed, self._next_seed + count)
         self._next_seed += count
@@ -85,12 +85,12 @@ class Bench:
     def each(
         self, scenario: str, read: Reader, variants: Sequence[Mapping[str, object]]
     ) -> list[Mapping[str, float]]:
-        """Runs a scenario once for each set of keys, for what does not depend on chance."""
+        """Runs a scenario without randomness once for each set of keys."""
         texts = [fill(scenario, **keys) for keys in variants]
         return list(self._pool.map(lambda text: read(self._run(text, 1)), texts))
 
     def once(self, scenario: str, **keys: object) -> Result:
-        """The result of one run, for what does not depend on chance."""
+        """The result of one run of a scenario without randomness."""
         return self._run(fill(scenario, **keys), 1)
 
     def _run(self, text: str, seed: int) -> Result:
@@ -110,7 +110,7 @@ def fill(scenario: str, **keys: object) -> str:
 
 
 def around_a_switch(**links: str) -> str:
-    """The switch ``sw`` with one host for each argument, which has the keys of its link."""
+    """A topology of the switch ``sw`` with one host per argument, whose value has the keys of its link."""
     hosts = ", ".join(f'"{host}"' for host in links)
     blocks = (
         f'\n[[topology.explicit.links]]\nbetween = ["{host}", "sw"]\n{keys}\n' for host, keys in links.items()
@@ -119,7 +119,7 @@ def around_a_switch(**links: str) -> str:
 
 
 def workers() -> int:
-    """Runs at a time."""
+    """Number of concurrent runs."""
     return os.cpu_count() or 1
 
 

@@ -1,4 +1,4 @@
-"""Queues with little room, and memory that they share: who is lost, who holds how much."""
+"""Small queues and shared memory: losses and occupancy by frame size and queue."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ dynamic_threshold = { alpha = $alpha }
 
 
 def _into(busy: int) -> str:
-    """Two greedy hosts for each of so many others."""
+    """Flows from two greedy hosts to each of `busy` others."""
     return "".join(
         f'\n[[flows]]\nname = "to{n}.{sender}"\nfrom = "h{4 + 2 * n + sender}"\nto = "h{n}"\n'
         f'frame = "1000 B"\nstart = "{3 * sender + 5 * n} ns"\nsource = "greedy"\n'

@@ -1,4 +1,4 @@
-"""Sources that burst: fluid theory, and what sources of all kinds promise."""
+"""Bursty sources: fluid theory, and the documented statistics of all kinds of sources."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def bursts(bench: Bench) -> Iterator[Row]:
     for sources, peak, on_share, ms in ((10, 2.2, 0.36, 2000), (16, 1.5, 0.36, 2000)):
         capacity = 10 / peak
         fluid = theory.FluidQueue.solve(sources, on_share, capacity)
-        unit = _ON_NS / capacity  # time that the link takes for what a source sends in a mean on-time
+        unit = _ON_NS / capacity  # link time for the bytes that a source sends in a mean on-time
         closed = theory.decay_closed_form(sources, on_share, capacity)
         if not math.isclose(fluid.decay, closed, rel_tol=1e-6):
             raise ArithmeticError(f"two forms of the decay rate differ: {fluid.decay} and {closed}")
@@ -214,7 +214,7 @@ def _rates_and_dispersion(bench: Bench) -> Iterator[Row]:
 
 
 def _aggregates(bench: Bench) -> Iterator[Row]:
-    """Sources that stand for many, and bursts."""
+    """Aggregates of many sources, and bursts."""
     fine = bench.precision(0.01)
     streams = _count(bench, 'streams = { rate = "10 Mb/s", count = 100 }', ms=160, bin_us=800)
     label = "100 streams of 10 Mb/s: counts of 800 µs, their interval, differ by at most"
@@ -228,7 +228,7 @@ def _aggregates(bench: Bench) -> Iterator[Row]:
 
 
 def _count(bench: Bench, source: str, *, ms: int, bin_us: float, **keys: object) -> dict[str, list[float]]:
-    """Rate, dispersion and spread of frames in bins, of frames that appear at the switch unless told."""
+    """Rate, dispersion and spread of frames in bins; by default of frames that appear at the switch."""
     measured = ms // _shorter(bench)
     found = bench.replicate(
         _SOURCE,

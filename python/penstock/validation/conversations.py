@@ -1,4 +1,4 @@
-"""Applications that talk over TCP: iSCSI, a database, interprocess communication."""
+"""Request-response applications over TCP: iSCSI, a database, interprocess communication."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .loops import GBPS, path_time, picoseconds, wire
 from .registry import Row, case, exact
 
 HEADERS, DATA, ACK = 62, 1460, 64
-"""Bytes of a frame beside its data; data of a full one; an acknowledgement."""
+"""Overhead of a frame in bytes, data of a full frame, and length of an acknowledgement."""
 
 _START, _SERVICE, _THINK, _CABLE = 1_000_000, 20_000_000, 3_000_000, 100_000
 
@@ -36,23 +36,23 @@ service = "20 us", tcp = { initial_window = "100000 frames", ack_every = 1 } } }
 _STAR = "[topology.star]\nhosts = 4"
 _CHAIN = "[topology.chain]\nswitches = 4\nhosts_per_switch = 1"
 _PATHS = (("star", _STAR, "h0", "h1", 2), ("chain of four", _CHAIN, "h0.0", "h3.0", 5))
-"""Name, topology, opener, peer, links between them."""
+"""Name, topology, opener, peer, and number of links between them."""
 
 _PDU, _HEADER, _FIRST, _BURST = 8_192, 48, 65_536, 262_144
 
 
 def pdus(data: int) -> int:
-    """Bytes of so much data over iSCSI."""
+    """Bytes of iSCSI PDUs that carry `data` bytes."""
     return data + -(-data // _PDU) * _HEADER
 
 
 def read(block: int) -> list[int]:
-    """A command; all data, the last with the status (RFC 7143 section 11.7.3)."""
+    """Messages of a read: the command; then all data, the last PDU with the status (RFC 7143, 11.7.3)."""
     return [_HEADER, pdus(block)]
 
 
 def write(block: int) -> list[int]:
-    """A command with the first burst; for each further one a request and its data; the status."""
+    """Messages of a write: command with first burst; request and data of each further burst; status."""
     messages = [pdus(min(block, _FIRST))]
     for at in range(_FIRST, block, _BURST):
         messages += [_HEADER, pdus(min(_BURST, block - at))]
@@ -66,9 +66,9 @@ def frames(size: int) -> list[int]:
 
 
 def alone(messages: Sequence[int], links: int) -> int:
-    """From the first message of an exchange until its last has arrived."""
+    """Picoseconds from the first message of an exchange until its last has arrived."""
     path = [(10 * GBPS, _CABLE)] * links
-    # Who has heard a message acknowledges it before it answers.
+    # A host acknowledges a received message before it responds.
     waits = [0, *[wire(ACK)] * (len(messages) - 2), max(_SERVICE, wire(ACK))]
     return sum(wait + path_time(frames(size), path) for wait, size in zip(waits, messages, strict=True))
 
@@ -138,11 +138,11 @@ def conversations(bench: Bench) -> Iterator[Row]:
 
 
 def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]:
-    """When exchanges end whose data fill the link from the first on."""
+    """Times at which exchanges end, if their data fill the link from the first one on."""
     path = [(10 * GBPS, _CABLE)] * links
     full = wire(DATA + HEADERS)
     reads = len(messages) == 2 and messages[1] > messages[0]
-    # All commands of reads come in one segment; from then on the target sends without a pause.
+    # All read commands come in one segment; then the target sends without a gap.
     asked = path_time(frames(outstanding * messages[0]), path) + _SERVICE if reads else 0
     begins = _START + asked
     first = path_time([DATA + HEADERS], path)
@@ -180,7 +180,7 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
     ends=("With few commands the link idles while a request for data is on its way.",),
 )
 def queue_depth(bench: Bench) -> Iterator[Row]:
-    """The link is full."""
+    """Exchanges that keep the link full."""
     duration = bench.choose(50, 20) * 1_000_000_000
     for name, topology, opener, peer, links in _PATHS:
         for what, messages in (("read", read(1 << 20)), ("write", write(1 << 20))):
@@ -227,7 +227,7 @@ _ENVELOPE, _EAGER = 64, 65_536
 
 
 def step(message: int, links: int) -> int:
-    """From the begin of a step of two hosts with two connections until both messages have arrived."""
+    """Picoseconds from the start of a step until both messages have arrived; two hosts, two connections."""
     path = [(10 * GBPS, _CABLE)] * links
     if message <= _EAGER:
         return path_time(in_turn(frames(_ENVELOPE + message)), path)
@@ -236,7 +236,7 @@ def step(message: int, links: int) -> int:
 
 
 def in_turn(lengths: Sequence[int]) -> list[int]:
-    """The frames of two equal messages; the adapter has taken two of the first when the second begins."""
+    """Interleaved frames of two equal messages; the adapter has two frames of the first in advance."""
     first, *more = lengths
     return [first, *(length for pair in zip(more, lengths, strict=False) for length in pair), lengths[-1]]
 
@@ -275,7 +275,7 @@ def mpi_exchange(bench: Bench) -> Iterator[Row]:
 
 
 def _steps(bench: Bench, label: str, keys: Mapping[str, object], steps: int, took: int) -> Iterator[Row]:
-    """What both hosts have measured."""
+    """Rows for the measurements of both hosts."""
     run = bench.once(_RING, steps=steps, **keys)
     for row in run.rows("connections"):
         yield exact(f"{label}, {row['flow']}: steps", "steps", steps, row["exchanges"])

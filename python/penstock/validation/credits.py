@@ -1,4 +1,4 @@
-"""Credits without chance: what a link carries with so many of them, and how long a frame waits for some."""
+"""Credits without randomness: throughput of a link by number of credits, and waits for credits."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ class _Setup:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A label for reports."""
         frame = f"{self.frame:,} B, {self.delay / 1e6:g} us"
         return f"{frame}, updates {self.update / 1e3:g} ns, {self.credits:,} credits"
 
     @property
     def takes(self) -> int:
-        """The time of a frame on the link."""
+        """Transmission time of a frame on the link."""
         return int(theory.wire_time(self.frame + OVERHEAD, 10 * GBPS))
 
     @property
     def round_trip(self) -> int:
-        """From the first bit of a frame to the effect of the update that gives its credits back."""
+        """Time from the first bit of a frame to the effect of the update that returns its credits."""
         return self.takes + self.delay + self.delay + self.update
 
     @property
     def at_once(self) -> int:
-        """Frames that the buffer holds."""
+        """Number of frames that the buffer holds."""
         return self.credits // -(-self.frame // UNIT)
 
     @property
@@ -86,7 +86,7 @@ class _Setup:
 
     @property
     def waited(self) -> int:
-        """How long frames wait for credits, all together, until the end of the run."""
+        """Total time that frames wait for credits, until the end of the run."""
         before = (self.at_once - 1) * self.takes
         if self.round_trip >= self.at_once * self.takes:
             return DURATION_PS - before
@@ -179,11 +179,11 @@ source = $source
 """
 
 NEEDS = (Need(16, 4), Need(12, 6), Need(35, 3), Need(1, 64))
-"""What the four classes need of a table of 64 entries."""
+"""Requirements of the four classes for a table of 64 entries."""
 
 
 def _table(tagged: int, duration: int) -> str:
-    """Three classes that always wait, and one that sends a small frame now and then."""
+    """Three classes that are always backlogged, and one that occasionally sends a small frame."""
     text = fill(_TABLE, duration=duration, entries=list(fill_table(64, dict(enumerate(NEEDS)))))
     small = ('"128 B"', '{ poisson = { rate = "2 Mb/s" } }')
     waiting = ('{ bimodal = { small = "64 B", large = "2176 B", small_share = 0.97 } }', '"greedy"')
@@ -208,7 +208,7 @@ def _table(tagged: int, duration: int) -> str:
     ),
 )
 def table_turns(bench: Bench) -> Iterator[Row]:
-    """Each class in turn is the one that seldom sends."""
+    """Each class in turn is the one that rarely sends."""
     for tagged, need in enumerate(NEEDS):
         distance = need.distance or 64
         found = bench.once(_table(tagged, bench.choose(400, 40)))

@@ -1,4 +1,4 @@
-"""Crossbars: what a switch carries whose frames wait at inputs, and when they cross."""
+"""Crossbars: throughput of switches whose frames wait at inputs, and crossing times."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ start = "1 us"
 limit = "100 B"
 """
 _TERMS = 400
-"""Steps of the chain: what is left of its beginning is below one in 10^12."""
+"""Steps of the chain; the remaining weight of its initial state is below 1 in 10^12."""
 
 _Heads = tuple[int, ...]
-"""How many inputs have their first frame for the same output: for each output that has any, largest first."""
+"""Number of inputs whose first frame is for the same output, per such output, the largest first."""
 
 
 def _after_a_slot(heads: _Heads, ports: int) -> dict[_Heads, float]:
-    """Each of these outputs takes a frame, and the input behind it draws the output of its next."""
+    """Each of these outputs takes a frame, and the input it came from draws the output of its next."""
     left = tuple(sorted((count - 1 for count in heads if count > 1), reverse=True))
     found: dict[_Heads, float] = {left: 1.0}
     for _ in heads:
@@ -99,7 +99,7 @@ def _after_a_slot(heads: _Heads, ports: int) -> dict[_Heads, float]:
 
 
 def saturation(ports: int) -> float:
-    """What FIFO inputs carry of their links, if all have frames for random outputs, by a Markov chain."""
+    """Throughput of FIFO inputs with frames for random outputs at saturation, by a Markov chain."""
     steps: dict[_Heads, dict[_Heads, float]] = {}
     chances: dict[_Heads, float] = {(ports,): 1.0}
     for _ in range(_TERMS):
@@ -204,7 +204,7 @@ def _flow(name: str, senders: list[int] | str, receivers: list[int] | str, sourc
 
 
 def _across(k: int, n: int) -> str:
-    """Saturated flows of a k-ary n-tree, to hosts that have all digits but the lowest in the other half."""
+    """Saturated flows of a k-ary n-tree to hosts in the opposite half by all digits but the lowest."""
 
     def side(host: int) -> int:
         return sum((host // k**digit % k >= k // 2) << digit for digit in range(1, n))

@@ -1,4 +1,4 @@
-"""Ports that serve less than their links could, links that change their rate, visits of the deficit table."""
+"""Ports that serve less than line rate, links that change their rate, visits of the deficit table."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ _BUCKET = "{ min_bw = { weights = [1, 0, 1], rate = { share = 0.25 }, use_idle_l
     ends=("Headroom and response times stay those of the first rate.",),
 )
 def rate_faults(bench: Bench) -> Iterator[Row]:
-    """Both ways."""
+    """Rate changes in both directions."""
     duration = bench.choose(400, 60)
     for before, after in (("10 Gb/s", "1 Gb/s"), ("1 Gb/s", "10 Gb/s")):
         changes = {
@@ -201,15 +201,16 @@ source = "greedy"
 priority = 1
 """
 _CREDIT, _PS_A_BYTE, _RETURNS = 64, 4_000, 266_000
-"""Bytes a credit; picoseconds a byte at 2 Gb/s; after a frame begins, its credits are back: a cut-through
-switch has let go of it after its first 64 B, and tells that 10 ns later."""
+"""Bytes per credit; picoseconds per byte at 2 Gb/s; picoseconds from the start of a frame until its
+credits are back. A cut-through switch releases its credits after the first 64 B, and the update takes 10
+ns."""
 
 
 def visited_shares(lengths: Sequence[int], credits: int, end_ps: int, weight: int = 34) -> float:
-    """The part of the bytes of class 0 under the rule of Martinez 2006, section 4.
+    """Share of bytes of class 0 under the rule of Martinez 2006, section 4.
 
-    Entries alternate between two classes. A visit goes on if, when the frame of the class has left, there are
-    credits for its next one and the accumulated weight covers it; without credits the deficit is lost.
+    Entries alternate between two classes. After each frame of the class, a visit continues if there are
+    credits for the next frame and the accumulated weight covers it. Without credits the deficit is lost.
     """
     need = [-(-length // _CREDIT) for length in lengths]
     free, deficit, sent = [credits, credits], [0, 0], [0, 0]
@@ -260,7 +261,7 @@ def _visits(lengths: Sequence[int], buffer: int, duration: int) -> str:
     ends=("With 34 credits a class, as the largest frame needs. Larger buffers never run out.",),
 )
 def visits(bench: Bench) -> Iterator[Row]:
-    """Several lengths of frames."""
+    """Several frame lengths."""
     duration = bench.choose(41_000, 11_000)
     for lengths in ((1100, 2176), (640, 2176), (1500, 900), (2176, 300)):
         small, large = _bytes(bench.once(_visits(lengths, 2176, duration)), ("small", "large"))

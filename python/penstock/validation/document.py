@@ -1,4 +1,4 @@
-"""The pages of a validation: ``docs/validation.md``, and a page and a table a topic. Made, never edited."""
+"""The generated pages of a validation: ``docs/validation.md``, and a page and a table per topic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {"exact": "equal", "interval": "by interval", "tolerance": "within a tol
 
 
 def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
-    """Writes the index, its topics into a folder of its name, and its picture into ``images`` beside it.
+    """Writes the index, the topics to a folder of the same name, and the picture to ``images`` beside it.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
 
 
 def rows_of(folder: Path) -> str:
-    """A digest of the rows of all topics: what the picture shows."""
+    """A digest of the rows of all topics, which the picture shows."""
     rows = b"".join(path.read_bytes() for path in sorted(folder.glob("*.csv")))
     return hashlib.sha256(rows).hexdigest()[:16]
 
@@ -97,7 +97,7 @@ def _index(outcomes: Sequence[Outcome], folder: str, *, quick: bool) -> Iterator
 
 
 def _largest(rows: Sequence[Row]) -> str:
-    """The largest deviation from theory of the rows that have one."""
+    """The largest deviation from theory, of rows that have one."""
     found = [abs(row.difference) for row in rows if row.rule in ("interval", "tolerance")]
     known = [difference for difference in found if math.isfinite(difference)]
     return f"{100 * max(known):.2f} %" if known else "equal"
@@ -162,7 +162,7 @@ def _section(outcome: Outcome) -> Iterator[str]:
 
 
 def _found(rows: Sequence[Row]) -> str:
-    """How many rows are judged by what, and the largest deviation."""
+    """Number of rows by rule, and the largest deviation."""
     kinds = (f"{len(alike)} {kind}" for kind, alike in _by_kind(rows) if alike)
     reasons = dict.fromkeys(row.reason for row in rows if row.reason)
     said = f"**Rows.** {', '.join(kinds)}; largest deviation: {_largest(rows)}."

@@ -1,4 +1,4 @@
-"""Faults: which frames are lost, and what a new rate of a link does."""
+"""Faults: lost frames, and the effect of a new link rate."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .registry import Row, case, exact, random
 GBPS = 1_000_000_000
 FRAME, OVERHEAD, PAUSE = 1522, 20, 64
 FAR_PS = 1_500_000
-"""300 m of fibre."""
+"""Delay of 300 m of fiber."""
 NEAR_PS = 10_000
-"""2 m."""
+"""Delay of 2 m of fiber."""
 
 _PATH = (
     """\
@@ -88,7 +88,7 @@ def _outage(at: int, lasts: int, waiting: str) -> str:
     ),
 )
 def link_down(bench: Bench) -> Iterator[Row]:
-    """First link, second link, second link with a queue."""
+    """Outages of the first link, of the second link, and of the second link with a queue."""
     count = bench.choose(400, 100)
     created = [k * 1_600_000 for k in range(count)]
     on_link = _wire(LENGTH, 10) + FAR_PS
@@ -104,7 +104,7 @@ def link_down(bench: Bench) -> Iterator[Row]:
     for at, lasts, what in outages:
         lost = [not _survives(start, start + on_link, at, at + lasts) for start in created]
         yield from _losses(bench, _Cut(count, at, lasts), what, sum(lost))
-    inner = [start + on_link for start in created]  # when the switch has them: the second link is as fast
+    inner = [start + on_link for start in created]  # arrivals at the switch: the second link is as fast
     at, lasts = 50_000_000, 20_000_000
     lost = [not _survives(start, start + on_link, at, at + lasts) for start in inner]
     yield from _losses(bench, _Cut(count, at, lasts, ends=("sw", "sink")), "20 us", sum(lost))
@@ -127,7 +127,7 @@ def _survives(begins: int, ends: int, down: int, up: int) -> bool:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Frames in even steps, and a link between two `ends` that is down for a while. Times in picoseconds."""
+    """Evenly spaced frames, and an outage of the link between two `ends`. Times in picoseconds."""
 
     count: int
     at: int
@@ -137,7 +137,7 @@ class _Cut:
     out: int = 10
 
     def run(self, bench: Bench) -> Mapping[str, float]:
-        """What was measured."""
+        """The measurements."""
         fault = _outage(self.at, self.lasts, self.waiting)
         keys = {"from": self.ends[0], "to": self.ends[1], "out": self.out, "rate": 5, "fault": fault}
         return _read(bench.once(_PATH, duration=f"{4 * self.count} us", limit=self.count * LENGTH, **keys))
@@ -165,11 +165,11 @@ def _read(result: Result) -> dict[str, float]:
 
 
 class _Broken:
-    """A queue in front of a link that goes down once; times in picoseconds."""
+    """A queue in front of a link with one outage; times in picoseconds."""
 
     def __init__(self, arrivals: Sequence[int | None], waited: int) -> None:
         self.arrivals = arrivals
-        """At the far end; ``None``: lost."""
+        """Arrivals at the far end; ``None`` for a lost frame."""
         self.waited = waited
         self.arrived = [end for end in arrivals if end is not None]
         self.lost = len(arrivals) - len(self.arrived)
@@ -247,12 +247,12 @@ bit_error_rate = $probability
     ),
 )
 def bit_errors(bench: Bench) -> Iterator[Row]:
-    """One link, then all three."""
+    """Errors on one link, then on all three."""
     cases = ((1522, 1e-6, 60), (1522, 1e-4, 10), (64, 1e-5, 25), (64, 1e-3, 4), (512, 2e-5, 10))
     for links, repeats in (('["sw0", "sw1"]', 1), ('"all"', 3)):
         for length, probability, ms in cases:
             if repeats > 1 and probability == 1e-6:
-                continue  # the same mean, and slow
+                continue  # same mean, and slow
             losses = bench.replicate(
                 _BITS,
                 _share_lost,
@@ -323,7 +323,7 @@ pause_loss = $probability
     ends=("A pause frame is lost whole; the sender of it learns nothing of that.",),
 )
 def lost_pauses(bench: Bench) -> Iterator[Row]:
-    """All, then half of them."""
+    """Loss of all pause frames, then of half of them."""
     for us in (500, 2_000):
         found = bench.once(_PAUSES, duration=f"{us} us", probability=1)
         delivered, lost = _full(us * 1_000_000)
@@ -340,14 +340,14 @@ def lost_pauses(bench: Bench) -> Iterator[Row]:
 
 
 def _full(duration: int) -> tuple[int, int]:
-    """Frames delivered and lost if nobody stops the sender; times in picoseconds."""
+    """Delivered and lost frames if the sender is never paused; times in picoseconds."""
     came, service, room = _wire(FRAME, 10), _wire(FRAME, 4), 30
     starts: list[int] = []
     delivered = lost = free = place = 0
     arrival = came + NEAR_PS
     while arrival <= duration:
         while place < len(starts) and starts[place] <= arrival:
-            place += 1  # those from here on still wait
+            place += 1  # the frames from here on are still queued
         if len(starts) - place >= room and free > arrival:
             lost += 1
         else:
@@ -394,7 +394,7 @@ def _share_of_pauses(result: Result) -> dict[str, float]:
     ),
 )
 def link_rate(bench: Bench) -> Iterator[Row]:
-    """From 10 Gb/s to others, at a moment within a frame and at its begin."""
+    """From 10 Gb/s to other rates, during a frame and at its beginning."""
     count = bench.choose(200, 50)
     step = Fraction(LENGTH * 8 * 1_000, 3)
     created = [math.floor(k * step) for k in range(count)]

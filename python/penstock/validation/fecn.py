@@ -1,4 +1,4 @@
-"""Forward explicit congestion notification beside a model of one switch, and at its equilibrium."""
+"""Compares forward explicit congestion notification with a model of one switch, and at equilibrium."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .registry import Row, case, exact, within
 
 _TAG = 12
 _BYTES = FRAME + 20
-"""Of a frame on the wire."""
+"""Bytes of a frame on the wire."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Source(Sender):
         return self.current
 
     def tag_bytes(self) -> int:
-        """A tag an interval after the last one."""
+        """Length of the tag; a frame has one when an interval has passed since the last tag."""
         if self.tagged_at is not None and self.now - self.tagged_at < self.interval:
             return 0
         self.tagged_at = self.now
@@ -40,25 +40,25 @@ class Source(Sender):
         return _TAG
 
     def told(self, feedback: int) -> None:
-        """A tag is back."""
+        """Handles a returned tag."""
         self.returned += 1
         self.current = min(max(feedback, 10**7), LINE)
         self.lowest = min(self.lowest, self.current)
         self.forgets_at = self.now + self.forget
 
     def next_timer(self) -> int | None:
-        """When the rate is forgotten."""
+        """Time at which the rate limit expires."""
         return self.forgets_at
 
     def timer(self) -> int | None:
-        """It is."""
+        """Removes the rate limit."""
         self.current, self.forgets_at = LINE // 20, None
         return None
 
 
 @dataclass
 class Advertising(Point):
-    """A congestion point with an advertised rate, as the slides have it."""
+    """A congestion point with an advertised rate, as in the slides."""
 
     interval: int = 10**9
     aim: int = 24_000
@@ -72,7 +72,7 @@ class Advertising(Point):
     bits: int = 0
     ends: int = 0
     stays: list[tuple[int, int, int]] = field(default_factory=list)
-    """Of each frame when it comes, when it leaves, and its length."""
+    """Arrival time, departure time and length of each frame."""
 
     def control(self, queued: int) -> float:
         """The queue control function."""
@@ -83,11 +83,11 @@ class Advertising(Point):
         return max(1.1 * self.aim / ((1.1 - 1.0) * queued + self.aim), 0.1)
 
     def entered(self, begins: int) -> None:
-        """A frame that waits until then."""
+        """Records a frame that starts transmission at `begins`."""
         self.stays.append((self.now, begins, self.length))
 
     def advance(self) -> None:
-        """All intervals that have ended."""
+        """Processes all intervals that have ended."""
         if self.ends == 0:
             self.ends = self.interval
         while self.ends <= self.now:
@@ -110,12 +110,12 @@ class Advertising(Point):
             self.bits = 0
 
     def arrive(self) -> None:
-        """What arrives counts."""
+        """Counts an arriving frame."""
         self.advance()
         self.bits += 8 * (self.length + 20)
 
     def leave(self) -> int | None:
-        """The tag of a frame that leaves: all are from limiters that know no other switch."""
+        """Advertised rate for the tag of a departing frame. All limiters use only this switch."""
         self.advance()
         return int(self.rate)
 
@@ -145,7 +145,7 @@ def _text(count: int, delay: int, duration: int, point: str, reaction: str = "")
     ),
 )
 def fecn(bench: Bench) -> Iterator[Row]:
-    """Beside the model, and at rest."""
+    """Compares the simulator with the model, and with the equilibrium."""
     duration = bench.choose(40, 12) * 10**9
     sets: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("all enhancements", "", {}),
@@ -176,7 +176,7 @@ def fecn(bench: Bench) -> Iterator[Row]:
 
 
 def _at_rest(bench: Bench) -> Iterator[Row]:
-    """Rates of C/N, the queue at its set point, tags of one in T."""
+    """Equilibrium: rates of C/N, the queue at its set point, one tag per interval T."""
     for count in (4, 16):
         duration = 400
         warmup = 'duration = "$duration ps"'.replace("$duration", str(duration * 10**9))

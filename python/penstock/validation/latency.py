@@ -1,4 +1,4 @@
-"""Latency without chance: one frame, and bursts, through links of all rates."""
+"""Latency without randomness: one frame, and bursts, over links of all rates."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ _CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": F
     ),
 )
 def line_codes(bench: Bench) -> Iterator[Row]:
-    """Twenty frames, one behind the other."""
+    """Twenty frames back to back."""
     count = 20
     for bps, code in (
         (2_500_000_000, "8b/10b"),

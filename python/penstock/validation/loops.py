@@ -1,4 +1,4 @@
-"""Closed loops without chance: requests and their responses, windows."""
+"""Closed loops without randomness: requests with responses, and windows."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ GBPS = 1_000_000_000
 OVERHEAD, SEGMENT, ACK = 20, 1000, 64
 
 Links = Sequence[tuple[int, int]]
-"""The rate of each link in b/s and its delay in picoseconds, from the sender on."""
+"""Rate in b/s and delay in picoseconds of each link, starting at the sender."""
 
 
 def wire(length: int, rate: int = 10 * GBPS) -> int:
-    """Picoseconds of a frame on a link."""
+    """Transmission time of a frame in picoseconds."""
     return int(theory.wire_time(length + OVERHEAD, rate))
 
 
 def path_time(lengths: Sequence[int], links: Links, latency: int = 0) -> int:
-    """From the first bit of frames that are sent back to back until all have come through an idle path."""
+    """Time from the first bit of back-to-back frames until all have crossed an idle path."""
     ready = [0] * len(lengths)
     for place, (rate, delay) in enumerate(links):
         free = 0
@@ -33,18 +33,18 @@ def path_time(lengths: Sequence[int], links: Links, latency: int = 0) -> int:
 
 
 def round_trip(links: Links) -> int:
-    """A full segment, and its acknowledgement back."""
+    """Time of a full segment and its acknowledgement."""
     return path_time([SEGMENT], links) + path_time([ACK], links[::-1])
 
 
 def segments(size: int) -> list[int]:
-    """Lengths of the frames that so many bytes are cut into."""
+    """Lengths of the frames that carry `size` bytes."""
     rest = size % SEGMENT
     return [SEGMENT] * (size // SEGMENT) + ([rest] if rest else [])
 
 
 def in_row(rates: Sequence[float], delay: int) -> str:
-    """Host `a`, switches `s0`, `s1`, ..., host `b`; rates in Gb/s, one delay in picoseconds."""
+    """Host `a`, switches `s0`, `s1`, ..., host `b`; rates in Gb/s, the same delay in picoseconds."""
     nodes = ["a", *(f"s{n}" for n in range(len(rates) - 1)), "b"]
     switches = ", ".join(f'"{name}"' for name in nodes[1:-1])
     links = [
@@ -55,7 +55,7 @@ def in_row(rates: Sequence[float], delay: int) -> str:
 
 
 def picoseconds(nanoseconds: float) -> int:
-    """As result tables have times."""
+    """Converts a time of a result table to picoseconds."""
     return round(nanoseconds * 1_000)
 
 
@@ -100,7 +100,7 @@ _PATHS = (
     ("fat-tree, same pod", _FAT_TREE, "h0", "h3", 4),
     ("fat-tree, other pod", _FAT_TREE, "h0", "h13", 6),
 )
-"""Name, topology, client, server, links between them."""
+"""Name, topology, client, server, and number of links between them."""
 
 _BUSY = """\
 [simulation]
@@ -129,11 +129,11 @@ _CROSSING = (
     (False, 1000, 1_000_000, 111_000),
     (False, 700, 3_500_000, 222_000),
 )
-"""Whether to the server, length, interval and start in picoseconds: 97.9 % and 98.1 % of two links."""
+"""True for traffic to the server; length, interval and start in ps; 97.9 % and 98.1 % of two links."""
 
 
 def _crossing(client: str, server: str, at_client: str, at_server: str) -> str:
-    """Constant flows that appear at the last switch before each end."""
+    """Constant flows that are inserted at the last switch before each end."""
     return "".join(
         f'\n[[flows]]\nname = "crossing{n}"\nfrom = "{at_server if there else at_client}"\n'
         f'to = "{server if there else client}"\nframe = "{length} B"\nstart = "{start} ps"\n'
@@ -144,7 +144,7 @@ def _crossing(client: str, server: str, at_client: str, at_server: str) -> str:
 
 
 class _BusyPort:
-    """A port that constant flows share with what is asked for: first come, first served."""
+    """A FIFO port that constant flows share with the frames under test."""
 
     def __init__(self, to_server: bool, duration: int) -> None:
         self._arrivals = sorted(
@@ -156,7 +156,7 @@ class _BusyPort:
         self._next = self._free = 0
 
     def leaves(self, at: int, length: int) -> int:
-        """When one more frame has left that comes at this time, later than the last one asked for."""
+        """Departure time of a frame that arrives at `at`, which must increase from call to call."""
         while self._next < len(self._arrivals) and self._arrivals[self._next][0] <= at:
             came, service = self._arrivals[self._next]
             if came == at:
@@ -168,7 +168,7 @@ class _BusyPort:
 
 
 def busy_exchanges(links: int, duration: int) -> list[int]:
-    """How long the exchanges take that are complete in time; so many links between client and server."""
+    """Durations of the exchanges that complete in time over `links` links between client and server."""
     there, back = _BusyPort(True, duration), _BusyPort(False, duration)
     idle = [(10 * GBPS, _CABLE)] * (links - 1)
     begins, took = 1_000_137, list[int]()
@@ -250,7 +250,7 @@ def round_trips(bench: Bench) -> Iterator[Row]:
 
 
 def _busy(bench: Bench, path: tuple[str, str, str, str, int], switches: tuple[str, str]) -> Iterator[Row]:
-    """Exchanges behind busy ports of the two switches at the ends of a path."""
+    """Exchanges across busy ports of the two switches at the ends of a path."""
     name, topology, client, server, links = path
     duration = bench.choose(20, 2) * 1_000_000_000
     took = busy_exchanges(links, duration)
@@ -334,7 +334,7 @@ def delivered(window: int, links: Links, duration: int) -> int:
     ),
 )
 def windows(bench: Bench) -> Iterator[Row]:
-    """Up to the full link; then beyond it."""
+    """Windows up to the full link, and beyond."""
     duration = bench.choose(5, 1) * 1_000_000_000
     for name, topology, sender, receiver, count in _PATHS[::2] + _PATHS[5:]:
         links = [(10 * GBPS, _CABLE)] * count

@@ -18,7 +18,7 @@ FAST, SLOW = wire(SEGMENT), wire(SEGMENT, 1_600_000_000)
 """A segment at 10 Gb/s and at 1.6 Gb/s."""
 CABLE = 100_000
 BACK = wire(ACK, 1_600_000_000) + CABLE + wire(ACK) + CABLE
-"""An acknowledgement to the sender."""
+"""Time of an acknowledgement to the sender."""
 ROUND_TRIP = FAST + CABLE + SLOW + CABLE + BACK
 
 _SLOW_LINK = """\
@@ -66,7 +66,7 @@ def _window(segments: int) -> str:
 
 
 def _queue(result: Result) -> dict[str, float]:
-    """The queue before the slow link."""
+    """Statistics of the queue in front of the slow link."""
     (queue,) = (row for row in result.rows("queues") if row["port"].endswith("->b"))
     return {"marks": queue["marks"], "frames": queue["frames"]}
 
@@ -79,7 +79,7 @@ _BURSTS = (
     (500_000_023, 1_000, 25),
     (900_000_029, 1_000, 40),
 )
-"""Raw frames of 1,000 B from host c: start in picoseconds, nanoseconds from one to the next, number."""
+"""Raw frames of 1,000 B from host c: start in ps, nanoseconds between frames, number."""
 
 
 def _bursts() -> str:
@@ -94,7 +94,7 @@ def _bursts() -> str:
 
 @dataclass
 class Step:
-    """A queue before a slow link with step marking, event by event: a window, and bursts that only wait."""
+    """Event-by-event model of step marking at a slow link: a window, and bursts that fill the queue."""
 
     window: int
     threshold: int
@@ -103,7 +103,7 @@ class Step:
     marks: int = 0
 
     def run(self, duration: int) -> int:
-        """How many segments are marked."""
+        """Number of marked segments."""
         events: list[tuple[int, str, bool]] = []
         card, waiting, sending = 0, deque[bool](), False
         for _ in range(self.window):
@@ -135,7 +135,7 @@ class Step:
         return self.marks
 
     def look(self, own: bool, waiting: int) -> None:
-        """Marks a segment, but no raw frame."""
+        """Marks a segment above the threshold, but no raw frame."""
         self.marks += own and waiting + self.with_frame > self.threshold
 
 
@@ -163,7 +163,7 @@ class Step:
     ends=("Only the window's own segments understand marks; a sender that obeys them comes with DCTCP.",),
 )
 def step_marking(bench: Bench) -> Iterator[Row]:
-    """All thresholds that matter."""
+    """All relevant thresholds."""
     duration = 2_000_000_000
     variants = [
         (threshold, at, counts)
@@ -202,7 +202,7 @@ def _red(keys: str) -> str:
 
 
 def survival(spacing: str, p: float) -> list[float]:
-    """P(more than n frames from one mark to the next), n = 0, 1, ..., where each gap is bounded."""
+    """P(more than n frames between marks), n = 0, 1, ..., for spacings with bounded gaps."""
     more, found = 1.0, list[float]()
     for count in range(1, math.ceil(2 / p) + 1):
         found.append(more)
@@ -217,13 +217,13 @@ def survival(spacing: str, p: float) -> list[float]:
 
 
 def steady(after: int, frames: int = 0) -> dict[str, int]:
-    """Keys for so many arrivals at a queue at its plateau, after that many; the ends lie between arrivals."""
+    """Keys that measure `frames` arrivals at a queue at its plateau, after `after` arrivals."""
     phase = FAST + CABLE + ROUND_TRIP - SLOW // 2
     return {"warmup": phase + after * SLOW, "duration": phase + (after + frames) * SLOW}
 
 
 def found_waiting(window: int, frames: int) -> list[int]:
-    """How many wait when each segment of a window comes, from the first on."""
+    """Number of waiting frames that each segment of a window finds, from the first one on."""
     sends = [n * FAST for n in range(window)]
     begins, free, found = list[int](), 0, list[int]()
     for n in range(frames):
@@ -238,7 +238,7 @@ def found_waiting(window: int, frames: int) -> list[int]:
 def arrival_above(found: Sequence[int], level: float) -> int:
     """The first arrival, counted from 1, after which the average is at least `level`.
 
-    The queue grows for as many arrivals as `found` has, and stays as it is from there on.
+    The queue grows for the arrivals in `found`, and is constant after them.
     """
     average = 0.0
     for n, queue in enumerate(found, 1):
@@ -253,7 +253,7 @@ _PAIRS = 40
 
 
 def _pairs() -> str:
-    """As many slow links with a queue each."""
+    """Flows over many slow links with one queue each."""
     names = [f'"a{n}", "b{n}"' for n in range(_PAIRS)]
     head, rest = _SLOW_LINK.split("[topology.explicit]")
     rest = rest.split("[switch]")[1].split("[[flows]]")[0]
@@ -285,7 +285,7 @@ _IDLE = 'request_response = { request = "40000 B", response = "64 B", think = "$
 
 
 def idle_marks(think: int, weight: float, level: float, *, arrival: bool, duration: int) -> int:
-    """Marks where bursts of 40 segments alternate with idle times."""
+    """Marks if bursts of 40 segments alternate with idle times."""
     average, marks, begins, idle_since = 0.0, 0, 0, 0
     while True:
         starts, free = list[int](), 0
@@ -405,7 +405,7 @@ def _rates(bench: Bench) -> Iterator[Row]:
 
 def _gaps(bench: Bench) -> Iterator[Row]:
     scenario, draws = _pairs(), bench.choose(40, 2)
-    # Marks are as if they had always been made once their places are forgotten.
+    # Once their positions are forgotten, marks are as if they had always been made.
     setups = {"geometric": (40, (10,)), "uniform": (100, (5, 10, 19)), "wait": (400, (20, 39))}
     for spacing, (after, windows) in setups.items():
         for frames in windows:

@@ -40,7 +40,7 @@ source = { window = { $window, ack_every = 1024, ack_delay = "1 s" } }
 _ROW = (10.0, 10.0, 10.0, 1.0)
 _FAR = 700_000
 _FARTHER = 1_358_000
-"""Cables with which some messages come to a port while it sends a pause frame; with `_FAR` none does."""
+"""Cable delay in ps at which some messages reach a port while it sends a pause; with `_FAR` none do."""
 _PFC = '[flow_control.pfc]\nresponse_time = "0 ps"\n'
 _STOPPED = """\
 [flow_control.pfc]
@@ -59,7 +59,7 @@ script = [{ at = "$stop ps", stop = true }, { at = "$start ps", start = true }]
 
 
 def notified(interval: int, duration: int) -> Iterator[int]:
-    """When frames come to the last switch that find two or more waiting, if they are sent so far apart."""
+    """Arrival times at the last switch of evenly sent frames that find two or more waiting."""
     slow, begins, free = wire(SEGMENT, GBPS), list[int](), 0
     first = 3 * (wire(SEGMENT) + _FAR + _LATENCY)
     for at in range(first, duration, interval):
@@ -93,7 +93,7 @@ def notified(interval: int, duration: int) -> Iterator[int]:
     ends=("A message has the priority of the frame that made it; it is never sent for another message.",),
 )
 def messages(bench: Bench) -> Iterator[Row]:
-    """Alone, under pauses of the data, and stopped itself."""
+    """Messages alone, while data are paused, and while messages are paused."""
     alone = 3 * (wire(64) + _FAR) + 2 * _LATENCY
     paced, interval = 'rate = "1.25 Gb/s"', 6_400_000
     duration = bench.choose(6, 2) * 1_000_000_000

@@ -1,4 +1,4 @@
-"""How numbers of a validation are written."""
+"""Formatting of the numbers of a validation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .registry import Row
 
 
 def value(number: float, *, exactly: bool) -> str:
-    """A value with five significant digits, or all of them."""
+    """A value with five significant digits, or with all of them."""
     if exactly:
         return f"{round(number):,}"
     if number == 0 or not math.isfinite(number):
@@ -18,7 +18,7 @@ def value(number: float, *, exactly: bool) -> str:
 
 
 def cells(row: Row) -> tuple[str, str, str, str, str]:
-    """Theory, measured, 99 % interval, difference, and the chance of such a difference."""
+    """Theory, measurement, 99 % interval, difference, and probability of such a difference."""
     exactly = row.rule == "exact"
     spread, unit = row.interval, f" {row.unit}" if row.unit else ""
     random = spread.n > 1 and not exactly
@@ -32,7 +32,7 @@ def cells(row: Row) -> tuple[str, str, str, str, str]:
 
 
 def rule(row: Row) -> str:
-    """By what the row is judged."""
+    """The rule that judges the row."""
     if row.rule == "exact":
         return "equal"
     if row.rule == "tolerance":

@@ -44,20 +44,20 @@ source = "greedy"
 FRAME = 1480
 """Bytes of a frame without a tag; 1500 on the wire."""
 LINE = 10**10
-"""Rate of all links in bit/s."""
+"""Rate of all links in b/s."""
 MESSAGE = 84 * 800
-"""Picoseconds of a control frame."""
+"""Transmission time of a control frame in picoseconds."""
 SEND, ARRIVE, TOLD, TIMER, LEAVE = range(5)
 
 
 def wire(length: int) -> int:
-    """Picoseconds of a frame of so many bytes."""
+    """Transmission time in picoseconds of a frame of `length` bytes."""
     return (length + 20) * 800
 
 
 @dataclass
 class Sender(ABC):
-    """A greedy source behind a limiter."""
+    """A greedy source behind a rate limiter."""
 
     pulled: int
     free_at: int = 0
@@ -69,34 +69,34 @@ class Sender(ABC):
     lowest: int = LINE
     now: int = 0
     length: int = 0
-    """Of the frame that leaves, with its tag."""
+    """Length of the departing frame, including its tag."""
 
     @abstractmethod
     def rate(self) -> int | None:
-        """Bits per second on the wire; ``None`` if nothing limits it."""
+        """Rate in b/s on the wire; ``None`` if it is not limited."""
 
     @abstractmethod
     def told(self, feedback: int) -> None:
-        """A message has come, or a tag is back."""
+        """Handles the feedback of a message or a returned tag."""
 
     def tag_bytes(self) -> int:
-        """Length of the tag of the frame that leaves now."""
+        """Length of the tag of the departing frame."""
         return 0
 
     def sent(self) -> None:
-        """A frame has left."""
+        """Records the departure of a frame."""
         self.frames += 1
 
     def timer(self) -> int | None:
-        """The timer is due: when it is due again."""
+        """Handles the expired timer; returns its next expiry."""
         return None
 
     def next_timer(self) -> int | None:
-        """When the timer is due after a message."""
+        """Time at which the timer expires after a message."""
         return None
 
     def send(self) -> int:
-        """A frame passes the limiter now: when the next one may."""
+        """Passes a frame through the limiter; returns the earliest time of the next one."""
         now, gap, rate = self.now, 0, self.rate()
         self.length = FRAME + self.tag_bytes()
         if rate is not None:
@@ -119,38 +119,38 @@ class Point(ABC):
 
     now: int = 0
     others: int = 0
-    """Bytes that wait beside the frame."""
+    """Bytes that are queued beside the frame."""
     length: int = 0
-    """Of the frame."""
+    """Length of the frame."""
     last_begins: int = 0
-    """When the last frame that has come leaves."""
+    """Time at which the last arrived frame starts transmission."""
 
     @abstractmethod
     def arrive(self) -> int | None:
-        """A frame comes: what its source is told, if anything."""
+        """Handles an arriving frame; returns the feedback to its source, if any."""
 
     def entered(self, begins: int) -> None:
-        """The frame that has come leaves then."""
+        """Records when the arrived frame starts transmission."""
         self.last_begins = begins
 
     def leave(self) -> int | None:
-        """A tagged frame leaves: what its tag allows from here on."""
+        """Handles a departing tagged frame; returns the feedback in its tag, if any."""
         return None
 
 
 def run(senders: Sequence[Sender], point: Point, delay: int, duration: int) -> int:
-    """Run the model.
+    """Runs the model.
 
     Parameters
     ----------
     senders
-        They send from `Sender.pulled` on, over links of their own.
+        Senders. Each starts at `Sender.pulled` and has its own link.
     point
-        At the port to their common destination.
+        Congestion point at the port to their common destination.
     delay
-        Of each link, in ps.
+        Delay of each link in ps.
     duration
-        In ps.
+        Duration of the run in ps.
 
     Returns
     -------
@@ -211,11 +211,11 @@ def scenario(scheme: str, starts: list[int], delay: int, duration: int, reaction
     scheme
         ``"qcn"``, ``"bcn"`` or ``"fecn"``.
     starts
-        When each source begins, in ps.
+        Start time of each source in ps.
     delay
-        Of each link, in ps.
+        Delay of each link in ps.
     duration
-        In ps.
+        Duration of the run in ps.
     reaction, point
         Keys of the reaction points and of the congestion points.
     """
@@ -233,7 +233,7 @@ def scenario(scheme: str, starts: list[int], delay: int, duration: int, reaction
 
 
 def measured(found: Result) -> list[tuple[int, int, int, int]]:
-    """Of each limiter what it sent and heard: frames, messages, and lowest and last rate in bit/s."""
+    """Statistics of each limiter: frames sent, messages received, and lowest and last rate in b/s."""
     return [
         (row["frames_sent"], row["messages"], round(row["rate_min_bps"]), round(row["rate_end_bps"]))
         for row in found.rows("rate_limiters")
@@ -241,5 +241,5 @@ def measured(found: Result) -> list[tuple[int, int, int, int]]:
 
 
 def queue(found: Result) -> dict[str, Any]:
-    """The row of the queue that all share."""
+    """The row of the shared queue."""
     return dict(only(found.rows("queues"), port="sw.0->h0", **{"class": 0}))

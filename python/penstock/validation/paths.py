@@ -1,4 +1,4 @@
-"""Paths that switches choose for each frame: how even the loads are, and what order is left."""
+"""Per-frame path selection of switches: evenness of loads, and remaining order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATHS = 8
 
 
 def _across(frames: int) -> str:
-    """So many frames of each host at one leaf to one at the other."""
+    """`frames` frames from each host at one leaf to one at the other."""
     return "\n".join(
         f'[[flows]]\nname = "f{n}"\nfrom = "h{n}"\nto = "h{n + 4}"\nframe = "1000 B"\n'
         f'limit = "{frames * 1_000} B"\nsource = "greedy"\n'
@@ -75,7 +75,7 @@ def _evenness(result: Result) -> dict[str, float]:
     ends=("All links of a leaf have the same rate; nothing weighs paths that differ.",),
 )
 def spraying(bench: Bench) -> Iterator[Row]:
-    """Few and many frames, then in turn."""
+    """Few and many frames, then round robin."""
     for each, draws in ((40, bench.choose(200, 20)), (4_000, bench.choose(20, 4))):
         measured = bench.repeat(
             bench.replications * draws,
@@ -127,7 +127,7 @@ frame = "1000 B"
 source = { $source }
 """
 _DELAYS_NS = (100, 1_100, 2_100, 3_100)
-"""Of both links of each path."""
+"""Delay of both links of each path."""
 _SPREAD = 2 * (_DELAYS_NS[-1] - _DELAYS_NS[0]) * 1_000
 
 
@@ -145,7 +145,7 @@ def _topology() -> str:
 
 
 def overtaken(interval: int) -> float:
-    """The share of frames that a later one overtakes, if each draws its path; picoseconds."""
+    """Share of frames that a later one overtakes if each draws its path; times in picoseconds."""
     delays = [2_000 * delay for delay in _DELAYS_NS]
     stays = 0.0
     for own in delays:
@@ -201,7 +201,7 @@ def _constant(interval: int) -> str:
     ),
 )
 def flowlets(bench: Bench) -> Iterator[Row]:
-    """Sprayed, with gaps that are too short, with gaps that are long enough."""
+    """Sprayed; with gaps that are too short; with gaps that are long enough."""
     frames, topology = bench.choose(20_000, 2_000), _topology()
 
     def run(choice: str, interval: int) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""Pauses without chance: cycles of XOFF and XON, and the room that a lossless queue needs."""
+"""Pauses without randomness: cycles of XOFF and XON, and the headroom that a lossless queue needs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _wire(length: int, gbps: float) -> int:
 
 @dataclass(frozen=True)
 class _Setup:
-    """A fast link into a slow one. Rates in Gb/s, watermarks in frames, the response in picoseconds."""
+    """A fast link that feeds a slow one. Rates in Gb/s, watermarks in frames, response in picoseconds."""
 
     kind: str
     accounting: str
@@ -74,7 +74,7 @@ class _Setup:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A label for reports."""
         xon = f"XON {self.xon}" if self.xon is not None else f"no XON, {self.quanta} quanta"
         rates = f"{self.fast:g} into {self.slow:g} Gb/s, {self.metres:,} m"
         return f"{self.kind.upper()}, {self.accounting}, {rates}, XOFF {self.xoff}, {xon} frames"
@@ -92,9 +92,9 @@ class _Setup:
 
     @property
     def cycle(self) -> theory.PauseCycle:
-        """What theory says."""
-        # Egress accounting compares the queue without the frame that comes, and at XON without the one that
-        # leaves still in it: both marks act one frame later.
+        """The cycle by theory."""
+        # Egress accounting compares the queue without the arriving frame, and at XON with the departing frame
+        # still in it: both watermarks act one frame later.
         later = 1 if self.accounting == "egress" else 0
         held = theory.wire_time(self.quanta * 512 // 8, round(self.fast * GBPS))
         loop = theory.PauseLoop(
@@ -177,7 +177,7 @@ def _periods(bench: Bench, setup: _Setup) -> Iterator[Row]:
     """The period of a cycle, and the frames of twenty."""
     cycle, keys = setup.cycle, setup.keys
     first = bench.once(_CYCLE, duration=f"{10 * cycle.period} ps", warmup="0 s", **keys)
-    # PAUSE stops all priorities; each has a row.
+    # PAUSE stops all priorities, and each has a row.
     starts = [round(row["start_ns"] * 1_000) for row in first.rows("pauses") if row["priority"] == 0]
     periods = [after - before for before, after in pairwise(starts)]
     yield exact(f"{setup.name}: shortest period", "ps", cycle.period, min(periods))
@@ -233,7 +233,7 @@ source = { constant = { rate = "1 Gb/s", random_phase = false } }
 """
 )
 INTERFACE_BITS = {10: 12_288, 25: 40_960, 40: 57_344, 100: 112_128, 200: 231_936, 400: 463_360}
-"""MAC and PHY of one station by rate in Gb/s, in bit times: sums over the sublayers of `PHYS`."""
+"""MAC and PHY delay of one station by rate in Gb/s, in bit times: sums over the sublayers of `PHYS`."""
 PHYS = {
     10: "10GBASE-R",
     25: "25GBASE-R RS-FEC",
@@ -243,13 +243,13 @@ PHYS = {
     400: "400GBASE-R",
 }
 RESPONSE_QUANTA = {10: 60, 25: 80, 40: 118, 100: 394, 200: 453, 400: 905}
-"""IEEE 802.3 clause 31B.3.7, quanta of 512 bit times."""
+"""Response time limit by rate in Gb/s, in quanta of 512 bit times (IEEE 802.3, 31B.3.7)."""
 LENGTHS = (5, 100, 300)
 XOFF_FRAMES = 3
 
 
 class _Loop:
-    """One link at one length: what arrives after XOFF, by the phase of the blocking frame."""
+    """One link of one length: bytes that arrive after XOFF, by the phase of the blocking frame."""
 
     def __init__(self, gbps: int, metres: int) -> None:
         self.gbps, self.metres = gbps, metres
@@ -264,7 +264,7 @@ class _Loop:
 
     @property
     def most(self) -> int:
-        """The worst phase: a longest frame began just before XOFF."""
+        """Worst phase: a frame of maximum length began just before XOFF."""
         return self.frames(self.frame - 1)
 
     @property
@@ -280,15 +280,15 @@ class _Loop:
         )
 
     def phases(self, count: int) -> list[int]:
-        """How long the blocker still takes: evenly spaced, and both sides of each step of `frames`."""
+        """Remaining times of the blocking frame: evenly spaced, and around each step of `frames`."""
         found = {1 + (self.frame - 2) * place // (count - 1) for place in range(count)}
         loop = self.pause + 2 * self.delay + self.response
-        step = -loop % self.frame  # from here on one frame more arrives
+        step = -loop % self.frame  # from here on one more frame arrives
         found |= {blocked for blocked in (step - 1, step, self.frame - 1) if 0 < blocked < self.frame}
         return sorted(found)
 
     def variants(self, headroom: int, phases: Sequence[int], *, below: int = 0) -> list[dict[str, object]]:
-        """Keys of the scenario for each phase; XOFF is `below` bytes short of a frame boundary."""
+        """Keys of the scenario for each phase; XOFF is `below` bytes less than a whole number of frames."""
         return [
             {
                 "duration": self.crossed + 2 * (self.delay + self.frame) + self.response + 10 * self.frame,

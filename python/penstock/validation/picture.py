@@ -1,4 +1,4 @@
-"""One picture of a validation: how far each row is from theory, a line a topic."""
+"""Picture of a validation: deviation of each row from theory, one line per topic."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 GOOD, BAD, QUIET = "#1b6ca8", "#c0392b", "#5f6670"
 _LINE_IN = 0.24
 _DEVIATIONS = (0.0, 0.1, 1.0, 10.0)
-"""Percent at which the axis, which is logarithmic beyond the first of them, has ticks."""
+"""Percentages with ticks; the axis is logarithmic above the first nonzero one."""
 
 
 def draw(folder: Path, topics: Mapping[str, str], file: Path) -> None:
-    """Draws all rows that chance or approximation play a part in, and counts those that are equal or bounds.
+    """Draws all rows with randomness or approximation, and counts exact rows and bounds.
 
     Parameters
     ----------
     folder : Path
-        Where each topic has its rows as CSV.
+        Folder with the rows of each topic as CSV.
     topics : mapping of str to str
-        File names without their ends, and titles, in the order of the picture.
+        Titles by file name without extension, in the order of the picture.
     file : Path
-        The picture.
+        Path of the picture.
 
     Raises
     ------

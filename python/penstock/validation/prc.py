@@ -1,4 +1,4 @@
-"""Path rate control beside its closed form, and beside a fluid model of the loop."""
+"""Compares path rate control with its closed form and with a fluid model of the loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAYLOAD = 1480 / 1500
 
 @dataclass
 class Path:
-    """A source of the fluid model: its rate in bit/s, and what it remembers of levels (bytes)."""
+    """A source of the fluid model: its rate in b/s, and its state of the last levels (bytes)."""
 
     rate: float
     next_at: float
@@ -31,7 +31,7 @@ class Path:
     empty_since: float = field(default=math.inf)
 
     def scaled(self, now: float, queued: float, loop: float) -> None:
-        """A level has come; `loop` is the loop time in s."""
+        """Handles a received level; `loop` is the loop time in s."""
         ahead, last, aim = (8 * bytes_ / LINE / loop for bytes_ in (queued, self.before, _TARGET * _BUFFER))
         part = _INTERVAL / loop
         pressure = _GROWTH * (ahead - last) + _LENGTH * part * (ahead - aim)
@@ -48,7 +48,7 @@ class Path:
         self._set(queued, self.rate * (1 + growth))
 
     def fixed(self, queued: float) -> None:
-        """A step of the other law, which knows neither the time nor the loop."""
+        """Applies a step of the fixed law, which uses neither the time nor the loop time."""
         percent, last = 100 * queued / _BUFFER, 100 * self.before / _BUFFER
         pressure = percent - 100 * _TARGET + 2 * (percent - last)
         if pressure > 0:
@@ -65,18 +65,18 @@ class Path:
 
 
 def fluid(law: str, count: int, delay: float, duration: float, begin: float) -> tuple[float, float]:
-    """What the link carries, as a share, and the mean queue in bytes from `begin` on.
+    """Utilization of the link, and mean queue in bytes, from `begin` on.
 
     Parameters
     ----------
     law
         ``"scaled"`` or ``"fixed"``.
     count
-        Sources.
+        Number of sources.
     delay
-        Of each link, in s: from a source to the queue, and from there to its receiver.
+        Delay of each link in s: from a source to the queue, and from there to its receiver.
     duration, begin
-        In s.
+        Duration, and begin of the measurement, in s.
     """
     step = 1e-6
     round_trip = 4 * (delay + 67.2e-9)
@@ -120,7 +120,7 @@ def _carried(found: Result) -> float:
 
 
 def _asked(count: int) -> float:
-    """The share of the link that messages take which ask, one in eight intervals a source."""
+    """Share of the link used by request messages, one per source in eight intervals."""
     return count * 84 * 8 / (8 * _INTERVAL) / LINE
 
 
@@ -140,7 +140,7 @@ def _asked(count: int) -> float:
     ),
 )
 def prc(bench: Bench) -> Iterator[Row]:
-    """Beside closed form and fluid."""
+    """Compares the simulator with the closed form and the fluid model."""
     frames = "frames come one by one, and a level is cut to a thousandth"
     for count, delay in ((2, 1), (8, 10), (32, 10), (2, 25)):
         found = _run(bench, "scaled", count, delay, bench.choose(80, 40))

@@ -1,4 +1,4 @@
-"""Quantised congestion notification beside a model of one switch."""
+"""Compares quantized congestion notification with a model of one switch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLES = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500)
 
 @dataclass
 class Source(Sender):
-    """A greedy source behind a reaction point, as IEEE 802.1Q clauses 31 and 32 have it."""
+    """A greedy source behind a reaction point of IEEE 802.1Q clauses 31 and 32."""
 
     cycle: int = 150_000
     period: int = 15 * 10**9
@@ -34,7 +34,7 @@ class Source(Sender):
         return self.current if self.active else None
 
     def told(self, feedback: int) -> None:
-        """A cut."""
+        """Applies a rate cut."""
         self.messages += 1
         if self.stages[0] > 0 or not self.active:
             self.target, self.bytes_left = self.current, self.cycle
@@ -44,7 +44,7 @@ class Source(Sender):
         self.timer_due = self.now + self.period
 
     def recover(self) -> None:
-        """A cycle is over."""
+        """Ends a cycle of recovery."""
         low, high = sorted(self.stages)
         if sum(self.stages) == 1 and self.target > 10 * self.current:
             self.target = max(self.target // 8, self.current)
@@ -54,7 +54,7 @@ class Source(Sender):
         self.current = min(-(-(self.target + self.current) // 2), LINE)
 
     def sent(self) -> None:
-        """The byte counter."""
+        """Advances the byte counter."""
         super().sent()
         if not self.active:
             return
@@ -65,11 +65,11 @@ class Source(Sender):
             self.recover()
 
     def next_timer(self) -> int | None:
-        """The timer of the reaction point."""
+        """Expiry of the reaction point's timer."""
         return self.timer_due if self.active else None
 
     def timer(self) -> int | None:
-        """A cycle of the timer is over."""
+        """Ends a cycle of the timer."""
         self.stages[1] += 1
         self.timer_due = self.now + (self.period if self.stages[1] < 5 else self.period // 2)
         self.recover()
@@ -84,7 +84,7 @@ class Quantised(Point):
     until_sample: int = 150_000
 
     def arrive(self) -> int | None:
-        """A sample every so many bytes."""
+        """Feedback for a sampled frame; one frame is sampled in a given number of bytes."""
         queued = self.others + self.length
         self.until_sample -= self.length
         if self.until_sample >= 0:
@@ -111,7 +111,7 @@ class Quantised(Point):
     ends=("A change of the rate holds from the next frame on: the gap after the last one stays.",),
 )
 def qcn(bench: Bench) -> Iterator[Row]:
-    """Beside the model, and at its set point."""
+    """Compares the simulator with the model, and at its set point."""
     for count, delay, cycle, period in (
         (2, 1_000_000, 15_000, 200),
         (3, 500_000, 150_000, 1000),

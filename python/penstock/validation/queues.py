@@ -1,4 +1,4 @@
-"""Single queues with Poisson and with periodic arrivals."""
+"""Single queues with Poisson and periodic arrivals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .registry import Row, case, random, within
 
 RATE = 10_000_000_000
 BYTE_PS = 800.0
-"""A byte at `RATE`."""
+"""Time of a byte at `RATE` in ps."""
 OVERHEAD = 20
 
 _POISSON = """\
@@ -60,7 +60,7 @@ def _mg1_rows(
         rate=f"{load * 10:g} Gb/s",
         **bench.milliseconds(ms, warmup=1),
     )
-    arrivals = load / (theory.mean(sizes) * BYTE_PS)  # a picosecond
+    arrivals = load / (theory.mean(sizes) * BYTE_PS)  # per picosecond
     wait = theory.mg1_mean_wait(arrivals, [(size * BYTE_PS, share) for size, share in sizes])
     label = f"load {load:g}{name}: "
     busy = 2 if load >= 0.9 else 1  # long busy periods: fewer independent ones in the same time
@@ -95,7 +95,7 @@ def _mg1_rows(
     ),
 )
 def md1(bench: Bench) -> Iterator[Row]:
-    """Three loads; at one of them the occupancy of the queue and of a memory that it shares."""
+    """Three loads; at one of them also the occupancy of the queue and of a shared memory."""
     for load, ms in ((0.5, 200), (0.8, 400), (0.95, 3000)):
         yield from _mg1_rows(bench, [(980 + OVERHEAD, 1.0)], '"980 B"', load=load, overhead=OVERHEAD, ms=ms)
     yield from _occupancies(bench, 0.8)
@@ -121,7 +121,7 @@ _LEVELS = (0, 1, 5, 10)
 
 
 def _occupancy(result: Result) -> dict[str, float]:
-    """Means and shares of time from the histograms; of the memory, levels below a frame more."""
+    """Means and shares of time from the histograms; levels of the memory include one more frame."""
     levels, shares = result.cdf("occupancy_frames", "sw.0->h0/0")
     waiting = dict(zip(levels.tolist(), np.diff(shares, prepend=0.0).tolist(), strict=True))
     found = {f"at most {n}": sum(share for level, share in waiting.items() if level <= n) for n in _LEVELS}
@@ -133,10 +133,11 @@ def _occupancy(result: Result) -> dict[str, float]:
 
 
 def _md1_waiting(load: float, most: int) -> list[float]:
-    """Shares of time in which 0, 1, ... `most` customers of M/D/1 wait, the one in service not among them.
+    """Shares of time in which 0, 1, ... `most` customers of M/D/1 wait, excluding the one in service.
 
-    The number in the system at departures is a Markov chain, whose steps are Poisson arrivals in one service;
-    what departures leave, arrivals find, and Poisson arrivals see averages over time.
+    The number in the system at departures is a Markov chain, whose steps are Poisson arrivals in one
+    service. Arrivals find the same distribution as departures leave, and Poisson arrivals see time
+    averages.
     """
     arrivals = [math.exp(-load) * load**k / math.factorial(k) for k in range(most + 3)]
     system = [1 - load]
@@ -179,7 +180,7 @@ def _mm1_sizes() -> theory.Sizes:
 
 
 def sizes_file(bench: Bench, sizes: theory.Sizes) -> str:
-    """A file of frame lengths beside the scenarios."""
+    """Writes a file of frame lengths beside the scenarios."""
     lines = [f"{size:.0f},{share!r}" for size, share in sizes]
     return bench.file("sizes.csv", "bytes,weight\n" + "\n".join(lines) + "\n")
 
@@ -282,7 +283,7 @@ source = { constant = { rate = "$rate" } }     # with a random phase each
 
 
 def _periodic(sources: int, period: int) -> dict[str, object]:
-    """`period` in service times, a divisor of 10 Gb/s."""
+    """Keys of periodic sources; `period` is in service times, a divisor of 10 Gb/s."""
     return {
         "hosts": sources + 1,
         "senders": ", ".join(f'"h{i}"' for i in range(sources)),
@@ -294,7 +295,7 @@ def _periodic(sources: int, period: int) -> dict[str, object]:
 
 
 def mean_wait(port: str) -> Reader:
-    """Takes the mean wait at a port."""
+    """A reader of the mean wait at a port."""
     return lambda result: {"mean": only(result.rows("queues"), port=port)["wait_mean_ns"]}
 
 
@@ -437,7 +438,7 @@ def priorities(bench: Bench) -> Iterator[Row]:
         rates = [load / theory.mean(sizes) for (_, _, load), sizes in zip(classes, services, strict=True)]
         waits = theory.cobham(rates, services)
         for (priority, frame, load), wait in zip(classes, waits, strict=True):
-            # Classes are numbered as priorities are, from 0 without gaps or as they are.
+            # Classes have the numbers of the priorities, or consecutive numbers from 0.
             key = str(priority) if str(priority) in measured else str(order[priority])
             text = frame.strip('"')
             yield random(

@@ -1,4 +1,4 @@
-"""RDMA: what recovery wastes, and where controls of rates and windows come to rest."""
+"""RDMA: cost of loss recovery, and equilibria of rate and window controls."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .bench import Bench, fill
 from .registry import Row, case, within
 
 HEADERS, OVERHEAD, ACK, INT = 66, 20, 70, 42
-"""Bytes of a packet beside its payload, of preamble and gap, of an acknowledgement, and of telemetry."""
+"""Overhead of a packet in bytes, preamble and gap, length of an acknowledgement, and of telemetry."""
 
 
 def wire(length: int, rate: float) -> float:
-    """Seconds that a frame takes on a link."""
+    """Transmission time of a frame in seconds."""
     return (length + OVERHEAD) * 8 / rate
 
 
 def round_trip(packet: int, ack: int, rate: float, delay: float) -> float:
-    """Seconds of a packet and its acknowledgement through one idle switch."""
+    """Seconds for a packet and its acknowledgement through one idle switch."""
     return 2 * wire(packet, rate) + 2 * wire(ack, rate) + 4 * delay
 
 
@@ -58,7 +58,7 @@ _SELECTIVE = 'timeout = "320 us", low_timeout = "100 us", window = "500 kB"'
 
 
 def go_back_n(loss: float) -> float:
-    """The share of packets sent that count, where each loss costs what is sent until its NAK is there."""
+    """Goodput share of go-back-N: each loss wastes all packets sent until its NAK arrives."""
     packet = 1024 + HEADERS
     wasted = math.ceil(round_trip(packet, ACK, 10e9, 5e-6) / wire(packet, 10e9) + 1)
     return (1 - loss) / (1 - loss + loss * wasted)
@@ -160,14 +160,14 @@ class _Reaction:
     told: float = -1.0
 
     def cut(self, now: float) -> None:
-        """A CNP."""
+        """Handles a CNP."""
         self.target, self.rate = self.rate, self.rate * (1 - self.alpha / 2)
         self.alpha = self.alpha * 255 / 256 + 1 / 256
         self.steps, self.blocks, self.sent = 0, 0, 0.0
         self.told, self.step_at, self.fade_at = now, now + 55e-6, now + 55e-6
 
     def grow(self, now: float, bits: float) -> None:
-        """Timers and the byte counter."""
+        """Advances the timers and the byte counter."""
         self.sent += bits
         if now >= self.fade_at:
             self.alpha, self.fade_at = self.alpha * 255 / 256, self.fade_at + 55e-6
@@ -186,7 +186,7 @@ class _Reaction:
 
 
 def queue_with_chance(senders: int, seed: int, milliseconds: int = 100) -> float:
-    """The mean queue of DCQCN in bytes after 40 ms: in each step of 2 us packets are marked by chance."""
+    """Mean queue of DCQCN in bytes after 40 ms, with random marks in steps of 2 us."""
     step, packet, chance = 2e-6, (1000 + HEADERS) * 8, Random(seed)  # noqa: S311
     line = 40e9 * (1000 + HEADERS) / (1000 + HEADERS + OVERHEAD)
     sources = [_Reaction(line, line) for _ in range(senders)]
@@ -197,7 +197,7 @@ def queue_with_chance(senders: int, seed: int, milliseconds: int = 100) -> float
         served = min(line, offered + queue * 8 / step)
         for source in sources:
             left = served * source.rate / offered * step / packet
-            # One CNP in 50 us, whatever is marked.
+            # At most one CNP in 50 us, regardless of the number of marks.
             if now >= source.told + 50e-6 and chance.random() < 1 - (1 - marks) ** left:
                 source.cut(now)
             else:
@@ -276,16 +276,16 @@ LINK = 100e9
 FRAME = 1000 + HEADERS + INT
 ON_WIRE = FRAME + OVERHEAD
 TRIP = round_trip(FRAME, ACK + INT, LINK, 2.5e-6)
-"""Of the scenario with telemetry: b/s, bytes of a packet without and with what is around it, seconds."""
+"""Round trip of the scenario with telemetry in seconds."""
 
 
 def under_way(senders: int, eta: float, mbps: float) -> float:
-    """What senders have in flight whose window is W eta / U + increase, in parts of a round trip of the link.
+    """Bytes in flight of senders with window W eta / U + increase, in round trips of the link.
 
-    Round trip by round trip.
+    Iterates over round trips.
     """
     most = LINK * TRIP / 8
-    # An increase is one of bytes of frames.
+    # The increase counts bytes of frames.
     increase = mbps * 1e6 * TRIP / 8 * ON_WIRE / FRAME
     window = most
     for _ in range(3000):
@@ -294,7 +294,7 @@ def under_way(senders: int, eta: float, mbps: float) -> float:
 
 
 def at_rest(result: Result) -> dict[str, float]:
-    """Utilisation of the receiver's link, and what waits for it on average in parts of a round trip."""
+    """Utilization of the receiver's link, and its mean queue in round trips."""
     bits = math.fsum(row["throughput_bps"] for row in result.rows("flows"))
     queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
     return {"used": bits / LINK * ON_WIRE / FRAME, "waits": queue * ON_WIRE / FRAME * 8 / (LINK * TRIP)}
@@ -320,7 +320,7 @@ def at_rest(result: Result) -> dict[str, float]:
     ),
 )
 def telemetry(bench: Bench) -> Iterator[Row]:
-    """From increases that leave the link idle to those that keep a queue."""
+    """From increases that leave the link idle to those that maintain a queue."""
     cases = [
         ("hpcc", senders, mbps)
         for senders, mbps in (
@@ -341,7 +341,7 @@ def telemetry(bench: Bench) -> Iterator[Row]:
         found = at_rest(
             bench.once(_TELEMETRY, hosts=senders + 1, senders=senders, control=f"{control} = {{ {own} }}")
         )
-        # Without telemetry no window is held to what fills the path.
+        # Without telemetry, no window is limited to the capacity of the path.
         by_trips = 1.05 + senders * mbps * 1e6 / LINK
         inside = by_trips if control == "theta_powertcp" else under_way(senders, 0.95, mbps)
         yield within(
@@ -376,19 +376,20 @@ to = "h0"
 source = { rdma = { mtu = "1000 B", $window, control = { $control } } }
 """
 _TIMELY = {"rate": 10, "delay": 10, "window": 'window = "100 kB"', "control": "timely = { patched = true }"}
-"""Windows keep the start short: ten of 100 kB are far above what is under way at rest."""
+"""Windows shorten the start: ten of 100 kB far exceed the bytes in flight at equilibrium."""
 _SWIFT = {"rate": 100, "delay": 1000, "window": 'recovery = "go_back_n"', "control": "swift = {}"}
 
 
 def patched_timely(senders: int) -> float:
-    """Seconds of a round trip of patched TIMELY at rest at 10 Gb/s: a gradient of 0 has a weight of 1/2."""
+    """Round trip of patched TIMELY at equilibrium at 10 Gb/s, in seconds: gradient 0 has weight 1/2."""
     return 50e-6 * (1 + senders * 10e6 / (0.008 * 10e9))
 
 
 def swift(senders: int) -> tuple[float, float]:
-    """Seconds of a round trip that Swift aims at behind a link of 100 Gb/s, and its window in packets.
+    """Swift's target delay in seconds behind a link of 100 Gb/s, and its window in packets.
 
-    20 us, 3.05 us for the switch, and what a window below 100 packets has on top: 100 us at 0.1.
+    The target is 20 us, plus 3.05 us for the switch, plus flow scaling for windows below 100 packets: 100
+    us at 0.1.
     """
     low, high = 1 / math.sqrt(0.1), 1 / math.sqrt(100)
     packet = wire(1000 + HEADERS, LINK)
@@ -401,7 +402,7 @@ def swift(senders: int) -> tuple[float, float]:
 
 
 def _trip(result: Result, rate: float, delay: float) -> dict[str, float]:
-    """The mean round trip in the queue and on idle links, and how the senders share."""
+    """Mean round trip in the queue and on idle links, and fairness of the senders."""
     frame = 1000 + HEADERS
     queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
     rates = [float(row["throughput_bps"]) for row in result.rows("flows")]

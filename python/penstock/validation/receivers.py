@@ -1,4 +1,4 @@
-"""Receiving hosts: how fast they take in, and what they make others do."""
+"""Receiving hosts: their processing rate, and its effect on senders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .registry import Row, case, exact, random, within
 FRAME, OVERHEAD, PAUSE = 1522, 20, 64
 GBPS = 1_000_000_000
 DELAY_PS = 500_000
-"""100 m of fibre."""
+"""Delay of 100 m of fiber."""
 
 _HOST = """\
 [simulation]
@@ -48,7 +48,7 @@ response_time = "0 ps"
 
 
 def _service(per_frame_ns: float, gbps: float) -> Fraction:
-    """Picoseconds that the host takes for a frame."""
+    """Processing time of a frame in the host, in picoseconds."""
     return Fraction(round(per_frame_ns * 1000)) + (theory.wire_time(FRAME, round(gbps * GBPS)) if gbps else 0)
 
 
@@ -109,7 +109,7 @@ def receiver(bench: Bench) -> Iterator[Row]:
 
 
 def _without(bench: Bench, room: int) -> Iterator[Row]:
-    """No flow control: the buffer as a queue that loses."""
+    """No flow control: the buffer is a finite queue."""
     service, duration = _service(0, 4), bench.choose(2_000, 300) * 1_000_000
     found = bench.once(
         _HOST,
@@ -139,12 +139,12 @@ def _without(bench: Bench, room: int) -> Iterator[Row]:
 
 
 def _stopping(bench: Bench) -> Iterator[Row]:
-    """A host that stops and starts again, at full speed of the link otherwise."""
+    """A host that stops and resumes, and otherwise receives at line rate."""
     stop, start = 200_000_000, 1_200_000_000
     script = f'script = [{{ at = "{stop} ps", stop = true }}, {{ at = "{start} ps", start = true }}]'
     service = _service(0, 4)
     first = 2 * (math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS)) + DELAY_PS)
-    begun = math.floor((stop - first) / service) + 1  # those that it had begun when it stopped
+    begun = math.floor((stop - first) / service) + 1  # frames in processing when it stopped
     keys = {"warmup": "0 s", "receive": f"{_keys(0, 4)}\n{script}", "pfc": _PFC}
     before = bench.once(_HOST, duration=f"{start - 1} ps", **keys)
     taken = only(before.rows("flows"), flow="greedy")
@@ -210,7 +210,7 @@ def receiver_queue(bench: Bench) -> Iterator[Row]:
         )
         waits = [value - link - 1000 for value in found["latency"]]
         mean = load * 1000 / (2 * (1 - load))
-        # A frame that finds the link busy would else have waited in the host: the waits of both add up.
+        # A frame that finds the link busy would otherwise have waited in the host: the waits add up.
         yield random(f"load {load:g}: mean wait", "ns", mean, waits, precision=bench.precision(0.02))
     for load in (0.6, 1.1):
         found = bench.replicate(
@@ -260,16 +260,16 @@ frame = "1000 B"
 source = { constant = { rate = "800 Mb/s", random_phase = false } }
 """
 _INTERVAL, _EACH, _INTERRUPT = 10_000_000, 1_000_000, 2_000_000
-"""Picoseconds between frames of 1000 B at 800 Mb/s, for a frame, and for an interrupt."""
+"""Picoseconds between frames of 1000 B at 800 Mb/s, per frame, and per interrupt."""
 
 
 def interrupted(delay: int, enough: int, frames: int) -> list[int]:
-    """Picoseconds from the arrival of frames at the host until they are taken in; one comes each interval."""
+    """Picoseconds from the arrival of frames at the host to their processing, at one frame per interval."""
     took = list[int]()
     free = 0
     while len(took) < frames:
         first = len(took)
-        # Its core sleeps: frame `first` has come later than the last was taken in.
+        # The core is idle: frame `first` arrived after the last one was processed.
         wakes = min(first * _INTERVAL + delay, (first + enough - 1) * _INTERVAL)
         free = wakes + _INTERRUPT
         while len(took) * _INTERVAL <= free:
@@ -291,7 +291,7 @@ def interrupted(delay: int, enough: int, frames: int) -> list[int]:
     ends=("One core; its budget of frames is not limited.",),
 )
 def interrupts(bench: Bench) -> Iterator[Row]:
-    """By number, by time, and at once."""
+    """Interrupts by number of frames, by time, and immediate ones."""
     count = bench.choose(900, 120)
     way = 2 * (math.floor(theory.wire_time(1000 + OVERHEAD, 10 * GBPS)) + DELAY_PS)
     for delay_us, enough in ((100, 4), (35, 8), (0, 8), (100, 1), (95, 10)):

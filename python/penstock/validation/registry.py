@@ -1,18 +1,18 @@
-"""What a validation is: cases, their rows, and when a row holds.
+"""Cases of a validation, their rows, and the rules that judge a row.
 
-A case is one function with the decorator `case`; it yields rows. A row holds theory against measurement and
-judges itself by one of four rules:
+A case is one function with the decorator `case`; it yields rows. A row compares a measurement with theory, by
+one of four rules:
 
-- *interval*: the measurement is random. Theory has to lie within the Student-t interval of the mean over
+- *interval*: the measurement is random. Theory must lie within the Student-t interval of the mean over
   replications. Many rows are tested at once, so the probability of a false alarm is divided by `ROWS`
-  (Bonferroni): each row is tested at 1 % / `ROWS`, and the probability that a right simulator fails any
-  row of the whole document is at most 1 %. So that an interval cannot pass by being wide, its 99 %
+  (Bonferroni): each row is tested at 1 % / `ROWS`, and the probability that a correct simulator fails
+  any row of the whole document is at most 1 %. To prevent a wide interval from passing, its 99 %
   half-width must not exceed the row's `precision`.
-- *exact*: the measurement is not random. It has to be equal, to the picosecond or the frame.
-- *tolerance*: theory describes something slightly different, and the row says what. The mean has to lie
-  within the stated share of theory.
-- *bound*: theory says what is never exceeded. What was measured must not exceed it, and must come as near
-  as the stated share of it: a worst case that was never met shows nothing.
+- *exact*: the measurement is not random. It must equal theory, to the picosecond or the frame.
+- *tolerance*: theory describes something slightly different, as stated in the row. The mean must lie within
+  the stated share of theory.
+- *bound*: theory gives an upper bound. The measurement must not exceed it, and must reach the stated share of
+  it: a worst case that never occurred proves nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .bench import Bench
 
 ROWS = 150
-"""For how many random rows the false-alarm probability is divided; a test fails when there are more."""
+"""Number of random rows by which the false-alarm probability is divided; a test fails if there are more."""
 FALSE_ALARM = 0.01
 SHOWN_CONFIDENCE = 0.99
 
@@ -37,23 +37,23 @@ Rule = Literal["interval", "exact", "tolerance", "bound"]
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity: what theory says, what was measured.
+    """One quantity with its value by theory and its measurements.
 
     Attributes
     ----------
     quantity, unit : str
-        What is compared.
+        Name and unit of the quantity.
     theory : float
-        The value of theory.
+        Value by theory.
     values : tuple of float
-        One a replication, or the one measured value.
+        One value per replication, or the single measured value.
     rule : str
         ``"interval"``, ``"exact"``, ``"tolerance"`` or ``"bound"``.
     limit : float
         Largest relative half-width of the 99 % interval; the tolerance; the least share of a bound; 0 for
         exact rows.
     reason : str
-        Why there is a tolerance, or why the bound is not met to the last.
+        Reason for the tolerance, or for not reaching the bound exactly.
     """
 
     quantity: str
@@ -66,7 +66,7 @@ class Row:
 
     @property
     def mean(self) -> float:
-        """What was measured."""
+        """Mean of the measurements."""
         return math.fsum(self.values) / len(self.values)
 
     @property
@@ -76,12 +76,12 @@ class Row:
 
     @property
     def difference(self) -> float:
-        """Measured over theory, minus 1; NaN if theory is zero."""
+        """Measurement divided by theory, minus 1; NaN if theory is zero."""
         return self.mean / self.theory - 1 if self.theory else math.nan
 
     @property
     def probability(self) -> float:
-        """How often a right simulator would be at least this far from theory; NaN if nothing is random."""
+        """Probability that a correct simulator is at least this far from theory; NaN without randomness."""
         spread = self.interval
         if spread.n < 2 or not spread.half_width > 0:
             return math.nan
@@ -92,7 +92,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """``"pass"``, or what is wrong."""
+        """``"pass"``, or a description of the failure."""
         if self.rule == "exact":
             return "pass" if all(value == self.theory for value in self.values) else "FAIL: not equal"
         if self.rule == "tolerance":
@@ -112,11 +112,11 @@ class Row:
 
     @property
     def passed(self) -> bool:
-        """Whether theory and measurement agree."""
+        """True if theory and measurement agree."""
         return self.verdict == "pass"
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON knows it."""
+        """The row as plain values for JSON."""
         spread = self.interval
         return {
             "quantity": self.quantity,
@@ -137,24 +137,24 @@ class Row:
 def random(
     quantity: str, unit: str, theory: float, values: Sequence[float], *, precision: float = 0.01
 ) -> Row:
-    """A row that chance plays a part in: one value a replication."""
+    """A row of a random quantity, with one value per replication."""
     return Row(quantity, unit, float(theory), tuple(map(float, values)), "interval", precision)
 
 
 def exact(quantity: str, unit: str, theory: float, measured: float) -> Row:
-    """A row without chance."""
+    """A row without randomness."""
     return Row(quantity, unit, theory, (measured,), "exact")
 
 
 def within(
     quantity: str, unit: str, theory: float, values: Sequence[float], tolerance: float, reason: str
 ) -> Row:
-    """A row whose theory describes something slightly different; `reason` says what."""
+    """A row whose theory describes something slightly different, as stated in `reason`."""
     return Row(quantity, unit, float(theory), tuple(map(float, values)), "tolerance", tolerance, reason)
 
 
 def bounded(quantity: str, unit: str, bound: float, worst: float, reached: float, reason: str) -> Row:
-    """A row whose theory is a bound: `worst` must not exceed it and must reach the share `reached` of it."""
+    """A row with a bound: `worst` must not exceed it, and must reach the share `reached` of it."""
     return Row(quantity, unit, float(bound), (float(worst),), "bound", reached, reason)
 
 
@@ -165,17 +165,17 @@ class Case:
     Attributes
     ----------
     name, title : str
-        For the command line; for people.
+        Name on the command line, and title.
     compared : str
-        What is compared, and how it is set up.
+        Description of the comparison and its setup.
     formula : str
         Theory, in Markdown.
     sources : tuple of str
-        Where theory comes from.
+        Sources of the theory.
     scenario : str
-        TOML of one of the runs; the rows vary what they name.
+        TOML of one of the runs; rows vary the keys that they name.
     ends : tuple of str
-        Where the model ends.
+        Limits of the model.
     rows : callable
         Yields the rows.
     """
@@ -191,7 +191,7 @@ class Case:
 
     @property
     def topic(self) -> str:
-        """The module that the case stands in."""
+        """Module that contains the case."""
         return self.rows.__module__.rpartition(".")[2]
 
 
@@ -213,7 +213,7 @@ def case(
     Raises
     ------
     ValueError
-        If there is a case of this name.
+        If there is already a case with this name.
     """
 
     def register(rows: Callable[[Bench], Iterator[Row]]) -> Callable[[Bench], Iterator[Row]]:

@@ -1,4 +1,4 @@
-"""Schedulers: shares, what accounted lengths make of them, worst delays; and shapers."""
+"""Schedulers: shares, effect of accounted lengths, worst delays; and shapers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ source = "greedy"
 
 
 def _backlogged(lengths: Sequence[int], scheduler: str, duration: int, warmup: int) -> str:
-    """One host a class, each at line rate, all to one more host."""
+    """One host per class, each at line rate, all to one more host."""
     head = {"duration": duration, "warmup": warmup, "hosts": len(lengths) + 1, "scheduler": scheduler}
     queues = [*range(len(lengths)), *[len(lengths) - 1] * (8 - len(lengths))]
     text = fill(_BACKLOGGED, **head).replace("[0, 1, 2, 3, 3, 3, 3, 3]", str(queues))
@@ -61,7 +61,7 @@ def _backlogged(lengths: Sequence[int], scheduler: str, duration: int, warmup: i
 
 
 def _wire(length: int) -> int:
-    """Bits on the wire are tenths of nanoseconds at 10 Gb/s: picoseconds."""
+    """Transmission time in picoseconds at 10 Gb/s, where a bit takes 100 ps."""
     return (length + OVERHEAD) * 800
 
 
@@ -135,11 +135,11 @@ def shares(bench: Bench) -> Iterator[Row]:
     ),
 )
 def billing(bench: Bench) -> Iterator[Row]:
-    """Lengths of the paper's bins, both accounts, then weights."""
+    """Frame lengths of the paper's bins under both accounts, then weights."""
     for counted, extra in (("wire", OVERHEAD), ("frame", 0)):
         for length in (64, 68, 128, 256, 512, 1024):
             small, large = length + extra, FRAME + extra
-            frames = (large // math.gcd(small, large), small // math.gcd(small, large))  # a period
+            frames = (large // math.gcd(small, large), small // math.gcd(small, large))  # one period
             periods = max(1, bench.choose(40, 8) * 50 // sum(frames))
             scheduler = f'{{ drr = {{ accounted_length = "{counted}" }} }}'
             got = _periods(bench, length, scheduler, frames, periods)
@@ -153,7 +153,7 @@ def billing(bench: Bench) -> Iterator[Row]:
             measured = got[0] * (length - HEADER) / (got[1] * (FRAME - HEADER))
             yield within(name + "payload throughput", "", share, [measured], 1e-9, ROUNDING)
     for length in (68, 128):
-        # Quanta in the ratio of the accounts of one byte of payload.
+        # Quanta in the ratio of the accounted lengths per byte of payload.
         quanta = ((length + OVERHEAD) * (FRAME - HEADER), (FRAME + OVERHEAD) * (length - HEADER))
         frames = (FRAME - HEADER, length - HEADER)
         scheduler = f'{{ drr = {{ quanta = ["{quanta[0]} B", "{quanta[1]} B"] }} }}'
@@ -202,18 +202,18 @@ DELAY_SCHEDULERS = {
 WEIGHTS = (1, 2, 3, 4)
 BURST_FRAMES = 10
 REACHED = 0.8
-"""Share of the bound that the worst phase has to come to."""
+"""Share of the bound that the worst phase must reach."""
 
 
 def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
-    """How late the certain service of a class may begin, in picoseconds.
+    """Latency of the guaranteed service of a class, in picoseconds.
 
     Parameters
     ----------
     scheduler : str
         ``"drr"`` (quanta of the longest frame times the weight), ``"wfq"``, ``"scfq"`` or ``"wf2q_plus"``.
     tagged : int
-        The class.
+        Index of the class.
     lengths : sequence of int
         Longest frame of each class.
     """
@@ -221,7 +221,7 @@ def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
     others = [number for number in range(len(lengths)) if number != tagged]
     if scheduler == "drr":
         quanta = [max(bits) * weight for weight in WEIGHTS]
-        left = [most - 8 for most in bits]  # a deficit that stays is less than a frame by a byte at least
+        left = [most - 8 for most in bits]  # a remaining deficit is at least a byte less than a frame
         rounds = sum(quanta[j] for j in others) * (1 + Fraction(left[tagged], quanta[tagged]))
         late = rounds + sum(left[j] for j in others)
     else:
@@ -288,7 +288,7 @@ def _worst(bench: Bench, scheduler: str, tagged: int, lengths: Sequence[int]) ->
     others = [length for number, length in enumerate(lengths) if number != tagged]
     for phase in range(count):
         start = 100_000_000 + round_ps * phase // count
-        # Right behind the burst, frames at the certain rate: each when its tokens are there.
+        # Right after the burst, frames at the guaranteed rate: each when its tokens are available.
         step = math.ceil(Fraction(frame * LINK, rate))
         variants.append(
             {
@@ -309,7 +309,7 @@ def _worst(bench: Bench, scheduler: str, tagged: int, lengths: Sequence[int]) ->
 
 
 def _against(lengths: Sequence[int], scheduler: str, tagged: int) -> str:
-    """Hosts with greedy sources for all classes but the tagged one."""
+    """Hosts with greedy sources for all classes except the tagged one."""
     text = fill(_BACKLOGGED, duration=700_000_000, warmup=0, hosts=len(lengths), scheduler=scheduler)
     others = [number for number in range(len(lengths)) if number != tagged]
     for host, number in enumerate(others):
@@ -391,7 +391,7 @@ def shaper(bench: Bench) -> Iterator[Row]:
     for what, form in forms:
         for megabits, depth, gbps in ((2000, 8000, 5), (700, 1000, 1), (3333, 20_500, 9), (1, 3000, 2)):
             if what == "leaky" and depth == 20_500:
-                continue  # no depth there
+                continue  # no depth at this place
             some = count if megabits > 1 else 10
             created = [math.floor(Fraction(k * SHAPED * 8_000, gbps)) for k in range(some)]
             rate, link = megabits * 10**6, _wire(SHAPED)
@@ -424,7 +424,7 @@ def shaper(bench: Bench) -> Iterator[Row]:
                 shaper=form.format(rate=megabits, depth=depth),
                 source=_BURSTY,
             )
-            # A frame leaves bit by bit: a leaky bucket falls behind by the difference of the rates.
+            # A frame leaves bit by bit: a leaky bucket lags by the difference of the rates.
             room = SHAPED * (1 - megabits * 10**6 / LINK) if what == "leaky" else depth
             bucket = "leaky bucket" if what == "leaky" else f"{what}, {depth:,} B"
             name = f"{bucket} at {megabits:,} Mb/s, random bursts: most that left beyond rate · time"
@@ -433,7 +433,7 @@ def shaper(bench: Bench) -> Iterator[Row]:
 
 
 def _excess(result: Result, rate: int) -> float:
-    """The most over all intervals between edges of bins of what left, less rate · time; in bytes."""
+    """Largest excess of departed bytes over rate · time, over all intervals between bin edges."""
     rows = [
         (row["time_ns"], row["value"])
         for row in result.rows("series")

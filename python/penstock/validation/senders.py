@@ -1,4 +1,4 @@
-"""Sending hosts: threads that block, and the time that a host spends on what it sends."""
+"""Sending hosts: blocking threads, and processing time of the host per frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .registry import Row, case, exact
 
 FRAME, OVERHEAD, GBPS = 1000, 20, 1_000_000_000
 DELAY_PS = 500_000
-"""100 m of fibre."""
+"""Delay of 100 m of fiber."""
 WIRE = math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS))
 WAY = 2 * (WIRE + DELAY_PS)
 """Picoseconds from a NIC through the switch to the other host."""
@@ -50,23 +50,23 @@ random_phase = false
 
 
 def departures(count: int, burst: int, work: int, delay: int, cost: int, until: int) -> list[int]:
-    """Picoseconds at which frames of blocked threads begin on the link.
+    """Times in picoseconds at which frames of blocking threads start transmission.
 
     Parameters
     ----------
     count, burst
-        Threads, and frames that each sends between two delays; above 0.
+        Number of threads, and of frames that each sends between two delays; above 0.
     work, delay
         Picoseconds that a thread needs for a frame, and that it pauses after a burst.
     cost
         Picoseconds that the host needs for a frame.
     until
-        Frames that begin later are left out.
+        Time limit in picoseconds: frames that begin later are left out.
     """
     due, left = [0] * count, [burst] * count
     begins = list[int]()
     core = link = 0
-    room = 0  # when the one place before the link is free
+    room = 0  # time at which the single slot in front of the link is free
     while True:
         thread = min(range(count), key=lambda n: (due[n], n))
         sent = max(due[thread], room)
@@ -77,7 +77,7 @@ def departures(count: int, burst: int, work: int, delay: int, cost: int, until: 
         core = max(core, sent) + cost
         begin = max(core, link)
         link = begin + WIRE
-        # A frame that waits for the link, or is worked on, has the place until it begins there.
+        # A frame that waits for the link, or is being processed, occupies the slot until it is transmitted.
         room = begin
         if begin > until:
             return begins
@@ -97,7 +97,7 @@ def departures(count: int, burst: int, work: int, delay: int, cost: int, until: 
     ends=("Threads do not share processors; one core works on the frames of a flow.",),
 )
 def threads(bench: Bench) -> Iterator[Row]:
-    """Loops of threads: frames until the end, with and without work of the host."""
+    """Loops of threads: frames until the end, with and without processing time of the host."""
     duration = bench.choose(20_000_000_000, 2_000_000_000)
     for gbps, count, burst, delay_us, cost_ns in (
         (6.4, 1, 1, 0, 0.0),
@@ -175,7 +175,7 @@ source = { constant = { rate = "$in Mb/s", random_phase = false } }
     ends=("Frames of both directions that come in the same picosecond do not occur here.",),
 )
 def one_core(bench: Bench) -> Iterator[Row]:
-    """Frames of both directions, counted out."""
+    """Frames of both directions, counted exactly."""
     duration = bench.choose(5_000_000_000, 500_000_000)
     for send_ns, receive_ns, out_mbps, in_mbps in (
         (500, 900, 2000, 3000),
@@ -196,7 +196,7 @@ def one_core(bench: Bench) -> Iterator[Row]:
 def _worked_off(
     send: int, receive: int, out_mbps: int, in_mbps: int, duration: int
 ) -> dict[str, tuple[int, int]]:
-    """Frames of each direction that are delivered until then, and the sum of their latencies in ps."""
+    """Frames of each direction delivered by then, and the sum of their latencies in ps."""
     gaps = {"out": Fraction(8 * 10**9, out_mbps), "in": Fraction(8 * 10**9, in_mbps)}
     tasks = list[tuple[int, str, int]]()
     for flow, gap in gaps.items():

@@ -1,4 +1,4 @@
-"""Pause storms: when a watchdog finds one, what it does, when it lets go."""
+"""Pause storms: detection by a watchdog, its action, and its restoration."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .registry import Row, case, exact
 GBPS = 1_000_000_000
 LENGTH, OVERHEAD = 1000, 20
 DELAY_PS = 500_000
-"""100 m of fibre."""
+"""Delay of 100 m of fiber."""
 GAP_PS = 2_000_000
-"""From one frame to the next: 1000 B at 4 Gb/s."""
+"""Interval between frames: 1000 B at 4 Gb/s."""
 STOP_PS = 20_000_000
 
 _STORM = """\
@@ -58,24 +58,24 @@ source = { constant = { rate = "4 Gb/s", random_phase = false } }
 
 @dataclass(frozen=True)
 class _Pause:
-    """The pause of the switch port towards the receiver, in picoseconds, and what it stops first."""
+    """Pause of the switch port towards the receiver, in picoseconds, and the first frame it blocks."""
 
     start: int
     end: int
 
     @property
     def stuck(self) -> int:
-        """When the first frame comes to the switch that may not leave it."""
+        """Arrival time of the first frame that is blocked at the switch."""
         return _arrival(math.ceil((self.start - _arrival(0)) / GAP_PS))
 
     @property
     def holds(self) -> int:
-        """For how long that frame is stuck if nobody intervenes."""
+        """Duration for which that frame is blocked without intervention."""
         return self.end - self.stuck
 
 
 def _arrival(frame: int) -> int:
-    """When a frame is at the switch as a whole."""
+    """Time at which a frame has arrived completely at the switch."""
     return frame * GAP_PS + int(theory.wire_time(LENGTH + OVERHEAD, 10 * GBPS)) + DELAY_PS
 
 
@@ -113,7 +113,7 @@ def _watchdog(detection: int, restoration: int, action: str) -> str:
     ),
 )
 def watchdog(bench: Bench) -> Iterator[Row]:
-    """Detection at the picosecond, then what each action does."""
+    """Detection time to the picosecond, then the effect of each action."""
     for stopped in (120_000_000, 400_000_000):
         keys = {"stop": STOP_PS, "start": STOP_PS + stopped, "duration": "1 ms"}
         free = bench.once(_STORM, watchdog="", **keys)
@@ -136,7 +136,7 @@ def watchdog(bench: Bench) -> Iterator[Row]:
 
 
 def _forwarding(bench: Bench) -> Iterator[Row]:
-    """A watchdog that ignores the pause for its last frames, for which the headroom has room."""
+    """A watchdog that ignores the pause for the last frames, which fit in the headroom."""
     keys = {"stop": STOP_PS, "start": STOP_PS + 120_000_000, "duration": "1 ms"}
     pause = _pause(bench.once(_STORM, watchdog="", **keys))
     detection = 3 * GAP_PS + 1

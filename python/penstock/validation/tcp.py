@@ -1,4 +1,4 @@
-"""TCP: throughput under random losses, and how flows share a link."""
+"""TCP: throughput under random losses, and sharing of a link by flows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .registry import Row, case, exact, random, within
 
 FRAME, ACK, DATA = 1518, 64, 1460
 DELAY = 5_000_000
-"""One way of a link, in picoseconds."""
+"""One-way delay of a link, in picoseconds."""
 
 _LOSSY = """\
 [simulation]
@@ -46,7 +46,7 @@ frame_loss = $loss
 
 
 def _round_trip_s() -> float:
-    """Three links each way, without a queue."""
+    """Round trip over three links each way, without queueing."""
     return sum(3 * (wire(length, 100_000_000_000) + DELAY) for length in (FRAME, ACK)) / 1e12
 
 
@@ -69,7 +69,7 @@ def _segments(result: Result) -> dict[str, float]:
     ends=("The window is constant: the receiver takes everything in at once.",),
 )
 def windows(bench: Bench) -> Iterator[Row]:
-    """Windows below what the path holds."""
+    """Windows below the capacity of the path."""
     for window in (1, 8, 64):
         scenario = _LOSSY.replace("min_timeout", f'receive_window = "{window} frames", min_timeout')
         faultless = scenario[: scenario.index("[[faults]]")]
@@ -122,7 +122,7 @@ _SIZES = (1, 10, 11, 30, 31, 150, 300)
 
 
 def _scheduled() -> str:
-    """Transfers of so many segments, each when the one before has long been complete."""
+    """Transfers of the given numbers of segments, each long after the previous one has completed."""
     entries = (
         fill(_ENTRY, segments=segments, bytes=segments * DATA, at=1000 * number)
         for number, segments in enumerate(_SIZES)
@@ -155,7 +155,7 @@ def _slow_start(segments: int) -> int:
     ends=("Windows below the 247 segments that the path holds: each waits for what acknowledges the last.",),
 )
 def transfers(bench: Bench) -> Iterator[Row]:
-    """Slow start by hand."""
+    """Slow start, computed step by step."""
     rows = bench.once(_scheduled()).rows("transfers")
     back = 3 * (wire(ACK, 100_000_000_000) + DELAY)
     for segments, row in zip(_SIZES, rows, strict=True):
@@ -189,7 +189,7 @@ def transfers(bench: Bench) -> Iterator[Row]:
     ),
 )
 def losses(bench: Bench) -> Iterator[Row]:
-    """From rare losses, where the window decides, to those where timeouts do."""
+    """From rare losses, where the window is the limit, to losses where timeouts dominate."""
     trip = _round_trip_s()
     for probability, every in ((0.0005, 1), (0.001, 1), (0.003, 1), (0.001, 2)):
         rates = bench.replicate(
@@ -227,7 +227,7 @@ def losses(bench: Bench) -> Iterator[Row]:
 
 
 def _padhye(probability: float, trip: float, timeout: float) -> float:
-    """Segments a second, each acknowledged."""
+    """Segments per second, with one acknowledgement each."""
     silence = timeout * min(1, 3 * math.sqrt(3 * probability / 8)) * probability * (1 + 32 * probability**2)
     return 1 / (trip * math.sqrt(2 * probability / 3) + silence)
 
@@ -399,7 +399,7 @@ def sawtooth(bench: Bench) -> Iterator[Row]:
 
 
 def _used(path: float, buffer: float) -> float:
-    """The share of a link in a cycle of additive increase and halving."""
+    """Utilization of a link over a cycle of additive increase and halving."""
     least = (path + buffer) / 2
     if least >= path:
         return 1.0
@@ -480,7 +480,7 @@ def dctcp(bench: Bench) -> Iterator[Row]:
 
 
 def _alpha(window: float) -> float:
-    """The share of marks at which windows grow as much as they shrink."""
+    """Share of marks at which windows grow as much as they shrink."""
     least, most = 0.0, 1.0
     for _ in range(50):
         middle = (least + most) / 2

@@ -1,4 +1,4 @@
-"""What theory says: closed forms and exact numerical solutions. Nothing here has seen the simulator.
+"""Theory: closed forms and exact numerical solutions, independent of the simulator.
 
 Times are in the unit of the arguments. Sizes of frames are pairs of a size and its probability.
 """
@@ -31,7 +31,7 @@ def second_moment(sizes: Sizes) -> float:
 
 
 def with_overhead(sizes: Sizes, overhead: float) -> Sizes:
-    """Each size with the bytes around it on the wire."""
+    """Adds the per-frame overhead on the wire to each size."""
     return [(size + overhead, share) for size, share in sizes]
 
 
@@ -69,9 +69,9 @@ def mg1_wait(load: float, sizes: Sizes, *, cells: int = 4, points: int = 1 << 20
     """The distribution of the wait, in bytes, by inversion of the Pollaczek-Khinchine transform.
 
     The wait is the sum of a geometric number (parameter `load`) of residual service times. Their density
-    is laid on a grid of `cells` points a byte (each cell split between its ends, which keeps the mean),
-    the geometric sum is taken in the Fourier domain, and the result is transformed back. `sizes` are
-    whole bytes. The tail beyond the grid must be negligible.
+    is discretized on a grid of `cells` points per byte (each cell is split between its ends, which
+    preserves the mean). The geometric sum is taken in the Fourier domain, and the result is transformed
+    back. `sizes` are whole bytes. The tail beyond the grid must be negligible.
     """
     longest = round(max(size for size, _ in sizes))
     beyond = np.zeros(longest + 1)
@@ -89,7 +89,7 @@ def mg1_wait(load: float, sizes: Sizes, *, cells: int = 4, points: int = 1 << 20
 
 
 def quantile(distribution: Callable[[float], float], share: float, *, start: float) -> float:
-    """The value that the share `share` does not exceed, by bisection from the scale `start`."""
+    """The value that is not exceeded with probability `share`, by bisection from the scale `start`."""
     low, high = 0.0, start
     while distribution(high) < share:
         low, high = high, 2 * high
@@ -100,10 +100,10 @@ def quantile(distribution: Callable[[float], float], share: float, *, start: flo
 
 
 def quantile_as_read(distribution: Callable[[float], float], share: float, *, start: float) -> float:
-    """The quantile as a histogram of 32 bins an octave gives it: linear within the bin of the true one.
+    """The quantile read from a histogram of 32 bins per octave: linear within the true quantile's bin.
 
-    `distribution` is over picoseconds. The result tables read percentiles in this way, so theory is read
-    in the same way; what remains is chance alone.
+    `distribution` is over picoseconds. The result tables compute percentiles in this way, so theory does
+    the same; any remaining difference is random.
     """
     exact = quantile(distribution, share, start=start)
     width = 2.0 ** max(math.floor(math.log2(exact)) - 5, 0)
@@ -130,7 +130,7 @@ def cobham(rates: Sequence[float], services: Sequence[Sizes]) -> list[float]:
 
 
 def mg1k_loss(rate: float, sizes: Sizes, room: int) -> float:
-    """The share of frames lost by M/G/1/K with K = `room` frames, the one in service included.
+    """Loss probability of M/G/1/K with K = `room` frames, including the one in service.
 
     The embedded Markov chain at departures; loss = 1 - 1/(p0 + load) (Cooper 1981, section 5.9).
     """
@@ -151,19 +151,20 @@ def mg1k_loss(rate: float, sizes: Sizes, room: int) -> float:
 
 
 def mm1k_loss(load: float, room: int) -> float:
-    """The share of frames lost by M/M/1/K with K = `room` frames, the one in service included."""
+    """Loss probability of M/M/1/K with K = `room` frames, including the one in service."""
     return (1 - load) * load**room / (1 - load ** (room + 1))
 
 
 def fifo_losses(
     rates: Sequence[float], services: Sequence[float], fits: Callable[[tuple[int, ...], int], bool]
 ) -> list[float]:
-    """The share lost of each kind of frame in a FIFO queue whose room depends on what waits.
+    """Loss probability of each kind of frame in a FIFO queue whose free space depends on its contents.
 
-    Kind k arrives at ``rates[k]`` (Poisson) and is served in ``services[k]``; ``fits(waiting, k)`` tells
-    whether it is taken behind the `waiting` kinds. A Markov renewal process: its states are the kind in
-    service and the sequence that waits, looked at when a service begins. Poisson arrivals see time averages,
-    so the share lost is the share of time in which the frame does not fit.
+    Kind k arrives at ``rates[k]`` (Poisson) and is served in ``services[k]``; ``fits(waiting, k)`` returns
+    true if it is accepted behind the `waiting` kinds. The model is a Markov renewal process: its states
+    are the kind in service and the sequence of waiting kinds, observed at the start of each service.
+    Poisson arrivals see time averages, so the share lost is the share of time in which the frame does not
+    fit.
     """
     from scipy.linalg import expm
 
@@ -196,7 +197,7 @@ def fifo_losses(
             row = kind * count + place
             for waiting, end in states.items():
                 chance = after[kind][place, end]
-                if waiting:  # the first that waits is served next
+                if waiting:  # the first waiting frame is served next
                     chain[row, waiting[0] * count + states[waiting[1:]]] += chance
                 else:  # idle until the next arrival
                     for following in range(kinds):
@@ -228,7 +229,7 @@ def _stationary(chain: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any,
 
 
 def ndd1_tail(sources: int, period: float, work: float) -> float:
-    """P(V > `work`) for `sources` with one frame a `period` each, both in service times (Eckberg 1979).
+    """P(V > `work`) for `sources` with one frame per `period` each, both in service times (Eckberg 1979).
 
     V is the work found at a random time. The sum is that of Roberts and Virtamo (1991).
     """
@@ -259,7 +260,7 @@ def ndd1_mean_wait(sources: int, period: float) -> float:
 class FluidQueue:
     """The queue of N exponential on/off sources of fluid (Anick, Mitra and Sondhi 1982), solved exactly.
 
-    Times are in mean on-times, volumes in what one source sends in a mean on-time.
+    Times are in mean on-times, volumes in the bytes that one source sends in a mean on-time.
 
     Attributes
     ----------
@@ -273,7 +274,7 @@ class FluidQueue:
 
     @classmethod
     def solve(cls, sources: int, on_share: float, capacity: float) -> FluidQueue:
-        """`sources` that are on for the share `on_share` of time, and a link of `capacity` peak rates."""
+        """Solves for `sources`, each on for `on_share` of the time, and a link of `capacity` peak rates."""
         starts = on_share / (1 - on_share)
         states = np.arange(sources + 1)
         generator = np.zeros((sources + 1, sources + 1))
@@ -291,7 +292,7 @@ class FluidQueue:
         )
         left = np.array([[vectors[state, place].real for place in chosen] for state in overload])
         factors = np.linalg.solve(left, -shares[overload])
-        # A frame comes from each active source alike: arrivals see the state weighted with it.
+        # Each active source sends equally many frames: arrivals see the state weighted with their number.
         weights = [
             -float(factor * (states @ vectors[:, place].real)) / float(states @ shares)
             for factor, place in zip(factors, chosen, strict=True)
@@ -300,29 +301,29 @@ class FluidQueue:
         return cls(-max(rates), tuple(rates), tuple(weights))
 
     def tail_found(self, volume: float) -> float:
-        """The probability that what arrives finds more than `volume`."""
+        """Probability that an arrival finds more than `volume`."""
         return math.fsum(
             weight * math.exp(rate * volume) for rate, weight in zip(self._rates, self._weights, strict=True)
         )
 
     def found_at_most(self, volume: float) -> float:
-        """The probability that what arrives finds at most `volume`."""
+        """Probability that an arrival finds at most `volume`."""
         return 1 - self.tail_found(volume)
 
     def mean_found(self) -> float:
-        """The mean volume that what arrives finds."""
+        """Mean volume that an arrival finds."""
         return math.fsum(-weight / rate for rate, weight in zip(self._rates, self._weights, strict=True))
 
 
 def decay_closed_form(sources: int, on_share: float, capacity: float) -> float:
-    """The decay rate of the fluid queue as Anick, Mitra and Sondhi print it (equation 47 of the paper)."""
+    """Decay rate of the fluid queue in closed form (Anick, Mitra and Sondhi, equation 47)."""
     starts = on_share / (1 - on_share)
     load = sources * on_share / capacity
     return (1 - load) * (1 + starts) / (1 - capacity / sources)
 
 
 def on_off_dispersion(peak: float, on: float, off: float, window: float) -> float:
-    """Variance over mean of what an exponential on/off source sends in a `window`, at `peak` units a time."""
+    """Variance over mean of the volume of an exponential on/off source in a `window`, at rate `peak`."""
     share, pace = on / (on + off), 1 / on + 1 / off
     lasting = (pace * window - 1 + math.exp(-pace * window)) / (pace * pace)
     return 2 * peak * (1 - share) * lasting / window
@@ -332,23 +333,23 @@ def on_off_dispersion(peak: float, on: float, off: float, window: float) -> floa
 
 
 def wire_time(length: int, rate: int | Fraction) -> Fraction:
-    """The time that bytes take on a link of `rate` bits a second, in picoseconds."""
+    """Transmission time of bytes on a link of `rate` bits per second, in picoseconds."""
     return length * 8 * 10**12 / Fraction(rate)
 
 
 @dataclass(frozen=True)
 class Hop:
-    """A link, with the time from its far end to the next queue (propagation and latency of the switch)."""
+    """A link, with the time from its far end to the next queue (propagation and switch latency)."""
 
     rate: int | Fraction
     after: int
 
 
 def path_latency(length: int, overhead: int, hops: Sequence[Hop], *, cut_through: bool) -> int:
-    """From the first bit to the last bit received, without any waiting.
+    """Time from the first bit sent to the last bit received, without queueing.
 
-    A cut-through switch goes on when 64 B are there, unless its way out is faster than its way in: then it
-    waits for the rest, which is rounded down to a picosecond by itself.
+    A cut-through switch forwards once 64 B have arrived, unless its egress is faster than its ingress. In
+    that case it waits for the rest, whose time is rounded down to a picosecond separately.
     """
     now = 0
     for index, hop in enumerate(hops):
@@ -377,7 +378,7 @@ def tandem_latencies(created: Sequence[int], length: int, overhead: int, hops: S
 
 @dataclass(frozen=True)
 class PauseCycle:
-    """The cycle of XOFF and XON of one sender at line rate and a slower way out.
+    """The cycle of XOFF and XON of one sender at line rate and a slower egress.
 
     Attributes
     ----------
@@ -386,7 +387,7 @@ class PauseCycle:
     period : int
         Length of a cycle in picoseconds.
     idle : int
-        How long the way out has nothing to send in a cycle, in picoseconds; 0: the queue never runs empty.
+        Idle time of the egress per cycle in picoseconds; 0 if the queue never runs empty.
     """
 
     frames: int
@@ -396,16 +397,16 @@ class PauseCycle:
 
 @dataclass(frozen=True)
 class PauseLoop:
-    """A sender at line rate, a pause frame back to it, and a slower way out. Times in picoseconds.
+    """A sender at line rate, pause frames back to it, and a slower egress. Times in picoseconds.
 
     Attributes
     ----------
     frame, out, pause : int
-        A frame on the way in and on the way out, a pause frame on the way back.
+        Transmission times of a frame at the ingress, of a frame at the egress, and of a pause frame.
     delay, response : int
-        Of the link one way; of the sender to a pause frame.
+        One-way delay of the link, and response time of the sender to a pause frame.
     held : int
-        How long a pause lasts that no XON ends.
+        Duration of a pause without XON.
     """
 
     frame: int
@@ -416,15 +417,15 @@ class PauseLoop:
     held: int
 
     def cycle(self, xoff: int, xon: int | None) -> PauseCycle:
-        """The cycle between two watermarks in frames that wait; without `xon` pauses expire."""
-        # A cycle begins when a frame finds all empty. Frame k arrives at k·frame; the transmission of the
-        # j-th has begun by then if j·out <= k·frame.
+        """The cycle between two watermarks, in waiting frames; without `xon` pauses expire."""
+        # A cycle begins when a frame finds everything empty. Frame k arrives at k·frame; the transmission of
+        # the j-th has begun by then if j·out <= k·frame.
         last = 0
         while last + 1 - (last * self.frame // self.out + 1) < xoff:
             last += 1
         told = last * self.frame + self.pause + self.delay
         stops = told + self.response
-        # All that began until then; the first began at -frame - delay.
+        # All frames that began until then; the first began at -frame - delay.
         frames = (stops + self.delay) // self.frame + 2
         if xon is None:
             goes_on = told + self.held
@@ -439,25 +440,25 @@ def frames_after_xoff(frame: int, blocked: int, pause: int, delay: int, response
     """Frames of a sender at line rate that arrive after the one that crossed XOFF; times in picoseconds.
 
     The pause frame waits `blocked` for a frame on the way back, takes `pause` and `delay`, and acts after
-    `response`. A frame that has begun by then is sent to its end; it began `frame` + `delay`
-    before its arrival.
+    `response`. A frame that has begun by then is transmitted completely; it began `frame` + `delay` before
+    its arrival.
     """
     return (blocked + pause + delay + response + delay) // frame + 1
 
 
 def shaped_starts(created: Sequence[int], frame: int, depth: int, rate: int, service: int) -> list[int]:
-    """When frames begin behind a token bucket that is full at first; times in picoseconds.
+    """Start times of frames behind a token bucket that is full initially, in picoseconds.
 
     Parameters
     ----------
     created : sequence of int
-        When each frame comes.
+        Arrival time of each frame.
     frame, depth : int
-        Bits of a frame, and that the bucket holds.
+        Bits of a frame, and capacity of the bucket in bits.
     rate : int
-        Bits a second.
+        Rate in bits per second.
     service : int
-        Time of a frame on the link.
+        Transmission time of a frame.
     """
     level, then, free = Fraction(depth), 0, 0
     starts = []
@@ -475,9 +476,9 @@ def shaped_starts(created: Sequence[int], frame: int, depth: int, rate: int, ser
 
 
 def leaky_starts(created: Sequence[int], frame: int, rate: int, service: int) -> list[int]:
-    """When frames begin behind a leaky bucket; see `shaped_starts`.
+    """Start times of frames behind a leaky bucket; see `shaped_starts`.
 
-    The bucket is empty at times that are no whole picoseconds; frames begin at the next one.
+    The bucket becomes empty at fractions of a picosecond; frames begin at the next whole one.
     """
     empty, free = Fraction(0), 0
     starts = []

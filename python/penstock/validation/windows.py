@@ -1,4 +1,4 @@
-"""Windows of TCP: how they grow, how they begin anew, and what takes senders out of step."""
+"""Windows of TCP: growth, restart, and desynchronization of senders."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SEGMENT = 1460
     ends=("Whole bytes alone gave 0.52 segments at 729 and 2.13 at 3000.",),
 )
 def growth(bench: Bench) -> Iterator[Row]:
-    """From windows of a few segments to those where an acknowledgement adds less than a byte."""
+    """From windows of a few segments to those where an acknowledgement adds less than one byte."""
     for window in (10, 729, 3000):
         result = bench.once(_GROWTH, window=window)
         found = [row["value"] for row in result.rows("series") if row["metric"] == "window_bytes"]
@@ -86,7 +86,7 @@ source = { tcp = { preset = "ns2", recovery = "tahoe", initial_threshold = "unli
 tick = "1 ms", receive_window = "10000 frames" } }
 """
 _NS2_TAHOE = {10: 30.12, 12: 31.04, 14: 31.58, 20: 33.75, 30: 42.93, 50: 45.74}
-"""Mb/s by room in frames: Agent/TCP of ns-2.35 with its defaults but for window_ 10000 and tcpTick_ 1 ms."""
+"""Mb/s by buffer size in frames: Agent/TCP of ns-2.35, defaults except window_ 10000, tcpTick_ 1 ms."""
 
 
 def _megabits(result: Result) -> float:

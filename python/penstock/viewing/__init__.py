@@ -1,1 +1,1 @@
-"""Pages of results for a browser on this machine, with all points of what it zooms to."""
+"""Result pages for a browser on this machine, with all points of the part that is zoomed in."""

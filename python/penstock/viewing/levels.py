@@ -1,7 +1,7 @@
-"""Series of any length for a page that zooms: as many points of a part of them as it can draw.
+"""Series of any length for a page that zooms: as many points of the visible part as the page can draw.
 
-A page has some ten thousand points in all. ``penstock view`` answers it with the points of the part of the
-run that it shows, from the level that has enough of them.
+A page holds about ten thousand points in all. ``penstock view`` returns the points of the visible part of
+the run, from the coarsest level that has enough of them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from penstock.report.groups import with_groups
 from penstock.result import Result
 
 STEP = 8
-"""Each level has an eighth of the points of the one below."""
+"""Ratio of the points of a level to those of the next coarser one."""
 LEAST = 2_000
-"""Points of the topmost level, at least."""
+"""Points of the coarsest level, at least."""
 MOST_POINTS = 20_000
-"""Of a series, in an answer."""
+"""Points of a series in an answer, at most."""
 
 
 class Pyramid:
-    """A series at several levels: each has the smallest and the largest value of each bin of the one below.
+    """A series at several levels: each holds the smallest and largest value of each bin of the level below.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Pyramid:
             self.levels.append((times, values))
 
     def part(self, begin_ns: float, end_ns: float, points: int) -> tuple[Times, Values]:
-        """At most so many points of a stretch, with the last one before it, whose value holds."""
+        """At most this many points of an interval, preceded by the last point before it."""
         level = first = last = len(self.levels)
         while level > 0 and last - first < points:
             level -= 1
@@ -54,7 +54,7 @@ class Pyramid:
 
 
 class Levels:
-    """The series of a result, read when the first of them is asked for.
+    """The series of a result, read on the first request.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Levels:
     def answer(
         self, metric: str, entities: Sequence[str], begin_ns: float, end_ns: float, points: int
     ) -> dict[str, Any]:
-        """What the page reads: times and values of each entity that has such a series.
+        """The JSON answer to a page: times and values of each entity that has such a series.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Levels:
         return {"metric": metric, "series": found}
 
     def _pyramid(self, metric: str, entity: str) -> Pyramid | None:
-        with self._lock:  # each request has a thread of its own
+        with self._lock:  # each request has its own thread
             curve = self._curves.get(metric, {}).get(entity)
             if curve is None:
                 return None

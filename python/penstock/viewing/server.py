@@ -1,6 +1,7 @@
-"""Report pages over HTTP, to whoever started them alone.
+"""Serves report pages over HTTP to the user who started the server.
 
-The loopback interface keeps other machines out; others who use this one do not know the token in the address.
+The server listens on the loopback interface, so other machines cannot reach it. Other users of this
+machine do not have the token in the address.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ ADDRESS = "127.0.0.1"
 PAGE = "report.html"
 TOKEN_BYTES = 24
 ASKS_S = 10.0
-"""How long a client may take to say what it wants, and how long it may take nothing of an answer."""
+"""Seconds that a client may take to send its request, or stall while receiving the answer."""
 _HTTP_PORT = 80
 """The port of an address without one."""
 LEVELS = "levels"
-"""Beside a page: points of a part of its series, as JSON."""
+"""Path beside a page that returns points of a part of its series, as JSON."""
 
 _BESIDE = """<!doctype html>
 <html lang="en">
@@ -143,14 +144,14 @@ _BESIDE = """<!doctype html>
 
 
 class Pages(ThreadingHTTPServer):
-    """Serves the directories of results: the n-th below ``/TOKEN/n/``; ``/TOKEN/`` has several side by side.
+    """Serves directories of results: the n-th below ``/TOKEN/n/``; ``/TOKEN/`` shows several side by side.
 
     Parameters
     ----------
     directories : sequence of Path
-        Each with a ``report.html``.
+        Directories that contain a ``report.html``.
     port : int, optional
-        Port of the loopback interface. Default: 0, one that is free.
+        TCP port on the loopback interface. Default: 0, a free port.
 
     Raises
     ------
@@ -160,7 +161,7 @@ class Pages(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 512
-    """Clients that wait to be heard: a page with all its pictures, many times over."""
+    """Length of the queue of pending connections: many times the requests of a page with all its pictures."""
 
     def __init__(self, directories: Sequence[Path], port: int = 0) -> None:
         self.directories = [directory.resolve() for directory in directories]
@@ -172,21 +173,21 @@ class Pages(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the pages are."""
+        """Address of the pages."""
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
 
     def hear(self, client: socket.socket) -> None:
-        """Gives a client `ASKS_S` to say what it wants."""
+        """Starts the timeout `ASKS_S` for the request of a client."""
         with self._lock:
             self._asking[client] = time.monotonic() + ASKS_S
 
     def heard(self, client: socket.socket) -> None:
-        """Says that it has, or has gone."""
+        """Ends the timeout of a client that has sent its request or disconnected."""
         with self._lock:
             self._asking.pop(client, None)
 
     def service_actions(self) -> None:
-        """Drops clients that take too long; the server calls this twice a second."""
+        """Drops clients that time out; the server calls this twice per second."""
         now = time.monotonic()
         with self._lock:
             late = [client for client, until in self._asking.items() if until < now]
@@ -196,16 +197,16 @@ class Pages(ThreadingHTTPServer):
                     client.shutdown(socket.SHUT_RDWR)
 
     def levels(self, directory: Path) -> Levels:
-        """The series of a result; they stay in memory."""
+        """The series of a result; cached in memory."""
         return self._levels.setdefault(directory, Levels(directory))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing of a browser that no longer wants what it asked for."""
+        """Suppresses errors of browsers that have disconnected."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     def front(self) -> str:
-        """The page with all of them."""
+        """The page with all results."""
         names = [directory.name for directory in self.directories]
         frames = [
             f'<iframe data-page="{number}/{quote(PAGE)}" title="{html.escape(name)}"></iframe>'
@@ -253,15 +254,15 @@ class _Handler(SimpleHTTPRequestHandler):
         self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
 
     def log_message(self, *_: Any) -> None:
-        """Says nothing: the browser shows what is wrong."""
+        """Logs nothing: the browser shows errors."""
 
     def end_headers(self) -> None:
-        self.send_header("Referrer-Policy", "no-referrer")  # the token is nobody else's
+        self.send_header("Referrer-Policy", "no-referrer")  # keeps the token private
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()
 
     def _is_ours(self) -> bool:
-        """Whether the client means this server: a page that got itself this address says another name."""
+        """Returns true if the Host header names this server. Guards against DNS rebinding."""
         host = self.headers.get("Host")
         if host is None:
             return True
@@ -269,7 +270,7 @@ class _Handler(SimpleHTTPRequestHandler):
         return name in (ADDRESS, "localhost") and (port or str(_HTTP_PORT)) == str(self.server.server_port)
 
     def _place(self, words: Sequence[str]) -> Path | None:
-        """What is asked for, if it is within a result, wherever links lead."""
+        """The requested file, if it is within a result after links are resolved."""
         number, *rest = words
         numbers = list(map(str, range(len(self.server.directories))))
         if number not in numbers or any(
@@ -279,13 +280,13 @@ class _Handler(SimpleHTTPRequestHandler):
         directory = self.server.directories[int(number)]
         try:
             place = directory.joinpath(*rest).resolve()
-        except (OSError, RuntimeError, ValueError):  # a circle of links, a name that is too long
+        except (OSError, RuntimeError, ValueError):  # a loop of links, a name that is too long
             return None
         return place if rest and place.is_relative_to(directory) else None
 
     def _file(self, place: Path) -> None:
         try:
-            file = place.open("rb") if place.is_file() else None  # what else can be read need not end
+            file = place.open("rb") if place.is_file() else None  # reading from anything else may not end
         except OSError:
             file = None
         if file is None:
@@ -295,7 +296,7 @@ class _Handler(SimpleHTTPRequestHandler):
             self._stream(file, os.fstat(file.fileno()).st_size, self.guess_type(str(place)))
 
     def _answer(self, directory: Path, query: str) -> None:
-        """Points of a part of some series of the result whose page asks."""
+        """Sends points of a part of some series of the result to its page."""
         try:
             asked = parse_qs(query, max_num_fields=_MOST_FIELDS)
             begin, end = (float(asked[key][0]) for key in ("from", "to"))
@@ -326,7 +327,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 _PIECE = 1 << 18
-"""Bytes that are sent at once."""
+"""Bytes per write."""
 _MOST_FIELDS = 10_000
 
 

@@ -151,12 +151,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             };
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
             let start = fabric.routes.path_start[path];
-            let facts = facts_over_links(
-                (part, fabric),
-                (flow.from, to, start, flow.priority),
-                connection,
-                &mut shared.trimmed,
-            );
+            let facts = shared.facts((part, fabric), (flow, to, start), connection);
             let randoms = [random("near"), random("far")];
             let (mut near, mut far) = connection.start(&due.next().unwrap_or_default(), facts, randoms);
             shared.attach(&mut near, (spec, flow.from), number);
@@ -241,6 +236,16 @@ impl Shared {
     fn new(spec: &Spec) -> Shared {
         Shared { trimmed: TrimmedClasses::new(spec), nics: BTreeMap::new(), pacers: BTreeMap::new() }
     }
+    fn facts(
+        &mut self,
+        (part, fabric): (&Part, &NodeView),
+        (flow, to, start): (&FlowSpec, NodeId, u32),
+        connection: &ConnectionSpec,
+    ) -> [PathFacts; 2] {
+        let trims = self.trimmed.all(part.plan, fabric.routes.path(start), flow.priority);
+        let own = facts_over_links(part, fabric, (flow.from, to, start), connection);
+        own.map(|facts| PathFacts { trims, ..facts })
+    }
     fn attach(&mut self, endpoint: &mut Endpoint, (spec, host): (&Spec, NodeId), number: u32) {
         if let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.nic_limits) {
             endpoint.attach(number, || self.nics.entry(host).or_insert_with(|| limits.start()).clone());
@@ -289,23 +294,22 @@ pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: 
 
 /// [`facts`] of a path that begins there in the table of hops, with the links of either end over which each packet may go.
 fn facts_over_links(
-    (part, fabric): (&Part, &NodeView),
-    (from, to, start, priority): (NodeId, NodeId, u32, Priority),
+    part: &Part,
+    fabric: &NodeView,
+    (from, to, start): (NodeId, NodeId, u32),
     connection: &ConnectionSpec,
-    trimmed: &mut TrimmedClasses,
 ) -> [PathFacts; 2] {
     let links = |from: NodeId, to: NodeId| match &fabric.routes.spreading {
         Some(spreading) if connection.stripes() => spreading.table.lookup(from, to).ports.len().max(1) as u16,
         _ => 1,
     };
-    let path = fabric.routes.path(start);
-    let [near, far] = facts(part.plan, path, connection, trimmed.all(part.plan, path, priority));
+    let [near, far] = facts(part.plan, fabric.routes.path(start), connection);
     [PathFacts { planes: links(from, to), ..near }, PathFacts { planes: links(to, from), ..far }]
 }
 
 /// Facts about the path between the ends of a connection, the near end first: the rate of their link, and how long a full
 /// frame and what answers it take there and back, on links and in switches, without queues.
-fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec, trims: bool) -> [PathFacts; 2] {
+fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 2] {
     let back: Vec<u32> = path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0).collect();
     let (full, answer) = connection.round_trip_frames();
     let from = |there: &[u32], back: &[u32]| {
@@ -314,7 +318,7 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec, trims: bool) ->
         let hops = there.len().saturating_sub(1) as u16;
         let there = one_way(plan, &mut there.iter().copied(), full);
         let base_rtt = there + one_way(plan, &mut back.iter().copied(), answer);
-        PathFacts { rate, base_rtt, packet: full, hops, overhead, planes: 1, trims }
+        PathFacts { rate, base_rtt, packet: full, hops, overhead, planes: 1, trims: false }
     };
     [from(path, &back), from(&back, path)]
 }

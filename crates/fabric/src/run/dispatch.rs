@@ -116,6 +116,7 @@ fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut E
         What::Retry(signal) => return retry::receive(here, port, signal, now, events),
         What::RetryDue => return retry::due(here, port, now, events),
         What::Watchdog => return storms::watch_due(here, port, now, events),
+        What::Rank if !here.hosts.ranks.call_is_noted(port, now) => return ranks::ranks_due(here, port, now),
         _ => {
             let number = here.number_of_place(place);
             fingerprints::note(here, here.node_of[place], &event, event.kind(), number)

@@ -249,6 +249,9 @@ impl World for Fabric {
     fn stopped(&self) -> bool {
         self.ledger.failure.is_some()
     }
+    fn pauses(&self) -> bool {
+        !self.hosts.ranks.notices.is_empty()
+    }
     fn pack(&mut self, mail: &mut [Event], cargo: &mut Vec<Carried>) {
         if self.headers.in_use() == 0 {
             return;

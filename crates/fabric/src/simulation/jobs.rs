@@ -23,7 +23,7 @@ pub(crate) struct JobWatch {
     /// Events until the last look.
     events: u64,
     /// No event was pending at the last look.
-    still: bool,
+    pub still: bool,
     /// The run is over: all jobs are, or none can go on.
     pub over: bool,
     /// By job, frames that its ranks had got at the last sample, and the first sample at which they had as many.
@@ -131,7 +131,8 @@ impl Simulation {
         // To look for pending events takes longer than to count those that ran.
         let still = std::mem::replace(&mut self.jobs.events, events) == events;
         self.jobs.still = still && self.is_quiet();
-        self.jobs.over = alone && (done || rests || self.jobs.still);
+        let open = self.ranks().iter().any(|state| state.machine.is_open());
+        self.jobs.over = alone && !open && (done || rests || self.jobs.still);
         if self.now() >= self.jobs.samples.0 {
             self.sample_progress();
         }
@@ -275,7 +276,7 @@ impl Simulation {
     }
 
     /// Why a message from one rank to another is not through.
-    fn held(&self, job: u32, (from, to): (u32, u32)) -> Held {
+    pub(super) fn held(&self, job: u32, (from, to): (u32, u32)) -> Held {
         let spec = &self.spec.jobs[job as usize];
         let Some((flow, peers)) = &spec.flows[from as usize] else { return Held::InFlight };
         let Ok(nth) = peers.binary_search(&to) else { return Held::InFlight };

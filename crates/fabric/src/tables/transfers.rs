@@ -154,20 +154,36 @@ impl View<'_> {
         starts: &[u32],
         rates: &LinkRates,
     ) -> Vec<Idle> {
-        let ways = self.stages(path, starts).into_iter().map(|[there, back]| {
+        let stages = self.stages(path, starts).into_iter();
+        let ways = stages.flat_map(|[there, back]| {
             if let Some(packets) = self.idle_packets(flow, &there, &back, rates) {
-                return packets;
+                return vec![packets];
             }
-            let (there, back) = (self.idle_path(&there, rates), self.idle_path(&back, rates));
-            match flow.transport.as_ref().map(|connection| &connection.application) {
-                Some(Application::Transfers(scheduled)) => self.idle_over(scheduled, flow, there, back),
-                _ => Idle::Frames(there),
-            }
+            let of = |there: &[Vec<u32>]| {
+                let (there, back) = (self.idle_path(there, rates), self.idle_path(&back, rates));
+                match flow.transport.as_ref().map(|connection| &connection.application) {
+                    Some(Application::Transfers(scheduled)) => self.idle_over(scheduled, flow, there, back),
+                    _ => Idle::Frames(there),
+                }
+            };
+            self.by_first_link(path, &there).iter().map(|there| of(there)).collect()
         });
         ways.collect()
     }
 
-    /// Packets of a delivery context that has its path alone, over all links of its host that they may take; `None`: it has none.
+    /// A way for each link of its host that it may begin with: a host sends all frames of a flow through one of them, unless that fails.
+    fn by_first_link(&self, path: usize, there: &[Vec<u32>]) -> Vec<Vec<Vec<u32>>> {
+        match there {
+            [first, rest @ ..]
+                if first.len() > 1 && self.s.spec.faults.is_empty() && self.s.equal_ports(path).is_some() =>
+            {
+                first.iter().map(|&port| [&[vec![port]], rest].concat()).collect()
+            }
+            _ => vec![there.to_vec()],
+        }
+    }
+
+    /// Packets of a delivery context that has its path alone, over all links of its host that they may take; `None`: they take one.
     fn idle_packets(
         &self,
         flow: &FlowSpec,
@@ -178,13 +194,12 @@ impl View<'_> {
         let connection = flow.transport.as_ref()?;
         let Application::Transfers(Scheduled::Uet(spec)) = &connection.application else { return None };
         let planes = if connection.stripes() { there.first()?.len().min(back.first()?.len()) } else { 1 };
-        let planes = match there {
-            [first, rest @ ..] if planes > 1 => {
-                let over = |&port| self.idle_path(&[&[vec![port]], rest].concat(), rates);
-                first.iter().take(planes).map(over).collect()
-            }
-            _ => vec![self.idle_path(there, rates)],
-        };
+        if planes < 2 {
+            return None;
+        }
+        let [first, rest @ ..] = there else { return None };
+        let over = |&port| self.idle_path(&[&[vec![port]], rest].concat(), rates);
+        let planes = first.iter().take(planes).map(over).collect();
         Some(Idle::Packets(Box::new(IdlePackets::new(spec, planes))))
     }
 
@@ -192,6 +207,7 @@ impl View<'_> {
     fn idle_over(&self, scheduled: &Scheduled, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
         match (scheduled, scheduled.queue_pairs()) {
             (Scheduled::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
+            (Scheduled::Uet(spec), _) => Idle::Packets(Box::new(IdlePackets::new(spec, vec![there]))),
             (_, Some(spec)) => {
                 let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.nic_limits.as_ref());
                 Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))

@@ -101,7 +101,9 @@ fn limits_of_outstanding_frames_and_bytes_block() {
 fn too_many_replays_and_too_old_frames_flush() {
     let spec = LlrSpec { replay_count_max: 1, data_age_timeout: Time::from_us(50), ..spec() };
     let mut sender = Transmitter::new(spec);
-    (0..3).for_each(|at| drop(sender.send(1000, at, Time::ZERO)));
+    for at in 0..3 {
+        sender.send(1000, at, Time::ZERO);
+    }
     assert_eq!(sender.refuse(SEQUENCES - 1, Time::from_us(1)), Some(Outcome::Replay));
     assert_eq!(
         sender.refuse(0, Time::from_us(2)),
@@ -130,7 +132,9 @@ fn too_many_replays_and_too_old_frames_flush() {
 #[test]
 fn an_ack_during_a_replay_skips_what_it_frees() {
     let mut sender = Transmitter::new(spec());
-    (0..5).for_each(|at| drop(sender.send(1000, at, Time::ZERO)));
+    for at in 0..5 {
+        sender.send(1000, at, Time::ZERO);
+    }
     assert_eq!(sender.refuse(0, Time::ZERO), Some(Outcome::Replay));
     assert_eq!(sender.next_replay(Time::ZERO).map(|(sequence, _)| sequence), Some(1));
     assert_eq!(sender.acknowledge(3, Time::ZERO), Some(3));

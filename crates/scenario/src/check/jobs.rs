@@ -1,10 +1,10 @@
 //! Jobs: each rank that sends becomes a flow whose messages the rank posts.
 
 use super::topology::Fabric;
-use super::{Context, carriers, files, flows, placements, receivers, schedules};
+use super::{Context, carriers, files, flows, message_files, placements, receivers, schedules};
 use crate::model::{Job, Model};
 use crate::place::Place;
-use ::jobs::{Computation, JobCosts, WorkloadSpec};
+use ::jobs::{Computation, JobCosts, MessageList, Pairs, WorkloadSpec};
 use fabric::spec::{FlowSpec, JobSpec, Way};
 use frame::{NodeId, Priority};
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ fn one(
     let carrier = carriers::of_job(job, frame, at, context);
     check_keys(job, model, at, context);
     let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
-    let workload = workload(job, &mut hosts, at, context);
+    let workload = workload(job, &mut hosts, at, fabric, context);
     let ((framing, connection), workload) = carrier.zip(workload)?;
     let ranks = hosts.len() as u32;
     let started = workload.start(ranks);
@@ -185,6 +185,7 @@ fn workload(
     job: &Job,
     hosts: &mut Vec<NodeId>,
     at: &Place,
+    fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Option<WorkloadSpec> {
     let at = at.key("workload");
@@ -199,6 +200,9 @@ fn workload(
     unused.into_iter().for_each(|why| context.beware(why, &at));
     if let Some(spec) = spec {
         return Some(WorkloadSpec::Collective(spec));
+    }
+    if job.workload.goal.is_none() {
+        return messages(job, hosts, &at, fabric, context);
     }
     let program = schedules::read(job.workload.goal.as_ref()?, &at.key("goal"), context)?;
     let (ranks, given) = (program.ranks().len(), hosts.len());
@@ -217,6 +221,27 @@ fn workload(
     Some(WorkloadSpec::Program(Arc::new(program), job.workload.eager()))
 }
 
+/// A list of messages, or none that a session adds to.
+fn messages(
+    job: &Job,
+    hosts: &[NodeId],
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<WorkloadSpec> {
+    let mut list = MessageList::new(hosts.len());
+    if let Some(file) = &job.workload.messages {
+        list.extend(message_files::read(file, &at.key("messages"), (fabric, hosts), context)?);
+    }
+    let session = job.workload.session;
+    list.all_pairs = session || job.workload.pairs == Some(Pairs::All);
+    if session && job.workload.pairs == Some(Pairs::Used) {
+        let help = "leave it out, and list in `ranks` the hosts that the session sends between";
+        context.warn(&at.key("pairs"), "`pairs = \"used\"` has no effect on a session".to_string(), help);
+    }
+    Some(WorkloadSpec::Messages(Arc::new(list)))
+}
+
 fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
     flows::priority(job.priority, at, context);
     flows::dscp(job.dscp, job.priority, model, at, context);
@@ -226,6 +251,15 @@ fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
     }
     if job.compute.times().is_empty() {
         context.error(&at.key("compute"), "an empty list of times", "expected at least one time");
+    }
+    let has_times = job.workload.messages.is_some() || job.workload.session;
+    if has_times && job.iterations > 1 {
+        let message = format!("{} iterations of messages that have times of their own", job.iterations);
+        context.error(&at.key("iterations"), message, "expected 1");
+    }
+    if has_times && job.compute.times().iter().any(|&time| time > Time::ZERO) {
+        let message = "a computation before messages that have times of their own".to_string();
+        context.error(&at.key("compute"), message, "expected the column `compute` of the messages, or none");
     }
     let compute = job.compute.times().iter().map(|&time| ("compute", time));
     let costs = [("overhead", job.overhead), ("overhead_per_byte", job.overhead_per_byte)];

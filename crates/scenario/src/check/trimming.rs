@@ -51,8 +51,11 @@ fn trims(spec: &Spec, priority: Priority) -> BTreeSet<bool> {
 /// The entry of the text that a flow was made of, what its `trimming` says, and where that may be written.
 fn said<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, bool, Vec<Place>)> {
     let (name, tables) = place_of(model, flow)?;
-    let over =
-        |carrier: &CarrierText| if let CarrierText::Uet(keys) = carrier { keys.trimming } else { None };
+    let over = |carrier: &CarrierText| match carrier {
+        CarrierText::Uet(keys) => keys.trimming,
+        CarrierText::Mrc(keys) => keys.trimming,
+        _ => None,
+    };
     let transfers = model.transfers.iter().find(|entry| entry.name == name).map(|entry| over(&entry.over));
     let jobs = model.jobs.iter().find(|job| job.name == name).map(|job| over(&job.over));
     let of_source = |source: &SourceText| match source {

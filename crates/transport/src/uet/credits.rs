@@ -150,11 +150,11 @@ mod tests {
     use units::{BitRate, Time};
 
     const FACTS: UetFacts = UetFacts {
+        planes: 1,
         rate: BitRate::from_gbps(100),
         base_rtt: Time::from_us(12),
         packet: 4150,
         payload: 4086,
-        planes: 1,
         trimming: true,
     };
 

@@ -51,7 +51,7 @@ const ENDLESS: u64 = 25;
 pub struct MrcKeys {
     /// Congestion control of each connection: "none" or "nscc", also as a table with its keys. Default: nscc.
     pub control: UetControlKeys,
-    /// How packets are distributed over paths: "mrc", or another selection by name or table, for comparisons. Default: "mrc".
+    /// How packets are distributed over paths: "mrc", or another selection by name or table, for comparisons. Default: mrc.
     pub paths: PathSelectionKeys,
     /// Bytes of payload in a full packet. A size with unit, 1 B to 4096 B, up to what `frame` holds beside `headers`; or "computed": the largest power of two from 256 to 4096 B that fits. Default: "computed".
     pub payload: Or<Bytes, Computed>,
@@ -64,8 +64,9 @@ pub struct MrcKeys {
     /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A multiple of 128, 128 to 32640. Default: 1024 (example of the API).
     #[schemars(range(min = 128, max = 32640))]
     pub psn_range: u64,
-    /// Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default: false.
-    pub trimming: bool,
+    /// Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default: whether every switch on the way trims the traffic class of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trimming: Option<bool>,
     /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
     /// Time that a packet may arrive behind one that left later, before it counts as lost. A time with unit; or "computed": a quarter of the base round trip, but at least 32 us (400 kB at 100 Gb/s). Default: "computed" (our choice).
@@ -94,7 +95,7 @@ impl Default for MrcKeys {
             ack: Bytes::new(118),
             ack_every: Or::word(),
             psn_range: 1024,
-            trimming: false,
+            trimming: None,
             base_rtt: Or::word(),
             reorder_time: Or::word(),
             timeout: Or::word(),
@@ -121,7 +122,7 @@ impl MrcKeys {
             ack: Some(self.ack),
             ack_every: self.ack_every,
             psn_range: self.psn_range.max(1),
-            trimming: Some(self.trimming),
+            trimming: self.trimming,
             loss_inference: Some(false),
             base_rtt: self.base_rtt,
             timeout: self.timeout,

@@ -1,4 +1,4 @@
-"""Measures, and draws, what study.toml asks. Files beside this one are imported with `from . import name`."""
+"""Measures and draws the experiments of study.toml. Import files beside it with `from . import name`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def run(context: Context) -> list[Outcome]:
     Parameters
     ----------
     context : Context
-        Reads scenarios beside this file, runs them, and keeps figures and tables.
+        Reads scenarios beside this file, runs them, and stores figures and tables.
     """
     context.say("a steady flow and a greedy one")
     runs = context.replicate(context.scenario("scenario"), full=10, quick=3)

@@ -131,7 +131,7 @@ macro_rules! numbered {
     )*};
 }
 
-numbered!(PlaceIx, NodeIx, PortIx, SourceIx);
+numbered!(PlaceIx, NodeIx, PortIx, SourceIx, RankIx);
 
 macro_rules! free {
     ($($name:ident),*) => {$(

@@ -76,14 +76,7 @@ impl Failure {
             Cause::SharedMemory | Cause::Pool { .. } => {
                 (Occupancy { bytes: shared.used, frames: 0 }, Some(Amount::Bytes(shared.limit)))
             }
-            Cause::Stage(_) => (within(Refusal::Queue), None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress.unwrap_or(egress), frame.priority()),
-            Cause::LinkDown
-            | Cause::Restart
-            | Cause::BitError
-            | Cause::LinkLoss
-            | Cause::LinkRetry
-            | Cause::Watchdog => (within(Refusal::Queue), None),
             Cause::Headroom => {
                 let group =
                     pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority().0)).unwrap_or(0);
@@ -94,6 +87,8 @@ impl Failure {
                     levels.map(|levels| levels.capacity),
                 )
             }
+            // Stages, faults and watchdogs have no limit.
+            _ => (within(Refusal::Queue), None),
         };
         let limit = limit.unwrap_or(Amount::Bytes(0));
         let one = ingress.filter(|_| matches!(cause, Cause::Headroom | Cause::ReceiveBuffer));

@@ -5,7 +5,7 @@
 
 use crate::run::state::index::{EndpointIx, PortIx, RankIx};
 use crate::run::state::own::NodeLocal;
-use jobs::Rank;
+use jobs::{Notice, Rank};
 use transport::MessageTimes;
 use units::Time;
 
@@ -49,6 +49,8 @@ pub(crate) struct Ranks {
     pub notified: NodeLocal<EndpointIx, Option<Notified>>,
     /// Ranks of each host, by its first port, ascending.
     pub at_port: Vec<(PortIx, RankIx)>,
+    /// Notices of ranks that a session drives, which are to be taken: job, number of the rank, notice.
+    pub notices: Vec<(u32, u32, Notice)>,
 }
 
 impl Ranks {
@@ -72,6 +74,14 @@ impl Ranks {
             state.machine.on_delivered(notified.peer, tag, now);
         }
         !std::mem::replace(&mut state.deferred, true)
+    }
+    /// Returns true if a call of the ranks of a host is part of the fingerprint: not if it is there for requests that have a time of
+    /// their own, which a list and a session make in different numbers of calls.
+    pub fn call_is_noted(&self, port: PortIx, now: Time) -> bool {
+        let ranks = self.of_port(port);
+        let driven = |rank: &RankIx| self.ranks[*rank].machine.is_driven();
+        ranks.iter().any(|rank| !driven(rank) && self.ranks[*rank].wakes_at <= now)
+            || !ranks.iter().any(driven)
     }
     /// The ranks of a host, by its first port.
     pub fn of_port(&self, port: PortIx) -> Vec<RankIx> {

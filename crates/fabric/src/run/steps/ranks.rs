@@ -36,7 +36,11 @@ pub fn run_rank(here: &mut NodeView, rank: RankIx, now: Time, events: &mut Event
         here.hosts.endpoints[endpoint].endpoint.on_event(now, &HostEvent::Post { tag, bytes });
         endpoints::update_endpoint(here, endpoint, now, events);
     }
-    let state = &mut here.hosts.ranks.ranks[rank];
+    let ranks = &mut here.hosts.ranks;
+    let state = &mut ranks.ranks[rank];
+    while let Some(notice) = state.machine.poll_notice() {
+        ranks.notices.push((state.job, state.number, notice));
+    }
     let at = state.machine.calls_at();
     if at < state.wakes_at {
         state.wakes_at = at;

@@ -7,11 +7,11 @@ const PULL: u64 = 1_323_959;
 
 fn facts() -> UetFacts {
     UetFacts {
+        planes: 1,
         rate: BitRate::from_gbps(100),
         base_rtt: Time::from_us(12),
         packet: 4150,
         payload: 4086,
-        planes: 1,
         trimming: true,
     }
 }

@@ -1,6 +1,6 @@
-"""BCN at one queue, frame by frame, written from the paper: whether the scheme or the simulator is unfair.
+"""Frame-level model of BCN at one queue, from the paper, to check whether the scheme itself is unfair.
 
-Senders that never stop, one queue of 100 frames and the link behind it; nothing is shared with the engine.
+It has greedy senders, one queue of 100 frames and the link behind it, and shares no code with the engine.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SEND, ARRIVE, LEAVE, TELL = range(4)
 
 
 class Sender:
-    """A rate limiter: slowed down once a message has come."""
+    """A rate limiter, which is active once a message has arrived."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rate, self.slowed, self.stopped_until, self.counted = LINE, False, 0.0, 0
         self.clock = 1 + rng.uniform(-1e-4, 1e-4)
 
     def hear(self, now: float, feedback: float, rng: np.random.Generator) -> None:
-        """A message: bytes below (above, if negative) where the queue should be; 0 stops."""
+        """Handles a message: bytes below (negative: above) the set point of the queue; 0 stops the source."""
         if now < self.stopped_until:
             return
         frames = feedback / FRAME
@@ -43,18 +43,18 @@ class Sender:
 
 
 def jain(senders: int, *, stops: bool, seed: int, end_s: float = 0.04) -> float:
-    """Jain's index over the last quarter of a run in which one of 100 frames is sampled, regularly.
+    """Jain's index over the last quarter of a run in which every 100th frame is sampled.
 
     Parameters
     ----------
     senders : int
-        That never stop.
+        Number of greedy senders.
     stops : bool
-        Whether a severely long queue stops those who are sampled.
+        True if a severely long queue stops sampled senders.
     seed : int
-        Of phases, clocks and stops.
+        Seed of phases, clocks and stops.
     end_s : float
-        Length of the run.
+        Duration of the run in seconds.
     """
     rng = np.random.default_rng(seed)
     all_of_them = [Sender(rng) for _ in range(senders)]

@@ -1,4 +1,4 @@
-"""The controls that are compared: what each changes in a workload."""
+"""The controls to compare: the changes that each makes to a workload."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Scheme:
     Attributes
     ----------
     colour : str
-        In pictures.
+        Color in pictures.
     changes : Mapping
-        Keys of a scenario and their values.
+        Keys of the scenario and their values.
     tcp : Mapping
         If not empty, the greedy sources are TCP connections with these keys.
     """
@@ -29,7 +29,7 @@ class Scheme:
 
 
 def _paused(control: Changes, **more: Any) -> Changes:
-    """Flow control in place of drops."""
+    """Flow control instead of drops."""
     return {"switch.buffer": None, "flow_control": control, **more}
 
 

@@ -19,22 +19,22 @@ from . import bcn_model
 from .schemes import LOSSLESS, NOTIFIED, SCHEMES, Scheme
 
 CONTROL_BYTES = 84
-"""A message, a returned tag or a pause on the wire."""
+"""Bytes on the wire of a message, a returned tag or a pause."""
 WIRE = 1520 / 1500
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A scenario, and where it is short of capacity.
+    """A scenario, and its bottlenecks.
 
     Attributes
     ----------
     title : str
-        For the picture.
+        Title in the picture.
     ports : tuple of str
-        Of the full links.
+        Ports of the full links.
     changes_ms : float
-        When the last of the flows that stay has begun.
+        Time at which the last permanent flow has begun.
     """
 
     title: str
@@ -55,24 +55,24 @@ WORKLOADS = {
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to."""
+    """Measures of one run."""
 
     used: float
-    """What the full links carried of frames, as a share of what they can."""
+    """Utilization of the full links by frames."""
     jain: float
-    """Of the flows that stay, over the last 10 ms."""
+    """Jain's index of the permanent flows over the last 10 ms."""
     converged_ms: float
-    """Until their rates stay near those of the last 10 ms; infinite if not before these."""
+    """Time until their rates stay near those of the last 10 ms; infinite if they do not before then."""
     queue_mean: float
-    """KiB, of the fullest of the full links."""
+    """Mean queue in KiB at the fullest of the full links."""
     queue_max: float
     paused_ms: float
-    """All ports together."""
+    """Paused time of all ports together."""
     lost: float
     overhead: float
-    """Messages, tags and pauses, as a share of all bytes."""
+    """Share of messages, tags and pauses in all bytes."""
     victim: float
-    """What the victim gets of its offer; NaN if there is none."""
+    """Share of its offered load that the victim gets; NaN if there is none."""
 
     @classmethod
     def of(cls, result: Result, workload: Workload) -> Run:
@@ -104,14 +104,14 @@ class Run:
 
 
 def _asks(result: Result) -> bool:
-    """Whether tags are frames of their own."""
+    """Returns true if tags are separate frames."""
     return any(row["control"] == "prc" for row in result.rows("rate_limiters"))
 
 
 def settled(times: np.ndarray, rates: np.ndarray, aims: np.ndarray, changes_ms: float) -> float:
-    """How long after the last change all rates stay within a quarter of a fair share of their last means.
+    """Time after the last change until all rates stay within a quarter of a fair share of their final means.
 
-    Means over 2 ms are compared: what is faster are bursts and single frames.
+    Means over 2 ms are compared, since faster variations are bursts and single frames.
     """
     window = 4
     means = np.array([np.convolve(flow, np.ones(window) / window, mode="same") for flow in rates])
@@ -159,7 +159,7 @@ def arranged(context: Context, workload: str, scheme: Scheme) -> Scenario:
 
 
 def mean(runs: Sequence[Run]) -> Run:
-    """Of runs with several seeds; NaN stays NaN, and one that does not settle makes the mean infinite."""
+    """Means over runs with several seeds; NaN stays NaN, and a run that does not settle gives infinity."""
     fields = Run.__dataclass_fields__
     return Run(**{name: fmean(getattr(one, name) for one in runs) for name in fields})
 
@@ -185,7 +185,7 @@ NOTE = (
 
 
 def rows(runs: Mapping[str, Mapping[str, Run]]) -> list[tuple[str, ...]]:
-    """One row a workload and scheme."""
+    """One row per workload and scheme."""
     return [
         (
             WORKLOADS[workload].title,
@@ -206,12 +206,12 @@ def rows(runs: Mapping[str, Mapping[str, Run]]) -> list[tuple[str, ...]]:
 
 
 def settled_in(one: Run) -> str:
-    """Milliseconds, or "no"."""
+    """The time in milliseconds, or "no"."""
     return f"{one.converged_ms:.1f}" if math.isfinite(one.converged_ms) else "no"
 
 
 def told(runs: Mapping[str, Mapping[str, Run]], workload: str, what: Callable[[Run], str]) -> str:
-    """A figure of all schemes in words."""
+    """A sentence with a figure of each scheme."""
     return ", ".join(f"{name} {what(of[workload])}" for name, of in runs.items())
 
 
@@ -309,12 +309,12 @@ BCN_SEEDS = (1, 2, 3)
 
 
 def mean_queue(one: Run) -> float:
-    """In KiB."""
+    """Mean queue in KiB."""
     return one.queue_mean
 
 
 def picture(runs: Runs) -> Figure:
-    """A column a workload, a line a scheme; link, Jain's index, and mean and longest queue."""
+    """A column per workload, a line per scheme: link, Jain's index, and mean and longest queue."""
     panels: tuple[tuple[str, Callable[[Run], float]], ...] = (
         ("link used (%)", lambda one: 100 * one.used),
         ("Jain's index", lambda one: one.jain),

@@ -1,4 +1,4 @@
-"""Two laws of path rate control, by sources and round trip."""
+"""Two laws of path rate control, by number of sources and round trip."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to, after the warm-up."""
+    """Measures of one run after the warm-up."""
 
     used: float
-    """Of what messages that ask leave of the link, the share that carries frames."""
+    """Utilization by frames of the capacity that request messages leave."""
     jain: float
     queue_mean: float
-    """In bytes."""
+    """Mean queue in bytes."""
     queue_max: float
 
     @classmethod
@@ -64,7 +64,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def loop(context: Context, law: str, sources: int, trip_us: int) -> Result:
-    """The scenario with so many sources, this round trip and one law."""
+    """The scenario with this number of sources, this round trip and one law."""
     changes = {
         "topology.star.hosts": sources + 1,
         "topology.star.delay": f"{trip_us / 4:g} us",
@@ -80,7 +80,7 @@ def loop(context: Context, law: str, sources: int, trip_us: int) -> Result:
 
 
 def rest(sources: int, trip_us: int) -> float:
-    """The queue in bytes where "scaled" is at rest."""
+    """The equilibrium queue of "scaled", in bytes."""
     loop_s = trip_us * 1e-6 + 4 * 67.2e-9 + INTERVAL_S
     return TARGET * BUFFER + EQUAL_GAIN / LENGTH_GAIN * math.log(sources) * loop_s * LINE / 8
 
@@ -158,7 +158,7 @@ def table(context: Context, runs: Runs) -> None:
 
 
 def picture(runs: Runs) -> Figure:
-    """Link and queue against the round trip, a column a law."""
+    """Link and queue against the round trip, a column per law."""
     with style():
         figure = Figure(figsize=(8.4, 5.6), layout="constrained")
         axes = figure.subplots(2, len(LAWS), sharex=True, sharey="row")

@@ -1,7 +1,7 @@
-"""Models of QCN and FECN, integrated step by step: no frames, no messages.
+"""Fluid models of QCN and FECN, integrated step by step, without frames or messages.
 
-Packets of 1500 B (1520 B on the wire) and microseconds. QCN begins a tenth below its equilibrium, or at line
-rate; FECN at its first rate.
+Units are packets of 1500 B (1520 B on the wire) and microseconds. QCN begins a tenth below its
+equilibrium, or at line rate; FECN at its initial rate.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 LINE = 1e10 / 8 / 1520 * 1e-6
-"""Packets a microsecond on a link of 10 Gb/s."""
+"""Packets per microsecond on a link of 10 Gb/s."""
 STEP_US = 2
 Series = npt.NDArray[np.float64]
 
 SAMPLED = tuple(1 / share for share in (100, 50, 100 / 3, 25, 20, 50 / 3, 100 / 7, 12.5))
-"""Share of frames that is sampled, by an eighth of the feedback each."""
+"""Share of frames that is sampled, for each eighth of the feedback range."""
 
 
 SET_POINT, WEIGHT = 26_000 / 1500, 2.0
@@ -27,11 +27,11 @@ INCREASE, LEAST = LINE / 2000, LINE * 5e-4
 
 
 def qcn(sources: int, loop_us: float, end_ms: float, at_line_rate: bool = False) -> tuple[Series, Series]:
-    """The queue of QCN without its timer in packets, and what arrives as a share of the link.
+    """Queue of QCN without its timer in packets, and arrivals as a share of the link.
 
     Source: M. Alizadeh et al., "Data center transport mechanisms: congestion control theory and IEEE
     standardization", Allerton 2008: delay differential equations of current and target rate, whose byte
-    counter ends a cycle as often as no message comes within 100 packets. The loop is what passes from the
+    counter ends a cycle whenever no message arrives within 100 packets. The loop is the delay from the
     queue to the sources and back.
     """
     delay = max(1, round(loop_us / STEP_US))
@@ -63,13 +63,13 @@ def qcn(sources: int, loop_us: float, end_ms: float, at_line_rate: bool = False)
 
 
 def _bits(congestion: float) -> int:
-    """Feedback of six bits, from packets."""
+    """Feedback of six bits, from a congestion measure in packets."""
     return int(min(MOST, max(0.0, congestion)) * 63 / MOST)
 
 
 @dataclass
 class Sender:
-    """A source of its own: the reaction point of the standard without its timer."""
+    """A single source: the reaction point of the standard without its timer."""
 
     chance: np.random.Generator
     current: float
@@ -82,18 +82,18 @@ class Sender:
         self.left = self._cycle()
 
     def _cycle(self) -> float:
-        """Packets of the next cycle, 15 % more or less."""
+        """Packets of the next cycle, with 15 % jitter."""
         return (CYCLE if self.stage < FAST_CYCLES else CYCLE / 2) * self.chance.uniform(0.85, 1.15)
 
     def cut(self, bits: int) -> None:
-        """A message; one that comes before a cycle is over leaves the target."""
+        """Handles a message; within a cycle, it leaves the target unchanged."""
         if self.stage or self.fresh:
             self.target, self.stage, self.fresh = self.current, 0, False
             self.left = self._cycle()
         self.current = max(LEAST, self.current * max(0.5, 1 - GAIN * bits))
 
     def send(self, microseconds: float) -> None:
-        """Time passes."""
+        """Advances the time."""
         self.left -= self.current * microseconds
         if self.left > 0:
             return
@@ -105,10 +105,10 @@ class Sender:
 
 
 def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Series]:
-    """The model with samples: the queue is a fluid, but a sample cuts one source, which counts for itself.
+    """The model with samples: the queue is a fluid, but each sample cuts one individual source.
 
-    Source: IEEE 802.1Q-2018 clauses 30 and 32, of which it has the sampling table, six bits of feedback,
-    cycles of 150 kB and fast recovery.
+    Source: IEEE 802.1Q-2018 clauses 30 and 32, with its sampling table, six bits of feedback, cycles of
+    150 kB and fast recovery.
     """
     chance = np.random.default_rng(1)
     senders = [Sender(chance, 0.9 * LINE / sources, 1.05 * LINE / sources) for _ in range(sources)]
@@ -139,10 +139,11 @@ def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Se
 
 
 def fecn(sources: int, loop_us: float, end_ms: float, slope: float | None = None) -> tuple[Series, Series]:
-    """The queue of FECN in packets, and what arrives as a share of the link.
+    """Queue of FECN in packets, and arrivals as a share of the link.
 
-    Source: Jiang 2007: the advertised rate changes once an interval, and each source takes it over at its own
-    time within the next, a loop later. `slope` is that of linear queue control; None: hyperbolic.
+    Source: Jiang 2007: the advertised rate changes once per interval, and each source adopts it at its own
+    time within the next interval, one loop later. `slope` is that of linear queue control; None:
+    hyperbolic.
     """
     interval, set_point, severe, first = round(1000 / STEP_US), 16.0, 48.0, LINE / 20
     delay = round(loop_us / STEP_US)
@@ -183,5 +184,5 @@ def _control(queue: float, set_point: float, slope: float | None) -> float:
 
 
 def carried(queues: Series, arriving: Series) -> Series:
-    """What leaves the queue, as a share of the link."""
+    """Departures from the queue, as a share of the link."""
     return arriving - np.diff(queues, prepend=queues[:1]) / (STEP_US * LINE)

@@ -1,4 +1,4 @@
-"""QCN and FECN beside models, by sources and length of the loop: where it is stable."""
+"""QCN and FECN compared with models, by number of sources and loop delay: the region of stability."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .models import Series
 FRAME, WIRE, LINE_BPS = 1500, 1520 / 1500, 1e10
 COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 SLOPES = (0.02, 0.04, 0.1, 0.2)
-"""Of linear queue control; there is a warning from 0.029 on."""
+"""Slopes of linear queue control; there is a warning from 0.029 on."""
 
 
 Model = Callable[[int, float, float], tuple[Series, Series]]
@@ -28,26 +28,26 @@ Model = Callable[[int, float, float], tuple[Series, Series]]
 
 @dataclass(frozen=True)
 class Scheme:
-    """A control, and where it is looked at.
+    """A control, and the ranges to examine.
 
     Attributes
     ----------
     scenario : str
-        Which is run.
+        Scenario to run.
     links : int
-        That a loop is long: messages of QCN come from the switch, tags of FECN from the receiver.
+        Length of a loop in links: messages of QCN come from the switch, tags of FECN from the receiver.
     changes : Mapping
-        Other keys than those of the scenario.
+        Keys that replace those of the scenario.
     set_point : float
-        In packets.
+        Set point in packets.
     sources, loops_us : tuple
-        All pairs are run.
+        Numbers of sources and loop delays; all pairs are run.
     begin_ms : float
-        The simulation is measured from there on.
+        Start of the measurement of the simulation.
     end_ms : float
-        Of a model the second half of this time is measured.
+        Duration of a model; the second half is measured.
     models : tuple
-        The fluid first.
+        Models, the fluid first.
     """
 
     name: str
@@ -74,7 +74,7 @@ QCN = Scheme(
     end_ms=400,
     models=(models.qcn, models.qcn_sampled),
 )
-"""Without its timer, which the models do not have."""
+"""QCN without its timer, which the models lack."""
 FECN = Scheme(
     name="fecn",
     scenario="senders",
@@ -99,16 +99,16 @@ START_MS = 400
 
 @dataclass(frozen=True)
 class Loop:
-    """What became of a loop in the second half of its time.
+    """Measures of a loop in the second half of its time.
 
     Attributes
     ----------
     used : float
-        Share of the link.
+        Utilization of the link.
     queue, swing : float
-        Mean and standard deviation, in packets.
+        Mean and standard deviation of the queue, in packets.
     settled_ms : float
-        When what arrives over a millisecond was last off by more than 5 % of the link.
+        Last time at which arrivals over a millisecond deviated by more than 5 % of the link.
     """
 
     used: float
@@ -117,12 +117,12 @@ class Loop:
     settled_ms: float
 
     def is_stable(self, scheme: Scheme) -> bool:
-        """Whether the link is full and the queue swings by a third of its set point at most."""
+        """Returns true if the link is full and the queue oscillates by at most a third of its set point."""
         return self.used >= 0.99 and self.swing <= scheme.set_point / 3
 
     @classmethod
     def of_model(cls, queues: Series, arriving: Series) -> Loop:
-        """Of a fluid."""
+        """Measures of a fluid model."""
         half = len(queues) // 2
         out = models.carried(queues, arriving)
         per_ms = 1000 // models.STEP_US
@@ -133,7 +133,7 @@ class Loop:
 
     @classmethod
     def of_result(cls, result: Result, begin_ms: float) -> Loop:
-        """Of a simulation with a warm-up until then."""
+        """Measures of a simulation with a warm-up until `begin_ms`."""
         [queue] = [row for row in result.rows("queues") if row["port"].endswith("->h0") and row["class"] == 0]
         [port] = [row for row in result.rows("ports") if row["port"].endswith("->h0")]
         times, longest = result.series("queue_frames", f"{port['port']}/0")
@@ -148,7 +148,7 @@ class Loop:
 
 
 def together(result: Result) -> Series:
-    """Rates of all limiters together, as a share of the link, every 200 us."""
+    """Sum of the rates of all limiters, as a share of the link, every 200 us."""
     limiters = result.all_series("limiter_rate_bps").values()
     return np.asarray(np.sum([values for _, values in limiters], axis=0) / LINE_BPS)
 
@@ -159,7 +159,7 @@ def _settled(means: Series) -> float:
 
 
 Pairs = Mapping[tuple[int, int], tuple[Loop, ...]]
-"""By sources and length of the loop: the simulation, the models."""
+"""The loops by number of sources and loop delay: the simulation, then the models."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -167,7 +167,7 @@ def run(context: Context) -> list[Outcome]:
     found: dict[str, Pairs] = {}
     for scheme in (QCN, FECN):
         context.say(scheme.name)
-        # A loop of QCN takes seconds.
+        # A loop of QCN takes seconds to simulate.
         counts = (4,) if context.quick and scheme is QCN else scheme.sources
         found[scheme.name] = {
             (count, loop): (
@@ -194,7 +194,7 @@ def run(context: Context) -> list[Outcome]:
 def simulated(
     context: Context, scheme: Scheme, sources: int, loop_us: int, changes: Mapping[str, Any] | None = None
 ) -> Loop:
-    """So many sources, with a loop of this length."""
+    """A simulation with this number of sources and this loop delay."""
     result = varied(context, scheme, sources, loop_us, scheme.changes if changes is None else changes)
     return Loop.of_result(result, scheme.begin_ms)
 
@@ -202,7 +202,7 @@ def simulated(
 def varied(
     context: Context, scheme: Scheme, sources: int, loop_us: int, changes: Mapping[str, Any]
 ) -> Result:
-    """The scenario of a control with other keys."""
+    """The scenario of a control with changed keys."""
     scenario = context.scenario(scheme.scenario)
     own: dict[str, Any] = {
         "topology.star.hosts": sources + 1,
@@ -310,7 +310,7 @@ def limits(context: Context, found: Mapping[str, Pairs]) -> Outcome:
         for sources in sorted({count for count, _ in pairs}):
             most = [longest(scheme, pairs, sources, which) for which in range(len(scheme.models) + 1)]
             rows.append((scheme.name.upper(), str(sources), *map(str, most), *("-" * (3 - len(most)))))
-            # Of QCN the model that has what the simulation has.
+            # For QCN, the model with the same features as the simulation.
             apart.append(abs(scheme.loops_us.index(most[0]) - scheme.loops_us.index(most[-1])))
     context.save_table(
         "limits",
@@ -330,7 +330,7 @@ def limits(context: Context, found: Mapping[str, Pairs]) -> Outcome:
 
 
 def longest(scheme: Scheme, pairs: Pairs, sources: int, which: int) -> int:
-    """The longest loop at rest such that all shorter ones are."""
+    """The longest loop at equilibrium such that all shorter ones are, too."""
     found = scheme.loops_us[0]
     for loop in scheme.loops_us:
         if not pairs[sources, loop][which].is_stable(scheme):
@@ -381,7 +381,7 @@ def starts(context: Context) -> Outcome:
 
 
 def from_line_rate(context: Context, loop_us: int, timer: str) -> Series:
-    """Rates of four sources together that begin at line rate, with this time of the timer."""
+    """Sum of the rates of four sources that begin at line rate, with this timer period."""
     changes = {
         "topology.star.hosts": 5,
         "topology.star.delay": f"{loop_us / 2:g} us",
@@ -399,7 +399,7 @@ HEADS = ("link (%)", "queue", "swing", "model: link (%)", "queue", "swing")
 
 
 def shown(loop: Loop) -> tuple[str, str, str]:
-    """Three cells."""
+    """Three cells of a table."""
     return f"{100 * loop.used:.1f}", f"{loop.queue:.1f}", f"{loop.swing:.1f}"
 
 
@@ -419,13 +419,13 @@ def table(context: Context, found: Mapping[str, Pairs]) -> None:
 
 
 def cells(loops: tuple[Loop, ...]) -> tuple[str, ...]:
-    """Of the simulation and two models, if there are two."""
+    """Cells of the simulation and of two models, if there are two."""
     told = [cell for loop in loops for cell in shown(loop)]
     return (*told, *("-" * (9 - len(told))))
 
 
 def picture(found: Mapping[str, Pairs]) -> Figure:
-    """A column a control: link and queue against the loop; simulation solid, fluid dashed."""
+    """A column per control: link and queue against the loop; simulation solid, fluid dashed."""
     with style():
         figure = Figure(figsize=(9.0, 5.6), layout="constrained")
         axes = figure.subplots(2, 2, sharex="col", sharey="row")

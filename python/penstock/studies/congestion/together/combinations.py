@@ -1,4 +1,4 @@
-"""What is switched on together: a way to pause or none, ETS or strict priority, QCN or nothing."""
+"""Combinations of mechanisms: a kind of pause or none, ETS or strict priority, QCN or none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from penstock.scenario import Scenario
 
 STORAGE, LAN = 3, 0
-"""The lossless priority, and the other."""
+"""The lossless priority, and the lossy one."""
 LAN_PERCENT = 40
 XOFF, XON, WATERMARK = "60 frames", "20 frames", "40 frames"
 SHORT_CYCLES: Mapping[str, Any] = {
@@ -23,16 +23,16 @@ PAUSES = ("none", "PFC", "TPFC")
 
 @dataclass(frozen=True)
 class Combination:
-    """What is switched on.
+    """The enabled mechanisms.
 
     Attributes
     ----------
     pause : str
         One of `PAUSES`.
     ets, qcn : bool
-        Whether classes have shares (strict priority else); whether sources are told.
+        ETS shares instead of strict priority; QCN.
     xoff, xon, watermark : str
-        Of pauses.
+        Thresholds of pauses.
     point, reaction : Mapping
         Keys of congestion and reaction points.
     """
@@ -48,13 +48,13 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """What is on, with plus signs between."""
+        """Names of the enabled mechanisms, joined by plus signs."""
         parts = [self.pause] if self.pause != "none" else []
         parts += [name for name, on in (("ETS", self.ets), ("QCN", self.qcn)) if on]
         return " + ".join(parts) or "nothing"
 
     def over(self, scenario: Scenario) -> Scenario:
-        """The scenario with all that is on."""
+        """The scenario with the enabled mechanisms."""
         for key, value in self._changes().items():
             scenario = scenario.with_value(key, value)
         return scenario

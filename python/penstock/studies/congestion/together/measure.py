@@ -1,4 +1,4 @@
-"""Cases of the study, and what one run came to."""
+"""Cases of the study, and measures of one run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .combinations import STORAGE
 WIRE = 1520 / 1500
 LINE_BPS = 1e10
 LAN_MS, LAN_BPS = (10.0, 20.0), 3.6e9
-"""When the LAN sends, and how much."""
+"""Interval in which the LAN sends, and its rate."""
 START_MS = 2.0
-"""Shares and links are looked at from here on."""
+"""Start of the measurement of shares and links."""
 STORAGE_BPS = 6e9
-"""What ETS leaves for storage."""
+"""Rate that ETS leaves for storage."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Case:
     Attributes
     ----------
     title : str
-        For tables and pictures.
+        Title in tables and pictures.
     file : str
-        Its scenario.
+        Scenario of the case.
     ports : tuple of str
-        Links that are short.
+        Bottleneck links.
     senders : int
-        That never stop; 0: as the scenario says.
+        Number of greedy senders; 0 for that of the scenario.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Case:
     senders: int = 0
 
     def scenario(self, context: Context) -> Scenario:
-        """With its number of senders; the victim offers half of a fair share."""
+        """The scenario with its number of senders; the victim offers half of a fair share."""
         scenario = context.scenario(self.file)
         if not self.senders:
             return scenario
@@ -73,33 +73,33 @@ CASES = (
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to."""
+    """Measures of one run."""
 
     victim: float
-    """What the worst victim gets of its offer."""
+    """Share of its offered load that the worst victim gets."""
     lan: float
-    """What the LAN gets of its offer, while it sends."""
+    """Share of its offered load that the LAN gets while it sends."""
     lost: float
-    """Frames of storage."""
+    """Lost frames of storage."""
     paused_ms: float
-    """All ports together."""
+    """Paused time of all ports together."""
     jain: float
-    """Of the flows that never stop, before the LAN comes."""
+    """Jain's index of the greedy flows, before the LAN starts."""
     settled_ms: float
-    """Until Jain's index over 2 ms stays at 0.9 or above; infinite if not before the LAN comes."""
+    """Time until Jain's index over 2 ms stays at 0.9 or above; infinite if not before the LAN starts."""
     shared: float
-    """What the fullest links carry while the LAN sends; of several the least."""
+    """Lowest utilization of the bottleneck links while the LAN sends."""
     after: float
-    """What the fullest links carry after it has left."""
+    """Utilization of the bottleneck links after the LAN has stopped."""
     queue_mean: float
-    """KiB of storage at the fullest link."""
+    """Mean storage queue in KiB at the fullest link."""
     queue_max: float
     cuts: float
-    """How often a rate was lowered."""
+    """Number of rate cuts."""
     elsewhere: float
-    """The share of these by queues of links that are not short."""
+    """Share of these caused by queues of other links than the bottlenecks."""
     victims_cut: float
-    """How often that of a victim was lowered by one of these."""
+    """Number of these that cut a victim."""
 
     @classmethod
     def of(cls, result: Result, case: Case) -> Run:
@@ -132,19 +132,19 @@ class Run:
 
     @classmethod
     def mean(cls, runs: Sequence[Run]) -> Run:
-        """Of several seeds; one that does not settle makes that mean infinite."""
+        """Means over several seeds; a run that does not settle makes that mean infinite."""
         return cls(**{name: fmean(getattr(run, name) for run in runs) for name in cls.__dataclass_fields__})
 
 
 def _victims(result: Result) -> float:
-    """What the worst of them gets of its offer."""
+    """Share of its offered load that the worst victim gets."""
     got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
     asked = [row for row in result.rows("demands") if row["flow"].startswith("victim")]
     return min(float(got[row["flow"]]) / float(row["rate_bps"]) for row in asked)
 
 
 def _between(times: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Which bins; times in ms."""
+    """Mask of the bins between two times in ms."""
     return (times >= start) & (times < end)
 
 

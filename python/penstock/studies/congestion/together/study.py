@@ -1,4 +1,4 @@
-"""PFC, TPFC, ETS and QCN at once: whether they work as planned, and which of them fight."""
+"""PFC, TPFC, ETS and QCN at once: intended operation, and conflicts between them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .combinations import ALL, Combination
 from .measure import CASES, Case, Run
 
 Runs = Mapping[str, Mapping[str, Run]]
-"""By combination and case."""
+"""Runs by combination and case."""
 PFC, TPFC = Combination("PFC", ets=True, qcn=True), Combination("TPFC", ets=True, qcn=True)
 SPREAD = ("chain of three", "leaf-spine")
-"""Cases whose victims do not pass a link that is short."""
+"""Cases whose victims do not cross a bottleneck link."""
 SETTINGS: Mapping[str, Combination] = {
     "XOFF 20 frames": replace(PFC, xoff="20 frames", xon="7 frames"),
     "XOFF 60 frames": PFC,
@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, Combination] = {
     "TPFC, watermark 40 frames": TPFC,
     "TPFC, watermark 160 frames": replace(TPFC, watermark="160 frames", xoff="240 frames", xon="80 frames"),
 }
-"""What is set in the whole: watermarks of pauses, and cycles of QCN."""
+"""Settings of the full combination: thresholds of pauses, and cycles of QCN."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -66,7 +66,7 @@ def measured(context: Context, case: Case, combination: Combination) -> Run:
 
 
 def each(runs: Mapping[str, Run], what: Callable[[Run], str], cases: tuple[str, ...] = ()) -> str:
-    """A figure of several cases in words."""
+    """A sentence with a figure of several cases."""
     return ", ".join(f"{case} {what(one)}" for case, one in runs.items() if not cases or case in cases)
 
 
@@ -221,7 +221,7 @@ NOTE = (
 
 
 def tables(context: Context, runs: Runs, settings: Runs) -> None:
-    """All runs, and what settings do to the whole."""
+    """Tables of all runs, and of the settings of the full combination."""
     context.save_table("together", "All combinations", COLUMNS, rows(runs), note=NOTE)
     context.save_table(
         "settings",
@@ -233,7 +233,7 @@ def tables(context: Context, runs: Runs, settings: Runs) -> None:
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:
-    """One row a case and combination."""
+    """One row per case and combination."""
     return [
         (
             case.title,
@@ -263,11 +263,11 @@ PANELS: tuple[tuple[str, Callable[[Run], float], Callable[[float], float]], ...]
     ("carried after the LAN has left (%)", lambda one: 100 * one.after, lambda value: (100 - value) / 20),
     ("rates cut by other links' queues (%)", lambda one: 100 * one.elsewhere, lambda value: value / 100),
 )
-"""What is drawn, and how bad it is from 0 to 1."""
+"""Measures that are drawn, with a function of their badness from 0 to 1."""
 
 
 def picture(runs: Runs) -> Figure:
-    """A matrix a measure, a row a combination, a column a case; the worse the darker."""
+    """A matrix per measure, a row per combination, a column per case; darker is worse."""
     bad = LinearSegmentedColormap.from_list("bad", ["#FFFFFF", PAUSE_COLOUR])
     with style():
         figure = Figure(figsize=(11.0, 8.6), layout="constrained")

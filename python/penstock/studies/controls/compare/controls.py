@@ -1,4 +1,4 @@
-"""The controls that are compared: what each changes in a workload."""
+"""The controls to compare: the changes that each makes to a workload."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Control:
     Attributes
     ----------
     colour : str
-        In pictures: one for each kind of signal.
+        Color in pictures: one for each kind of signal.
     rdma : Mapping
         Keys of the queue pairs.
     changes : Mapping
-        Other keys of a scenario and their values.
+        Other keys of the scenario and their values.
     """
 
     colour: str
@@ -31,7 +31,7 @@ class Control:
 
 
 def _notified(name: str, point: Changes, reaction: Changes, per: str = "flow") -> Control:
-    """Congestion points and rate limiters of layer 2, below queue pairs that do nothing themselves."""
+    """Congestion points and rate limiters of layer 2, below queue pairs without a control of their own."""
     changes = {
         "switch.queue_managers": [{name: point}],
         "host.rate_limiters": {"per": per, name: reaction},

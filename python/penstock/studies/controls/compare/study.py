@@ -28,31 +28,31 @@ WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
     "bursts": ("2, and bursts of 14", STAR),
     "web-search": ("web search, load 0.5", ()),
 }
-"""The title of each, and its full links."""
+"""The title of each workload, and its full links."""
 JOINED_MS = 6.0
 SHORT_BYTES, LONG_BYTES = 30_000, 5_000_000
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to; NaN where the workload has none of it."""
+    """Measures of one run; NaN for those that do not apply to the workload."""
 
     used: float
-    """What the full links were busy, as a share."""
+    """Utilization of the full links."""
     jain: float
-    """Of the writers that stay, over the last fifth."""
+    """Jain's index of the permanent writers, over the last fifth."""
     settled_ms: float
-    """After the last has joined, until all rates stay near those of the end; infinite if they do not."""
+    """Time after the last join until all rates stay near the final ones; infinite if they do not."""
     queue_mean: float
-    """KiB, of the fullest of the full links."""
+    """Mean queue in KiB at the fullest of the full links."""
     queue_max: float
     paused_ms: float
-    """All ports together."""
+    """Paused time of all ports together."""
     lost: float
     victim: float
-    """What the victim gets of a link."""
+    """Share of a link that the victim gets."""
     far: float
-    """Share of the writer over two full links of what the two beside it get."""
+    """Rate of the writer over two full links, relative to the two beside it."""
     burst: float
     """99th percentile of the slowdown of the bursts."""
     short: float
@@ -94,14 +94,14 @@ class Run:
 def percentile(
     moved: Sequence[Mapping[str, Any]], at: float, *, least: int = 0, largest: float = math.inf
 ) -> float:
-    """Of the slowdowns of transfers of these sizes; NaN without any, infinite if too many never arrived."""
+    """Percentile of the slowdowns of transfers of these sizes; NaN without any, infinite if too few end."""
     sized = [row["slowdown"] for row in moved if least <= row["bytes"] <= largest]
     slow = [math.inf if value is None else value for value in sized]
     return float(np.percentile(slow, at, method="higher")) if slow else math.nan
 
 
 def settled(stay: Mapping[str, tuple[np.ndarray, np.ndarray]], ends: np.ndarray) -> float:
-    """Milliseconds after the last join from which means over 0.2 ms stay within a quarter of a share."""
+    """Milliseconds after the last join until means over 0.2 ms stay within a quarter of a share."""
     times = next(iter(stay.values()))[0] / 1e6
     window = np.ones(4) / 4
     means = np.array([np.convolve(rates, window, mode="same") for _, rates in stay.values()])
@@ -156,7 +156,7 @@ def arranged(context: Context, workload: str, control: Control) -> Scenario:
 
 
 def mean(runs: Sequence[Run]) -> Run:
-    """Of runs with several seeds; NaN stays NaN, and one that is infinite makes the mean so."""
+    """Means over runs with several seeds; NaN stays NaN, and an infinite value makes the mean infinite."""
     return Run(**{name: fmean(getattr(one, name) for one in runs) for name in Run.__dataclass_fields__})
 
 
@@ -180,7 +180,7 @@ NOTE = (
 
 
 def besides(workload: str, one: Run) -> str:
-    """What only this workload tells."""
+    """The measure that is specific to this workload."""
     told = {
         "joining": f"settles in {one.settled_ms:.1f} ms"
         if math.isfinite(one.settled_ms)
@@ -194,17 +194,17 @@ def besides(workload: str, one: Run) -> str:
 
 
 def factor(value: float) -> str:
-    """A slowdown in words."""
+    """A slowdown as text."""
     return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def known(value: float, text: str) -> str:
-    """A dash where there is nothing."""
+    """The text, or a dash if the value is unknown."""
     return "-" if math.isnan(value) else text
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:
-    """One row a workload and control."""
+    """One row per workload and control."""
     return [
         (
             title,
@@ -223,7 +223,7 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
 
 
 def told(runs: Runs, workload: str, what: Callable[[Run], str]) -> str:
-    """A figure of all controls in words."""
+    """A sentence with a figure of each control."""
     return ", ".join(f"{name} {what(of[workload])}" for name, of in runs.items())
 
 
@@ -313,7 +313,7 @@ def windows(context: Context, runs: Runs) -> Outcome:
 
 
 def picture(runs: Runs) -> Figure:
-    """A line a control, a column a question."""
+    """A line per control, a column per measure."""
     asked: tuple[tuple[str, str, Callable[[Mapping[str, Run]], float], bool], ...] = (
         ("16 writers:\nlink used (%)", "", lambda of: 100 * of["sixteen"].used, False),
         ("16 writers:\nqueue (KiB),\nmean to longest", "queue", lambda of: of["sixteen"].queue_mean, True),

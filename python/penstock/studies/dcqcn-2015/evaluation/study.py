@@ -26,24 +26,24 @@ FLUID_KB: Mapping[int, tuple[tuple[float, bool], ...]] = {
     4: ((42.0, True), (42.0, True), (42.0, False)),
     10: ((123.0, True), (123.0, True), (57.0, False)),
 }
-"""By number of senders, for each loop of `LOOPS_US`: mean queue of the fluid, and whether it stands still."""
+"""Mean queue of the fluid model, and true if it is stable, by number of senders and loop of `LOOPS_US`."""
 SETTLED_NS = 60e6
 FIRST_NS = 1e6
 
 
 @dataclass(frozen=True)
 class Incast:
-    """Senders to one host, after they have settled."""
+    """Measures of several senders to one host, after settling."""
 
     rates: tuple[float, ...]
-    """Gb/s."""
+    """Rates in Gb/s."""
     used: float
     mean_kb: float
     swing_kb: float
-    """Standard deviation of the longest queue of each 20 us."""
+    """Standard deviation of the longest queue in each 20 us."""
     lost: int
     paused_late: int
-    """Pauses that begin after the first millisecond."""
+    """Number of pauses that begin after the first millisecond."""
     queue: tuple[np.ndarray, np.ndarray]
 
     @classmethod
@@ -88,7 +88,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def arranged(context: Context, name: str, control: str, marks: Mapping[str, Any] = SLOPE) -> Scenario:
-    """A scenario under PFC alone, or with DCQCN and these marks."""
+    """A scenario with PFC alone, or with DCQCN and these marks."""
     scenario = context.scenario(name)
     if control == PFC:
         return scenario
@@ -99,21 +99,21 @@ def arranged(context: Context, name: str, control: str, marks: Mapping[str, Any]
 
 
 def rates(result: Result) -> dict[str, float]:
-    """Gb/s of each flow."""
+    """Rate of each flow in Gb/s."""
     return {row["flow"]: row["throughput_bps"] / 1e9 for row in result.rows("flows")}
 
 
 def victim(context: Context, control: str, more: int) -> float:
-    """What the victim gets beside so many more senders, in Gb/s."""
+    """Rate of the victim in Gb/s, with this number of additional senders."""
     scenario = arranged(context, "victim", control)
     for name in EXTRA[more:]:
-        # As late as no frame of it counts.
+        # Starts so late that none of its frames counts.
         scenario = scenario.with_value(f"flows.{name}.start", "29999 us")
     return rates(scenario.run(seed=1))["victim"]
 
 
 def incast(context: Context, many: int, loop_us: int) -> Incast:
-    """So many senders, with a loop of this delay."""
+    """An incast of this number of senders, with a loop of this delay."""
     scenario = arranged(context, f"incast-{many}", DCQCN)
     return Incast.of(scenario.with_value("topology.star.delay", f"{250 * loop_us} ns").run(seed=1))
 
@@ -131,7 +131,7 @@ Incasts = Mapping[tuple[int, int], Incast]
 
 
 def rows(incasts: Incasts) -> list[tuple[str, ...]]:
-    """One row an incast."""
+    """One row per incast."""
     found: list[tuple[str, ...]] = []
     for (many, loop), one in incasts.items():
         fluid, stable = FLUID_KB[many][LOOPS_US.index(loop)]
@@ -229,7 +229,7 @@ def at_rest(
 
 
 def as_fluid(many: int, loop: int, one: Incast) -> bool:
-    """Whether a queue is that of the fluid."""
+    """Returns true if a queue agrees with the fluid model."""
     fluid, stable = FLUID_KB[many][LOOPS_US.index(loop)]
     if not stable:
         return one.swing_kb >= 0.5 * one.mean_kb
@@ -242,7 +242,7 @@ def picture(
     lots: Mapping[str, Mapping[str, float]],
     incasts: Incasts,
 ) -> Figure:
-    """Shares, the victim, the parking lot; queues over time below."""
+    """Shares, the victim and the parking lot; below them queues over time."""
     grey, blue = "#9aa0a6", "#1f77b4"
     colours = {PFC: grey, DCQCN: blue, "slope": blue, "step": "#d95f02"}
     with style():

@@ -12,7 +12,7 @@ from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
 LOADS = (4.0, 4.8, 5.1, 6.0, 8.0, 9.5)
-"""Gb/s a flow; two flows share each link of the ring, which carries 9.87 Gb/s of frames."""
+"""Gb/s per flow; two flows share each link of the ring, which carries 9.87 Gb/s of frames."""
 SHARED_GBPS = 10.0 * 1522 / 1542 / 2
 CLOCKWISE, UP_DOWN = "#D55E00", "#0072B2"
 WATCHDOG = '\n[watchdog]\ndetection_time = "100 us"\nrestoration_time = "100 us"\naction = "drop"\n'
@@ -60,7 +60,7 @@ def closed(context: Context, stuck: Result, pictures: list[str]) -> Outcome:
         return context.outcome("D-2", measured=f"{len(found)} deadlocks", passed=False, pictures=pictures)
     one = found[0]
     last = max(float(t[v > 0].max()) for t, v in stuck.all_series("flow_throughput_bps").values())
-    # What was on the last links when the circle closed still arrives, within a bin and a few frames.
+    # Frames on the last links when the cycle closed still arrive, within a bin and a few frames.
     after = last - one.closed_ns
     return context.outcome(
         "D-2",
@@ -141,7 +141,7 @@ def watchdog(context: Context, clockwise: Scenario) -> Outcome:
 
 
 def throughput(stuck: Result, free: Result) -> Figure:
-    """Delivered in all, over time."""
+    """Total delivered throughput over time."""
     with style():
         figure = Figure(figsize=(7.0, 3.2))
         axes = figure.subplots()

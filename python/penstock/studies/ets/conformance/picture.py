@@ -1,4 +1,4 @@
-"""Percentages and what was measured: eight classes at once, and over time."""
+"""Picture of configured and measured percentages: eight classes at once, and over time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 KINDS = ("1522", "64", "imix", "128", "64/1522", "512", "64-1522", "1522")
 SIZES = (1522, 64, 256, 128, 1024, 512, 1522, 1522)
-"""Frames of the classes while loads change."""
+"""Frame sizes of the classes while loads change."""
 
 
 def parts(result: Result) -> dict[int, NDArray[np.float64]]:
-    """Part of the link time that each class had in each bin."""
+    """Share of the link time of each class in each bin."""
     series = result.all_series("flow_throughput_bps")
     wire = {c: series[f"p{c}"][1] * (SIZES[c] + 20) / SIZES[c] for c in range(8)}
     total = sum(wire.values())
@@ -31,7 +31,7 @@ def parts(result: Result) -> dict[int, NDArray[np.float64]]:
 
 
 def kept(mixed: Shares, changed: Result, percentages: Sequence[int]) -> Figure:
-    """Bars with their band of 10 % on the left, changing loads on the right."""
+    """Bars with their 10 % tolerance band on the left, changing loads on the right."""
     with style():
         figure = Figure(figsize=(9.6, 4.2))
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.5))
@@ -56,7 +56,7 @@ def kept(mixed: Shares, changed: Result, percentages: Sequence[int]) -> Figure:
 def steps(
     axes: Axes, changed: Result, percentages: Sequence[int], colours: Sequence[tuple[float, ...]]
 ) -> None:
-    """Stacked parts over time, and where the borders should be."""
+    """Stacked shares over time, and their nominal borders."""
     from .study import STEPS, active_in
 
     found = parts(changed)

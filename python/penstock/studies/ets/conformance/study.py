@@ -1,4 +1,4 @@
-"""ETS under the eyes of a conformance laboratory."""
+"""ETS under the criteria of a conformance laboratory."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ LINK_BPS = 10e9
 OVERHEAD = 20
 PERCENTAGES = (2, 3, 5, 10, 15, 15, 20, 30)
 EVEN = (5, 5, 10, 10, 15, 15, 20, 20)
-"""For changing loads: a round takes 25 us, so that a quarter of a millisecond holds ten."""
+"""Percentages for changing loads: a round takes 25 us, so a quarter of a millisecond has ten rounds."""
 TOLERANCE = 0.10
 PORT = "sw.8->h8"
 STEPS = 8
-"""Milliseconds of changing loads."""
+"""Duration of changing loads in milliseconds."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Link time of each class, as parts of what all ETS classes had together."""
+    """Link time of each class, as shares of the link time of all ETS classes."""
 
     got: Mapping[int, float]
     wanted: Mapping[int, float]
     used: float
-    """Part of the link's time in which it was busy."""
+    """Utilization of the link."""
 
     @property
     def off(self) -> float:
@@ -80,13 +80,13 @@ def one_size(scenario: Scenario) -> Scenario:
 
 
 def silent(scenario: Scenario, classes: Sequence[int]) -> Scenario:
-    """Without the flows of some classes."""
+    """The scenario without the flows of some classes."""
     flows = [flow for flow in scenario.to_dict()["flows"] if flow["priority"] not in classes]
     return scenario.with_value("flows", flows)
 
 
 def link_time(result: Result) -> dict[int, float]:
-    """Bits a second on the wire by class, line overhead included."""
+    """Bits per second on the wire by class, including line overhead."""
     span = result.run["simulated_s"] - WARMUP_S
     return {
         row["class"]: row["throughput_bps"] + row["frames_delivered"] * OVERHEAD * 8 / span
@@ -183,7 +183,7 @@ def light(context: Context, scenario: Scenario) -> Outcome:
 
 
 def changing(scenario: Scenario) -> Scenario:
-    """Frames of one size a class; from millisecond to millisecond other classes are active."""
+    """Frames of one size per class; the set of active classes changes every millisecond."""
     changed = with_percentages(scenario, EVEN).with_value("probes.bin", "250 us")
     changed = changed.with_value("simulation.duration", f"{STEPS} ms").with_value("simulation.warmup", None)
     for c, size in enumerate((1522, 64, 256, 128, 1024, 512, 1522, 1522)):
@@ -199,7 +199,7 @@ def changing(scenario: Scenario) -> Scenario:
 
 
 def active_in(step: int) -> list[bool]:
-    """Which classes are active in a millisecond: the same on every run, all in the first."""
+    """The active classes in a millisecond: identical in every run, all of them in the first."""
     draw = np.random.default_rng(100 + step)
     active = [step == 0 or bool(draw.random() < 0.6) for _ in range(8)]
     return active if sum(active) >= 2 else [True] * 8
@@ -282,6 +282,6 @@ def in_frames(context: Context, scenario: Scenario, mixed: Result) -> Outcome:
 
 
 def frame_deviation(result: Result) -> dict[int, float]:
-    """Relative deviation of each class's part of the bytes of frames."""
+    """Relative deviation of each class's share of the bytes of frames."""
     rates = {row["class"]: row["throughput_bps"] for row in result.rows("flows")}
     return {c: rate / sum(rates.values()) * 100 / PERCENTAGES[c] - 1 for c, rate in rates.items()}

@@ -1,4 +1,4 @@
-"""Section 1.2 of Hagen 2012: what four classes in one queue have to do with each other."""
+"""Section 1.2 of Hagen 2012: interference between four classes in one queue."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from penstock.studies.reproduce import Context, Outcome
 CLASSES = range(8)
 OFFER_GBPS = 8.0
 ALL, HALF = 0.99, 0.5
-"""Shares of what a class offers."""
+"""Shares of a class's offered load."""
 TWO, EIGHT = "two queues", "eight queues"
 DRAWN = 1
 
 Rates = Mapping[int, Sequence[float]]
-"""By the class with the slow receiver what each class gets, Gb/s."""
+"""Rates of all classes in Gb/s, by the class with the slow receiver."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -50,7 +50,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def rates(scenario: Scenario, slow: int) -> list[float]:
-    """What each class gets if the receiver of one is slow."""
+    """Rate of each class if the receiver of one is slow."""
     [receive] = scenario.to_dict()["hosts"].values()
     result = scenario.with_value("hosts", {f"r{slow}": receive}).run(seed=1)
     got = {row["flow"]: row["throughput_bps"] / 1e9 for row in result.rows("flows")}
@@ -58,14 +58,14 @@ def rates(scenario: Scenario, slow: int) -> list[float]:
 
 
 def together(found: Rates) -> tuple[list[float], list[float]]:
-    """What classes get in the queue of the slow one, itself left out, and in the other queue."""
+    """Rates of the other classes in the queue of the slow one, and of those in the other queue."""
     pairs = [(slow, own, rate) for slow, of in found.items() for own, rate in enumerate(of) if own != slow]
     beside = [rate for slow, own, rate in pairs if slow // 4 == own // 4]
     return beside, [rate for slow, own, rate in pairs if slow // 4 != own // 4]
 
 
 def table(context: Context, found: Mapping[str, Rates]) -> None:
-    """All classes, whoever is slow."""
+    """Table of all classes, for each slow one."""
     context.save_table(
         "classes",
         "What each class gets (Gb/s)",
@@ -80,7 +80,7 @@ def table(context: Context, found: Mapping[str, Rates]) -> None:
 
 
 def picture(found: Mapping[str, Sequence[float]]) -> Figure:
-    """A panel a number of queues, a bar a class."""
+    """A panel per number of queues, a bar per class."""
     with style():
         figure = Figure(figsize=(8.4, 3.2), layout="constrained")
         panels = figure.subplots(1, len(found), sharey=True)

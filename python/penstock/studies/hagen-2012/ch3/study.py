@@ -13,7 +13,7 @@ from penstock.result import Result
 from penstock.studies.reproduce import Context, Outcome
 
 SETTLED_NS = 5e6
-"""Measured from here on."""
+"""Start of the measurement."""
 OFFER_BPS = 8e9
 UPSTREAM = ("s1.3->s2", "s2.1->s3")
 """The links into the second and the third switch."""
@@ -30,7 +30,7 @@ PLACES = {
     "sink": (4.4, 1.4),
     "w2": (4.4, 0.6),
 }
-"""As in the figure of the source; the second flow joins at the third switch."""
+"""Positions as in the figure of the source; the second flow joins at the third switch."""
 PFC, QCN, SHORT = "PFC", "PFC and QCN", "PFC and QCN, short cycles"
 REACTIONS: Mapping[str, Mapping[str, str]] = {
     QCN: {},
@@ -49,7 +49,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def one(context: Context, name: str, seed: int) -> Result:
-    """The chain with PFC, and with QCN unless it is to be PFC alone."""
+    """The chain with PFC, and with QCN unless it is PFC only."""
     scenario = context.scenario("chain")
     if name in REACTIONS:
         scenario = scenario.with_value("switch.queue_managers", [{"qcn": {}}])
@@ -58,12 +58,12 @@ def one(context: Context, name: str, seed: int) -> Result:
 
 
 def paused_ms(result: Result) -> dict[str, float]:
-    """Of each port, how long it had to stop."""
+    """Paused time of each port in ms."""
     return {row["port"]: float(row["paused_s"]) * 1e3 for row in result.rows("ports")}
 
 
 def rate(result: Result, flow: str) -> float:
-    """Mean of what arrived once rates have settled, b/s."""
+    """Mean received rate after settling, in b/s."""
     times, values = result.series("flow_throughput_bps", flow)
     return float(values[times >= SETTLED_NS].mean())
 
@@ -106,7 +106,7 @@ def table(context: Context, runs: Mapping[str, list[Result]]) -> None:
 
 
 def picture(runs: Mapping[str, Result]) -> Figure:
-    """A column a control: the chain as drawn in the source with its pauses, and the rates over time."""
+    """A column per control: the chain as drawn in the source with its pauses, and rates over time."""
     with style():
         figure = Figure(figsize=(10.5, 6.0), layout="constrained")
         tops, bottoms = figure.subplots(2, len(runs), sharey="row", height_ratios=(1.2, 1))
@@ -129,7 +129,7 @@ def picture(runs: Mapping[str, Result]) -> Figure:
 
 
 def chain(axes: Axes, result: Result) -> None:
-    """Switches, hosts and links; the wider and darker a link the longer it was paused."""
+    """Switches, hosts and links; a wider and darker link was paused longer."""
     for port, paused in paused_ms(result).items():
         node, _, peer = port.partition("->")
         start, end = PLACES[node.split(".")[0]], PLACES[peer]

@@ -36,7 +36,8 @@ ETS = {
 UNCHANGED, MINIMAL, SIGNIFICANT = 0.05, 0.1, 0.2
 ABOUT_THE_SAME, MUCH_LESS, FAR_LESS = 0.75, 0.75, 0.5
 WRITES_BELOW = 0.25
-"""Words of the source as shares of the throughput alone, or of another reduction; the last is its number."""
+"""Qualitative statements of the source as shares of the throughput alone, or of another reduction; the
+last one is a number of the source."""
 
 Rates = Mapping[str, float]
 
@@ -65,9 +66,9 @@ def run(context: Context) -> list[Outcome]:
 
 
 def delivered(adapter: Scenario, names: Sequence[str]) -> Rates:
-    """Gb/s of data that each of these flows delivers while all of them run.
+    """Rate of delivered data of each of these flows in Gb/s while all of them run.
 
-    A command is delivered as often as the mean of an exchange says, times those that are outstanding at once.
+    The rate of commands is the number of outstanding ones divided by the mean time of an exchange.
     """
     flows = [flow for flow in adapter.to_dict()["flows"] if flow["name"] in names]
     result = adapter.with_value("flows", flows).run(seed=1)
@@ -82,7 +83,7 @@ def delivered(adapter: Scenario, names: Sequence[str]) -> Rates:
 
 
 def told(fall: Rates) -> str:
-    """How much each has lost, in words."""
+    """A sentence with the loss of each flow."""
     return ", ".join(f"{NAMES[name]} {-share:+.0%}" for name, share in fall.items())
 
 
@@ -134,12 +135,12 @@ def three_classes(context: Context, fall: Mapping[str, Rates], rates: Rates) -> 
 
 
 def share(rates: Rates) -> float:
-    """Of the writes in the total."""
+    """Share of the writes in the total."""
     return rates["write"] / sum(rates.values())
 
 
 def with_ets(context: Context, adapter: Scenario, rates: Rates) -> list[Outcome]:
-    """H4-8, and whether writes get what they are due."""
+    """H4-8, and the check that writes get their configured share."""
     four = adapter.with_value("host.receive.cores", 4)
     before = delivered(four, MIXES["H4-6"])
     after, one = (delivered(it.with_value("host.scheduler", ETS), MIXES["H4-6"]) for it in (four, adapter))
@@ -212,7 +213,7 @@ def save(context: Context, alone: Rates, together: Mapping[str, Rates]) -> None:
 
 
 def picture(alone: Rates, together: Mapping[str, Rates]) -> Figure:
-    """Each mix beside what its parts deliver alone."""
+    """Each mix beside the throughput of its parts alone."""
     with style():
         figure = Figure(figsize=(9.0, 3.4), layout="constrained")
         panels = figure.subplots(

@@ -1,4 +1,4 @@
-"""H5-5: a stream of low load beside a full one, and how it depends on what the source does not tell."""
+"""H5-5: a stream of low load beside a full one, and its dependence on settings that the source omits."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Setting = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class Low:
-    """TS1 in three phases by setting, and the XONs of the second phase to CNA 1 and CNA 2."""
+    """Rates of TS1 in three phases by setting, and XONs of the second phase to CNA 1 and CNA 2."""
 
     rates: dict[Setting, list[float]]
     resumes: dict[Setting, list[float]]
 
     @property
     def chosen(self) -> list[float]:
-        """With the adapters and switches of the whole chapter."""
+        """Rates with the adapter and switch settings used in the whole chapter."""
         return self.rates[CHOSEN]
 
 
@@ -68,12 +68,12 @@ def measure(context: Context, alone: Scenario, both: Scenario) -> Low:
 
 
 def resumes(result: Result, port: str) -> int:
-    """XONs sent through a port."""
+    """Number of XONs sent by a port."""
     return next(int(row["resumes_sent"]) for row in result.rows("ports") if row["port"] == port)
 
 
 def judge(context: Context, low: Low) -> list[Outcome]:
-    """Sentence by sentence."""
+    """Verdicts, sentence by sentence."""
     save(context, low)
     alone, beside, victim = low.chosen
     to_low, to_full = low.resumes[CHOSEN]

@@ -1,4 +1,4 @@
-"""The scenario with other values, and what a stream sends."""
+"""Changed scenarios, and the rates of streams."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def flow(result: Result, name: str = "TS1") -> Mapping[str, Any]:
 
 
 def sent(result: Result, name: str = "TS1") -> float:
-    """MB/s that the sender of a stream sends, as netstat at it counts."""
+    """MB/s sent by a stream's sender, as netstat counts there."""
     return float(flow(result, name)["offered_bps"]) / 8e6

@@ -16,25 +16,26 @@ ALL = (0, *(1 << power for power in range(23)))
 """The 24 sizes of the benchmark: 0 to 4,194,304 bytes."""
 QUICK = (0, 1_024, 262_144, 524_288, 1_048_576)
 SHORT, JUMP = 4_096, 131_072
-"""Below the first Figure 5-7 looks, after the second times are long and uneven without PFC."""
+"""Figure 5-7 covers sizes below the first; above the second, times without PFC are long and uneven."""
 VOLUME, MOST_STEPS = 40 << 20, 1_000
-"""The benchmark repeats a size until 40 MiB have passed, a thousand times at most."""
+"""The benchmark repeats a size until 40 MiB have been transferred, at most a thousand times."""
 DRAMATIC, CONSISTENT, INCONSISTENT = 2.0, 0.02, 0.1
-"""The first over times with PFC; the others over the mean, between seeds."""
+"""Thresholds for the source's words: the first for times relative to PFC, the others for the variation
+between seeds."""
 TRIED = 8, 2_048
-"""KiB of buffer with which messages of so many bytes lose frames without PFC."""
+"""KiB of buffer, and message size in bytes, at which frames are lost without PFC."""
 SEEDS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Mean microseconds of a step, one for each seed."""
+    """Mean microseconds of a step, one per seed."""
 
     us: tuple[float, ...]
 
     @property
     def mean(self) -> float:
-        """Over all seeds."""
+        """Mean over all seeds."""
         return mean(self.us)
 
     @property
@@ -44,7 +45,7 @@ class Steps:
 
 
 Times = Mapping[int, tuple[Steps, Steps]]
-"""By size: without PFC, and with."""
+"""Steps without and with PFC, by message size."""
 
 
 def measure(context: Context, base: Scenario, lossy: Scenario) -> Times:
@@ -57,7 +58,7 @@ def measure(context: Context, base: Scenario, lossy: Scenario) -> Times:
 
 
 def steps(base: Scenario, size: int) -> Steps:
-    """As many steps of messages of so many bytes as the benchmark takes."""
+    """Runs as many steps with messages of this size as the benchmark does."""
     count = min(MOST_STEPS, VOLUME // max(size, 1))
     for key, value in (("message", f"{size} B"), ("steps", count)):
         base = base.with_value(f"flows.ring.source.mpi_exchange.{key}", value)
@@ -66,7 +67,7 @@ def steps(base: Scenario, size: int) -> Steps:
 
 
 def with_little(lossy: Scenario) -> Steps:
-    """Steps of short messages without PFC, where adapters keep next to nothing."""
+    """Steps of short messages without PFC and with very small adapter buffers."""
     buffer, size = TRIED
     short = lossy.with_value("host.receive.buffer", f"{buffer} KiB")
     return steps(short.with_value("simulation.duration", "20 s"), size)
@@ -131,7 +132,7 @@ def save(context: Context, times: Times) -> None:
 
 
 def picture(times: Times, below: int | None = None) -> Figure:
-    """Time of a step by the size of messages (Figure 5-6), or of the short ones alone (Figure 5-7)."""
+    """Time of a step by message size (Figure 5-6), or of the short messages alone (Figure 5-7)."""
     times = {size: both for size, both in times.items() if below is None or size < below}
     with style():
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")

@@ -11,13 +11,14 @@ from penstock.plots.style import style
 
 OURS, THEIRS = "#0072B2", "#E69F00"
 LINE_5_2 = {1: 700.0, 4: 835.0, 6: 835.0}
-"""As section 5.2 tells it: about 700 MB/s, linearly to four threads, level at 835 MB/s."""
+"""Rates by number of threads, from the text of section 5.2: about 700 MB/s, linear up to four threads,
+constant at 835 MB/s."""
 FULL, LOW = (550.0, 530.0, 350.0), (250.0, 200.0, 240.0)
 GAINS = (1.0, 0.25)
 
 
 def cover(threads: Mapping[int, float], full: Sequence[float], low: Sequence[float]) -> Figure:
-    """Throughput by threads, and of TS1 in the phases, beside what the source reports."""
+    """Throughput by number of threads, and of TS1 in the phases, beside the values of the source."""
     with style():
         figure = Figure(figsize=(9.0, 3.6), layout="constrained")
         left, *others = figure.subplots(1, 3)
@@ -51,7 +52,7 @@ def on_and_off(ours: Sequence[float], theirs: Sequence[float]) -> Figure:
 
 
 def iscsi(gains: Sequence[float]) -> Figure:
-    """Figure 5-8, of which the text gives what PFC adds."""
+    """Figure 5-8; the text of the source gives only the gain by PFC."""
     with style():
         figure = Figure(figsize=(4.6, 3.4), layout="constrained")
         axes = figure.subplots()

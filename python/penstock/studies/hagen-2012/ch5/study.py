@@ -13,7 +13,7 @@ from . import low_load, mpi, pictures
 from .measure import BLOCK, NO_PFC, SLOWED, changed, flow, sent
 
 PLATEAU, RECEIVER, SLOW = 835.0, 538.0, 350.0
-"""MB/s."""
+"""Rates in MB/s."""
 BUFFERS_KIB = (56, 60, 62, 64, 66, 68, 70, 72, 76)
 QUICK_BUFFERS_KIB = (62, 64, 70)
 ABOUT_LOST = 0.4
@@ -54,12 +54,12 @@ def run(context: Context) -> list[Outcome]:
 
 
 def rates(phases: Sequence[Result]) -> list[float]:
-    """What TS1 sends in each phase, MB/s."""
+    """Rate of TS1 in each phase, in MB/s."""
     return [sent(phase) for phase in phases]
 
 
 def more_threads(context: Context, threads: Mapping[int, float], pictures: list[str]) -> list[Outcome]:
-    """H5-2, and how the rate grows."""
+    """H5-2, and the growth of the rate."""
     rates = list(threads.values())
     told = ", ".join(f"{n}: {rate:.0f}" for n, rate in threads.items()) + " MB/s"
     steady = all(abs(rate / PLATEAU - 1) <= 0.02 for rate in rates[3:])
@@ -121,7 +121,7 @@ def two_streams(context: Context, phases: list[Result]) -> list[Outcome]:
 
 
 def storage(context: Context) -> dict[int, tuple[float, float]]:
-    """By the buffer of the adapters in KiB, how much more reads and writes move with PFC, as a share."""
+    """Relative gain of reads and writes by PFC, by the buffer of the adapters in KiB."""
     base = context.scenario("storage")
     reads, writes = (
         changed(base, {"flows.dd.source.conversation.messages": messages})
@@ -146,13 +146,13 @@ def storage(context: Context) -> dict[int, tuple[float, float]]:
 
 
 def moved_mbps(scenario: Scenario) -> float:
-    """MB/s of blocks, one of which follows the other."""
+    """MB/s of blocks that are transferred one after the other."""
     took_ns = next(row["exchange_mean_ns"] for row in scenario.run(seed=1).rows("connections"))
     return float(BLOCK / took_ns * 1e3)
 
 
 def iscsi(context: Context, gains: Mapping[int, tuple[float, float]]) -> list[Outcome]:
-    """H5-8: the middle over all buffers, so that no resonance of one of them decides."""
+    """H5-8: the median over all buffers, so that a resonance of one of them does not decide."""
     reads, writes = (median(gain[way] for gain in gains.values()) for way in (0, 1))
     ranges = [f"{min(of):+.0%} to {max(of):+.0%}" for of in zip(*gains.values(), strict=True)]
     sizes = f"{len(gains)} buffers of {min(gains)} to {max(gains)} KiB"

@@ -1,4 +1,4 @@
-"""Section 6.3 and 6.4: weights that the switch sets itself."""
+"""Sections 6.3 and 6.4: weights that the switch adapts itself."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .search import Ledger, each
 
 RULES = ("published", "analytic", "learned")
 Key = tuple[str, Billing, int]
-"""Rule, billing and size."""
+"""Rule, accounting and frame size."""
 Adapted = dict[Key, dict[Metric, float]]
-"""Throughput of the small frames over that of the large ones."""
+"""Throughput of the small frames divided by that of the large ones."""
 
 
 def measure(context: Context, ledger: Ledger) -> Adapted:
-    """Throughputs once the weights have settled."""
+    """Throughputs after the weights have settled."""
     streams = context.scenario("awc")
     candidates = (WIRE, CANDIDATES[-1]) if context.quick else CANDIDATES
     sizes = (BINS[0], BINS[-1]) if context.quick else BINS
     keys = [
         (rule, billing, size)
         for rule, billing, size in itertools.product(RULES, candidates, sizes)
-        if billing == WIRE or rule != "analytic"  # it takes the line overhead for granted
+        if billing == WIRE or rule != "analytic"  # it presumes accounting with line overhead
     ]
 
     def work(key: Key) -> dict[Metric, float]:
@@ -46,7 +46,7 @@ def measure(context: Context, ledger: Ledger) -> Adapted:
 
 
 def index(ratio: float) -> float:
-    """Jain's index of two throughputs in this ratio."""
+    """Jain's index of two throughputs with this ratio."""
     return jain([1.0, ratio])
 
 
@@ -77,7 +77,7 @@ def fairness(
     lost: Mapping[int, Mapping[Metric, float]],
     more: Mapping[Metric, float],
 ) -> list[Outcome]:
-    """H6-10 in payload and in frames, and what the index stands for."""
+    """H6-10 in payload and in frames, and the meaning of the index."""
     without = {metric: index(lost[68][metric]) for metric in METRICS}
     settled = {
         metric: min(

@@ -1,8 +1,8 @@
-"""What a switch may account for a frame, and the weights that this asks for in closed form.
+"""Accounted lengths of frames in a switch, and the resulting fair weights in closed form.
 
 With deficit round robin the accounted lengths of busy queues are in the ratio of their weights. A stream of
-frames of x bytes, of which c(x) are accounted and m(x) counted, has the throughput weight * m(x) / c(x), so
-that it equals that of a stream of B bytes if
+frames of x bytes, of which c(x) are accounted and m(x) count as throughput, has the throughput weight * m(x)
+/ c(x). It equals that of a stream with frames of B bytes if
 
     weight(x) / weight(B) = (c(x) / m(x)) / (c(B) / m(B)).
 """
@@ -16,11 +16,11 @@ from typing import Any, Literal
 HEADER_BYTES, LINE_BYTES = 18, 20
 LARGE_BYTES = 1522
 BINS = (68, 128, 256, 512, 1024)
-"""The sizes that the source's switch counts frames by, section 6.3."""
+"""Sizes of the frame counters of the source's switch, section 6.3."""
 PIVOT_BYTES = 146
 REPORTED = {68: 1.72, 256: 1.08}
 REPORTED_MIX = 1.39
-"""All fair weights that the source prints, section 6.2.3; the last for 68 B and 256 B in one queue."""
+"""All fair weights printed in the source, section 6.2.3; the last one for 68 B and 256 B in one queue."""
 
 Metric = Literal["payload", "frame"]
 METRICS: tuple[Metric, ...] = ("payload", "frame")
@@ -33,12 +33,12 @@ def formula(size: int) -> float:
 
 
 def published(size: int) -> float:
-    """What the source says at one of its sizes: the printed measurement, otherwise its line."""
+    """Value of the source at one of its sizes: the printed measurement, otherwise its fitted line."""
     return REPORTED.get(size, formula(size))
 
 
 def counted(metric: Metric, size: float) -> float:
-    """Bytes of a frame that are throughput."""
+    """Bytes of a frame that count as throughput."""
     return size - HEADER_BYTES if metric == "payload" else size
 
 
@@ -51,9 +51,9 @@ class Billing:
     accounts : str
         ``"payload"`` (L - 18), ``"frame"`` (L) or ``"wire"`` (L + 20).
     cell : int
-        Bytes of a memory cell; 0: no rounding.
+        Bytes of a memory cell; 0 for no rounding.
     extra : int
-        Bytes that each frame counts more.
+        Additional bytes per frame.
     """
 
     accounts: Literal["payload", "frame", "wire"]
@@ -62,12 +62,12 @@ class Billing:
 
     @property
     def name(self) -> str:
-        """In words."""
+        """A description."""
         base = {"payload": "payload, L - 18", "frame": "frame, L", "wire": "wire, L + 20"}[self.accounts]
         return f"{base}, in cells of {self.cell} B" if self.cell else base
 
     def bytes(self, size: int) -> int:
-        """Accounted for a frame of `size` bytes."""
+        """Accounted bytes of a frame of `size` bytes."""
         plain = size + _BASIS[self.accounts] + self.extra
         return -(-plain // self.cell) * self.cell if self.cell else plain
 
@@ -77,18 +77,18 @@ class Billing:
         return cost / (self.bytes(large) / counted(metric, large))
 
     def mixed_weight(self, metric: Metric, one: int, other: int, *, by_load: bool) -> float:
-        """That of a queue with two sizes, half of the frames each or half of the bytes each."""
+        """Fair weight of a queue with two sizes, half of the frames each or half of the bytes each."""
         share = other / (one + other) if by_load else 0.5
         accounted = share * self.bytes(one) + (1 - share) * self.bytes(other)
         counts = share * counted(metric, one) + (1 - share) * counted(metric, other)
         return accounted / counts / (self.bytes(LARGE_BYTES) / counted(metric, LARGE_BYTES))
 
     def worst(self, metric: Metric) -> float:
-        """Largest relative distance of its fair weights from what the source says at its five sizes."""
+        """Largest relative deviation of its fair weights from the source, at the source's five sizes."""
         return max(abs(self.weight(metric, size) / published(size) - 1) for size in BINS)
 
     def keys(self) -> dict[str, Any]:
-        """As keys of a scheduler."""
+        """The accounting as keys of a scheduler."""
         return {
             "accounted_length": self.accounts,
             "cell": f"{self.cell} B",
@@ -98,7 +98,7 @@ class Billing:
 
 WIRE = Billing("wire")
 WIRE_AND_4 = Billing("wire", extra=4)
-"""24 B a frame: 4 more than the text names. Three printed figures ask for them."""
+"""24 B per frame: 4 more than the text states. Three printed figures imply them."""
 CANDIDATES = (
     Billing("payload"),
     Billing("frame"),
@@ -106,17 +106,17 @@ CANDIDATES = (
     Billing("wire", 64),
     Billing("wire", 40),
 )
-"""No overhead, the overhead of the line, and cells: of 64 B, a usual size, and of 40 B, the best fit."""
+"""No overhead, line overhead, and cells: of 64 B, a common size, and of 40 B, the best fit."""
 
 
 def best_cells(metric: Metric, most: int = 256) -> list[tuple[int, float]]:
-    """Every cell size up to `most` bytes with its distance from the source, the nearest first."""
+    """Every cell size up to `most` bytes with its deviation from the source, the best first."""
     found = [(cell, Billing("wire", cell).worst(metric)) for cell in range(4, most + 1, 4)]
     return sorted(found, key=lambda one: one[1])
 
 
 def needed_overhead(metric: Metric, size: int, weight: float) -> float:
-    """Bytes accounted beside the frame's own that make `weight` fair: the k of c(x) = x + k."""
+    """Accounted bytes beyond the frame that make `weight` fair: the k of c(x) = x + k."""
 
     def distance(k: float) -> float:
         return (size + k) / counted(metric, size) / (

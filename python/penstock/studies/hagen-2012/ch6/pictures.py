@@ -1,4 +1,4 @@
-"""The figures of the chapter, and one picture of what it comes to."""
+"""The figures of the chapter, and one picture of its results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Adapted = Mapping[tuple[str, Billing, int], Mapping[Metric, float]]
 
 
 def lost(ratios: Mapping[int, Mapping[Metric, float]]) -> Figure:
-    """Figure 6-1: what small frames get with equal weights."""
+    """Figure 6-1: throughput of small frames with equal weights."""
     with style():
         figure = Figure(figsize=(7.2, 3.6))
         axes = figure.subplots()
@@ -190,7 +190,7 @@ def mixes(found: Mapping[tuple[int, int, bool], Found]) -> Figure:
 
 
 def billings(found: Accounted) -> Figure:
-    """What is accounted, and the weights this asks for."""
+    """The accounting rules, and the resulting weights."""
     with style():
         figure = Figure(figsize=(7.6, 4.4))
         axes = figure.subplots()

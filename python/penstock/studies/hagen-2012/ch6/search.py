@@ -1,7 +1,7 @@
 """The search for the fair weight: runs of the switch, bisection, and a ledger of what has been run.
 
-The source found its weights "through an iterative process", section 6.2; so do we, with nothing but measured
-throughputs. The closed form of `billing` is held against the result and is no part of the search.
+The source found its weights "through an iterative process", section 6.2; so do we, using only measured
+throughputs. The closed form of `billing` is compared with the result and is not part of the search.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .billing import Metric
 
 CLASSES = 8
 UNIT = 100_000
-"""Weights are whole numbers in a scenario: this is 1."""
+"""A weight of 1: weights are whole numbers in a scenario."""
 TOLERANCE = 5e-4
-"""Throughputs that differ by less than this part are equal."""
+"""Relative difference below which throughputs count as equal."""
 FINEST = 2e-5
-"""Weights that differ by less than this part are not told apart."""
+"""Relative difference below which weights count as equal."""
 WORKERS = 2
 
 Key = TypeVar("Key")
@@ -30,13 +30,13 @@ Value = TypeVar("Value")
 
 
 class Ledger:
-    """Throughputs of all runs so far: several experiments ask for the same."""
+    """Throughputs of all runs so far, shared by several experiments."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, dict[str, float]]] = {}
 
     def throughputs(self, scenario: Scenario) -> dict[str, dict[str, float]]:
-        """Throughput of each flow in b/s, by metric; from the ledger if it is there."""
+        """Throughput of each flow in b/s, by metric; cached if the scenario has been run."""
         text = scenario.to_toml()
         if text not in self._known:
             rows = scenario.run().rows("flows")
@@ -53,11 +53,11 @@ class Found:
     Attributes
     ----------
     weight : float
-        Over that of the large frames.
+        Weight relative to that of the large frames.
     ratio : float
-        Throughput of the small frames over that of the large ones, with it.
+        Throughput of the small frames divided by that of the large ones, with this weight.
     runs : int
-        How many runs it took.
+        Number of runs.
     """
 
     weight: float
@@ -66,13 +66,13 @@ class Found:
 
 
 def weighted(scenario: Scenario, weights: Sequence[float]) -> Scenario:
-    """The scenario with these weights of its first classes, the others 1."""
+    """The scenario with these weights for its first classes, and 1 for the others."""
     whole = [round(weight * UNIT) for weight in [*weights, *[1.0] * (CLASSES - len(weights))]]
     return scenario.with_value("switch.scheduler.drr.weights", whole)
 
 
 def ratio_of(ledger: Ledger, scenario: Scenario, metric: Metric, weight: float) -> float:
-    """Throughput of the flow "small" over that of "large" with a weight of the small frames."""
+    """Throughput of flow "small" divided by that of "large", for a weight of the small frames."""
     got = ledger.throughputs(weighted(scenario, [1.0, weight]))
     return got["small"][metric] / got["large"][metric]
 
@@ -83,7 +83,7 @@ def fair_weight(ledger: Ledger, scenario: Scenario, metric: Metric) -> Found:
     Raises
     ------
     StudyError
-        If no weight between 1/64 and 64 does that.
+        If there is no such weight between 1/64 and 64.
     """
     tried = 0
 
@@ -92,7 +92,7 @@ def fair_weight(ledger: Ledger, scenario: Scenario, metric: Metric) -> Found:
         tried += 1
         return ratio_of(ledger, scenario, metric, weight)
 
-    # A first run tells about where to look; both ends are then made sure of.
+    # A first run estimates the weight; then both ends of the interval are verified.
     guess = 1.0 / ratio(1.0)
     low, high, step = guess, guess, 1.02
     while ratio(low) > 1.0:
@@ -113,12 +113,12 @@ def fair_weight(ledger: Ledger, scenario: Scenario, metric: Metric) -> Found:
 
 
 def fair_weights(ledger: Ledger, scenario: Scenario, flows: Sequence[str], metric: Metric) -> list[float]:
-    """The weights of several small streams at once: each is corrected until all get the same.
+    """The weights of several small streams at once: each is corrected until all throughputs are equal.
 
     Raises
     ------
     StudyError
-        If they do not within 20 steps.
+        If they are not equal after 20 steps.
     """
     weights = [1.0] * len(flows)
     for _ in range(20):
@@ -133,7 +133,7 @@ def fair_weights(ledger: Ledger, scenario: Scenario, flows: Sequence[str], metri
 def each(
     keys: Iterable[Key], work: Callable[[Key], Value], told: Callable[[Key, Value], None]
 ) -> dict[Key, Value]:
-    """What `work` gives for each key, some at a time; `told` hears of each as it comes, in order."""
+    """Runs `work` for each key in parallel; calls `told` with each result, in order."""
     wanted = list(keys)
     pool = ThreadPoolExecutor(WORKERS)
     try:
@@ -143,4 +143,4 @@ def each(
             found[key] = value
         return found
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)  # Ctrl-C waits for two short runs, not for all
+        pool.shutdown(wait=True, cancel_futures=True)  # on Ctrl-C, waits only for the runs in progress

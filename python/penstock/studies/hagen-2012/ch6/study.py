@@ -1,4 +1,4 @@
-"""Chapter 6: what small frames lose under deficit round robin, and weights that give it back."""
+"""Chapter 6: the loss of small frames under deficit round robin, and weights that compensate it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 class Switch:
-    """The switch of the chapter: what is asked of it in each experiment."""
+    """The switch of the chapter, with the measurements of each experiment."""
 
     def __init__(self, context: Context, ledger: Ledger) -> None:
         self.context = context
@@ -76,7 +76,7 @@ class Switch:
         self.sizes = QUICK_SIZES if self.quick else SIZES
 
     def lost(self) -> dict[int, dict[Metric, float]]:
-        """Throughput of small frames over that of 1522 B with equal weights."""
+        """Throughput of small frames divided by that of 1522 B, with equal weights."""
         self.context.say("what small frames get with equal weights")
         streams = self.context.scenario("two-streams")
 
@@ -87,7 +87,7 @@ class Switch:
         return each(self.sizes, work, lambda *_: None)
 
     def with_4_more(self) -> dict[Metric, float]:
-        """That of 68 B where 24 B a frame are accounted."""
+        """Ratio for 68 B if 24 B per frame are accounted."""
         streams = self.context.scenario("two-streams").with_value("flows.small.frame", f"{SMALLEST} B")
         for name, value in WIRE_AND_4.keys().items():
             streams = streams.with_value(f"switch.scheduler.drr.{name}", value)
@@ -145,7 +145,7 @@ class Switch:
         )
 
     def billings(self) -> dict[tuple[Billing, Metric, int], Found]:
-        """Fair weights with every billing that comes into question."""
+        """Fair weights with every plausible accounting rule."""
         streams = self.context.scenario("two-streams")
         candidates = CANDIDATES[2:] if self.quick else CANDIDATES
         sizes = BINS[:1] if self.quick else BINS
@@ -165,7 +165,7 @@ class Switch:
         )
 
     def told(self, total: int, name: Callable[..., str]) -> Callable[..., None]:
-        """Says what a search has found and how many are left."""
+        """Returns a callback that reports a result of a search and the number of remaining ones."""
         done = itertools.count(1)
 
         def tell(key: object, found: Found) -> None:
@@ -177,7 +177,7 @@ class Switch:
 
 
 def falls(weights: Sequence[float]) -> bool:
-    """Whether each is less than the one before, up to what the search tells apart."""
+    """Returns true if the weights decrease, within the precision of the search."""
     return all(after < before * 1.002 for before, after in itertools.pairwise(weights))
 
 
@@ -206,7 +206,7 @@ def small_frames(
 def closed_form(
     context: Context, lost: Mapping[int, Mapping[Metric, float]], beside: Mapping[int, Weights]
 ) -> Outcome:
-    """H6-formula: what was measured beside the arithmetic of accounting L + 20."""
+    """H6-formula: measurements compared with the arithmetic of accounting L + 20."""
     off = {
         f"loss of {size} B in {metric}": ratio * WIRE.weight(metric, size) - 1
         for size, of in lost.items()
@@ -224,7 +224,7 @@ def closed_form(
 
 
 def fair_beside_1522(context: Context, beside: Mapping[int, Weights]) -> list[Outcome]:
-    """H6-3, the printed 1.08, and where weights tail off."""
+    """H6-3, the printed 1.08, and the size at which weights level off."""
     found = {size: beside[LARGE_BYTES]["payload", size].weight for _, size in sizes_of(beside[LARGE_BYTES])}
     frames = {size: beside[LARGE_BYTES]["frame", size].weight for size in REPORTED}
     off = {size: found[size] / formula(size) - 1 for size in BINS if size in found}
@@ -287,7 +287,7 @@ def two_queues(context: Context, pairs: Mapping[tuple[int, int], list[float]], b
 
 
 def single(size: int, beside: Weights) -> float:
-    """The weight found for one size alone; the closed form where the quick study did not look."""
+    """The weight found for a single size; the closed form if the quick study did not measure it."""
     found = beside.get(("payload", size))
     return found.weight if found else WIRE.weight("payload", size)
 
@@ -295,7 +295,7 @@ def single(size: int, beside: Weights) -> float:
 def two_sizes(
     context: Context, mixes: Mapping[tuple[int, int, bool], Found], beside: Weights
 ) -> list[Outcome]:
-    """H6-8: the printed weight, and whether mixes average."""
+    """H6-8: the printed weight, and the check of averaging in mixes."""
     by_frames, by_bytes = (mixes[68, 256, by_load].weight for by_load in (False, True))
     between = all(
         single(other, beside) < found.weight < single(one, beside) for (one, other, _), found in mixes.items()

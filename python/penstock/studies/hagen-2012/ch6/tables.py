@@ -1,4 +1,4 @@
-"""Figures of the study that are more than one experiment."""
+"""Tables of the study that cover several experiments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mechanism_or_fit(
     mixes: Mapping[tuple[int, int, bool], Found],
     adapted: Mapping[tuple[str, Billing, int], Mapping[Metric, float]],
 ) -> None:
-    """Every number that the text of the chapter prints, and where ours comes from."""
+    """Every number printed in the text of the chapter, and the origin of ours."""
     context.save_table(
         "mechanism-or-fit",
         "What the text prints, and where our number comes from",
@@ -124,7 +124,7 @@ def _printed_of_mixes(mixes: Mapping[tuple[int, int, bool], Found]) -> list[tupl
 
 
 def weights(context: Context, beside: Mapping[int, Mapping[tuple[Metric, int], Found]]) -> None:
-    """Experiment 1 as numbers."""
+    """The numbers of experiment 1."""
     smalls = sorted({size for found in beside.values() for _, size in found})
     first = next(iter(beside))
     rows = []
@@ -159,7 +159,7 @@ def billings(
     accounted: Mapping[tuple[Billing, Metric, int], Found],
     mixes: Mapping[tuple[int, int, bool], Found],
 ) -> None:
-    """P6-2 as numbers."""
+    """The numbers of P6-2."""
     keys = list(dict.fromkeys(key[:2] for key in accounted))
     sizes = [size for size in BINS if any(key[2] == size for key in accounted)]
     rows = [("the source", "", *(f"{published(size):.3f}" for size in sizes), f"{REPORTED_MIX:.2f}", "")]
@@ -196,7 +196,7 @@ def billings(
 
 
 def cells(context: Context) -> None:
-    """Which cells would fit, by the closed form."""
+    """Cell sizes that would fit, by the closed form."""
     rows = []
     for metric in METRICS:
         for cell, distance in best_cells(metric)[:4]:

@@ -18,14 +18,14 @@ from .measure import Run, gbps, median
 
 LINE_GBPS = 10.0
 HW, LW, IN_FLIGHT = 66, 11, 11
-"""Frames, as in the scenarios of the chapter."""
+"""High and low watermark, and frames in flight; all in frames, as in the scenarios of the chapter."""
 DELAY = "6.785 us"
 ROOMY_FRAMES = HW // 3
-"""High watermark of each ingress port if memory grows with the ports: what HW is for three."""
+"""High watermark of each ingress port if memory grows with the number of ports: HW for three ports."""
 LIGHT = 0.75
-"""A light partner sends this part of its fair share."""
+"""Offered load of a light partner, relative to its fair share."""
 SETTLED_NS = 2e6
-"""Measured from here on: the aggressors begin at 1 ms."""
+"""Start of the measurement; the aggressors begin at 1 ms."""
 INGRESS, ROOMY, UNTARGETED, SAMPLING, FAIR, OURS = (
     "PFC by ingress port",
     "PFC by ingress port, 22 frames each",
@@ -45,17 +45,17 @@ class Case:
     Parameters
     ----------
     name : str
-        For the table.
+        Name in the table.
     victims : tuple of float
         Rate of each light partner, Gb/s.
     aggressors : int
-        Partners that send all they can.
+        Number of greedy partners.
     source : str
         Kind of source of the victims: ``"constant"`` or ``"poisson"``.
     bursts_us : tuple of float, optional
         Mean length of the bursts and gaps of aggressors (exponential); default: no gaps.
     planned : int
-        For how many aggressors the target watermark leaves room (N of equation 7.1).
+        Number of aggressors for which the target watermark leaves room (N of equation 7.1).
     """
 
     name: str
@@ -67,11 +67,11 @@ class Case:
 
     @property
     def ports(self) -> int:
-        """Ingress ports."""
+        """Number of ingress ports."""
         return len(self.victims) + self.aggressors
 
     def scenario(self, mode: str) -> Scenario:
-        """A star with this traffic, paused in this mode."""
+        """A star with this traffic, and the flow control of this mode."""
         hosts = [f"v{i}" for i in range(len(self.victims))] + [f"a{i}" for i in range(self.aggressors)]
         scenario = Scenario("10 ms", name=f"{self.name}, {mode}").probes(bin="10 us")
         links: list[ExplicitLinkKeys]
@@ -106,7 +106,7 @@ class Case:
 
 
 def paused(scenario: Scenario, mode: str, ports: int, planned: int) -> Scenario:
-    """With the flow control of this mode. All but `ROOMY` have the memory of HW and what is in flight."""
+    """The flow control of this mode. All except `ROOMY` have the memory of HW and the frames in flight."""
     room = HW + IN_FLIGHT * ports
     if mode in (INGRESS, ROOMY):
         own = ROOMY_FRAMES if mode == ROOMY else max(2, HW // ports)
@@ -118,7 +118,7 @@ def paused(scenario: Scenario, mode: str, ports: int, planned: int) -> Scenario:
         )
     target: TargetKeys | None = None
     if mode in METHODS:
-        # Max-min asks for the room of one partner; for how many there is need of it, it finds itself.
+        # Max-min needs room for one partner; it determines the number of partners itself.
         room_for = 1 if mode == OURS else planned
         target = {"method": METHODS[mode], "watermark": f"{HW - room_for * IN_FLIGHT} frames"}
     return scenario.switch(queues="shared", buffer={"queue": f"{room} frames"}).flow_control.pfc(
@@ -129,7 +129,7 @@ def paused(scenario: Scenario, mode: str, ports: int, planned: int) -> Scenario:
 def hops(switches: int, mode: str) -> Scenario:
     """A chain: the aggressor behind all switches, a light neighbour at each, the receiver at the last.
 
-    The light neighbours on the way share links with the aggressor, the one of the last switch shares none.
+    The light neighbors on the path share links with the aggressor; the one at the last switch does not.
     """
     last = switches - 1
     names = [f"s{index}" for index in range(switches)]
@@ -164,7 +164,7 @@ class Measured:
 
 
 def measure(scenario: Scenario, seeds: int, first_seed: int = 1) -> Measured:
-    """Runs a fabric of victims ``v...``, aggressors ``a...`` and the receiver ``sink``."""
+    """Runs a fabric with victims ``v...``, aggressors ``a...`` and the receiver ``sink``."""
     counted = scenario.with_value("simulation.on_lossless_drop", "count")
     runs = [Run(result, SETTLED_NS) for result in replicate(counted, seeds, seed=first_seed).results]
     hosts = [node["name"] for node in runs[0].result.topology["nodes"] if node["role"] == "host"]
@@ -190,7 +190,7 @@ def _switch_queues(run: Run) -> list[dict[str, Any]]:
 
 
 def _evenness(rates: Sequence[float]) -> float:
-    """The least of the rates as a part of the most."""
+    """The smallest rate divided by the largest."""
     return min(rates) / max(rates)
 
 
@@ -200,7 +200,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 Build = Callable[[str], Scenario]
-"""The scenario of a case in a mode."""
+"""Builds the scenario of a case in a mode."""
 COLUMNS = (
     "case",
     "mode",
@@ -296,7 +296,7 @@ def experiments() -> list[Experiment]:
 
 
 def run(context: Context) -> tuple[list[Outcome], dict[str, dict[str, dict[str, Measured]]]]:
-    """All of it: outcomes, and what was measured by experiment, case and mode."""
+    """Runs all experiments; returns outcomes, and measures by experiment, case and mode."""
     seeds, shown = (2, (INGRESS, FAIR, OURS)) if context.quick else (10, MODES)
     outcomes, found = [], {}
     for experiment in experiments():
@@ -334,13 +334,13 @@ def _row(case: str, mode: str, values: Measured) -> Sequence[str]:
 
 
 SAME = 0.01
-"""Deviations closer than this (relative) are the same: whole frames in bins."""
+"""Relative difference below which deviations count as equal: whole frames in bins."""
 LESS_USED = 0.005
-"""How much less of the link may be used for the sake of the victims."""
+"""Acceptable loss of link utilization for the benefit of the victims."""
 
 
 def _judge(context: Context, experiment: Experiment, of: Mapping[str, Mapping[str, Measured]]) -> Outcome:
-    """Whether our targeting is at least as good as fair bandwidth in every case."""
+    """Outcome of an experiment: our targeting must be at least as good as fair bandwidth in every case."""
     pairs = {case: (modes[OURS], modes[FAIR]) for case, modes in of.items()}
     longer = [case for case, (ours, fair) in pairs.items() if ours.paused > fair.paused]
     passed = all(

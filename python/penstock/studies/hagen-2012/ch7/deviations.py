@@ -1,8 +1,8 @@
-"""Table 7.1: how much the throughput of the victims varies.
+"""Table 7.1: variation of the throughput of the victims.
 
-A trace has whole frames: each counts in the bin in which it is sent. That is what a standard deviation of a
-steady stream of 2.5 Gb/s is made of: a bin of 12 us has two of its frames or three. The source does not say
-how wide its bins are; the table of widths shows what each gives.
+A trace has whole frames: each counts in the bin in which it is sent. This determines the standard
+deviation of a steady stream of 2.5 Gb/s: a bin of 12 us contains two or three of its frames. The source
+does not state the width of its bins; the table of widths shows the effect of each.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .measure import AGGRESSION_NS, median
 END_NS = 10e6
 WIDTHS_US = (5, 9, 10, 12, 20, 100)
 WIDTH_US = 9
-"""Of the widths shown the one at which most of the table comes out: a fit."""
+"""Bin width at which most values of the table are reproduced: a fit."""
 NEAR = 0.05
 REPORTED_GBPS = {"HW-LW": 3.4, "random sampling": 0.9, "fair bandwidth": 0.5}
 IDS = {"HW-LW": "T7-1-hw-lw", "random sampling": "T7-1-sampling", "fair bandwidth": "T7-1-fair"}
 VICTIMS = ("v1", "v2")
 
 Deviations = Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
-"""Gb/s by mode, victim and width of bins in us; one of each seed."""
+"""Gb/s by mode, victim and bin width in us; one value per seed."""
 
 
 def measure(context: Context, scenarios: Mapping[str, Scenario]) -> Deviations:
@@ -45,7 +45,7 @@ def measure(context: Context, scenarios: Mapping[str, Scenario]) -> Deviations:
 
 
 def deviation(result: Result, host: str, width_us: int) -> float:
-    """Standard deviation over bins of what a host sends after the aggression began, in Gb/s."""
+    """Standard deviation over bins of a host's sent rate after the aggression began, in Gb/s."""
     frames = result.table("frames")
     sent = [
         (time / 1e3, size)

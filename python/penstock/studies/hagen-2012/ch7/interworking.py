@@ -1,4 +1,4 @@
-"""TPFC and congestion notification (section 7.6): what becomes of pauses once sources are told."""
+"""TPFC and congestion notification (section 7.6): pauses when sources also receive notifications."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FAIR, SAMPLING = "fair bandwidth", "random sampling"
 FILES = {FAIR: "aggressor-fair-bandwidth", SAMPLING: "aggressor-random-sampling"}
 ALONE, OWN, SHARED = "TPFC alone", "QCN at 17 frames", "QCN at TW"
 SET_POINTS: Mapping[str, str | None] = {ALONE: None, OWN: "26000 B", SHARED: "83710 B"}
-"""The default of the standard, and the 55 frames of TW."""
+"""Set points: the default of the standard, and the 55 frames of TW."""
 
 Counts = Mapping[str, Mapping[str, Sequence[Series]]]
-"""By method and set point: of each seed the XOFFs of each bin from the aggression on."""
+"""XOFFs per bin from the aggression on, one series per seed, by method and set point."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -45,7 +45,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def results(context: Context, file: str, set_point: str | None) -> Sequence[Result]:
-    """The scenario with more time, and with congestion and reaction points unless there is no set point."""
+    """Results of the scenario with more time, and with QCN if a set point is given."""
     scenario = context.scenario(file).with_value("simulation.duration", f"{END_MS} ms").probes(bin="off")
     if set_point is not None:
         scenario = scenario.with_value("switch.queue_managers", [{"qcn": {"set_point": set_point}}])
@@ -54,7 +54,7 @@ def results(context: Context, file: str, set_point: str | None) -> Sequence[Resu
 
 
 def paused(result: Result) -> Series:
-    """XOFFs of each bin from the aggression on."""
+    """XOFFs per bin from the aggression on."""
     starts = [start for host in Run(result).stopped() for start, _ in Run(result).spans(host)]
     bins = np.arange(AGGRESSION_NS / 1e6, END_MS + BIN_MS / 2, BIN_MS)
     return np.histogram(np.array(starts) / 1e6, bins)[0].astype(float)
@@ -63,7 +63,7 @@ def paused(result: Result) -> Series:
 def outcome(
     context: Context, id: str, counts: Mapping[str, Sequence[Series]], name: str, drawn: list[str]
 ) -> Outcome:
-    """XOFFs of the last bins beside those without QCN."""
+    """XOFFs of the last bins, compared with those without QCN."""
     last = {name: [float(of[-LAST_BINS:].sum()) for of in runs] for name, runs in counts.items()}
     alone, told = sum(last[ALONE]), sum(last[name])
     seeds = len(last[ALONE])

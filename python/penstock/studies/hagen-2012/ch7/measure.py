@@ -1,4 +1,4 @@
-"""What the chapter measures, from the tables of a result."""
+"""The measures of the chapter, from the tables of a result."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy.typing as npt
 from penstock.result import Result
 
 AGGRESSION_NS = 4e6
-"""When the aggressor goes to line rate."""
+"""Time at which the aggressor switches to line rate."""
 
 Series = npt.NDArray[np.float64]
 
 
 class Run:
-    """One run of a fabric with one congested link, seen from its inputs.
+    """One run of a fabric with one congested link, measured at its inputs.
 
     Parameters
     ----------
     result : Result
-        With time series and pauses.
+        Result with time series and pauses.
     since_ns : float
-        Measured from here on.
+        Start of the measurement.
     """
 
     def __init__(self, result: Result, since_ns: float = AGGRESSION_NS) -> None:
@@ -35,7 +35,7 @@ class Run:
 
     @cached_property
     def _received(self) -> dict[str, tuple[Series, Series]]:
-        """Received bits per second by the host at the other end of the link, at the switch's side."""
+        """Received bits per second at the switch, by the host at the other end of the link."""
         switches = {node["name"] for node in self.result.topology["nodes"] if node["role"] == "switch"}
         found = {}
         for port, series in self.result.all_series("port_rx_bps").items():
@@ -49,12 +49,12 @@ class Run:
         return self._received[host]
 
     def rate(self, host: str) -> float:
-        """Mean throughput of the link from this host, b/s."""
+        """Mean throughput of the link from this host, in b/s."""
         times, values = self.input(host)
         return float(values[times >= self.since_ns].mean())
 
     def deviation(self, host: str, bins: int = 1) -> float:
-        """Standard deviation of the throughput from this host, `bins` bins taken together, b/s."""
+        """Standard deviation of the throughput from this host, over groups of `bins` bins, in b/s."""
         times, values = self.input(host)
         measured = values[times >= self.since_ns]
         whole = len(measured) // bins * bins
@@ -65,7 +65,7 @@ class Run:
         return self.result.series("port_tx_bps", port)
 
     def utilisation(self, port: str, since_ns: float | None = None) -> float:
-        """Share of the time from `since_ns` on in which a port was sending, line overhead included."""
+        """Share of the time since `since_ns` in which a port was sending, including line overhead."""
         times, values = self.output(port)
         row = next(row for row in self.result.rows("ports") if row["port"] == port)
         wire = float(row["utilisation"]) * float(row["rate_bps"]) * self.end_ns / 1e9
@@ -82,29 +82,29 @@ class Run:
         ]
 
     def spans(self, host: str) -> list[tuple[float, float]]:
-        """Start and end (ns) of each time the host had to stop."""
+        """Start and end (ns) of each pause of the host."""
         return [(start, end) for name, start, end in self._pauses if name == host]
 
     def pauses(self, host: str) -> int:
-        """How often the host had to stop."""
+        """Number of pauses of the host."""
         return len(self.spans(host))
 
     def paused(self, host: str) -> float:
-        """Share of the time in which the host had to stop."""
+        """Share of the time in which the host was paused."""
         spans = ((max(start, self.since_ns), end) for start, end in self.spans(host))
         return sum(end - start for start, end in spans if end > start) / (self.end_ns - self.since_ns)
 
     def paused_before(self, time_ns: float) -> int:
-        """How many pauses of anybody began before a time."""
+        """Number of pauses of all ports that began before a time."""
         return sum(start < time_ns for _, start, _ in self._pauses)
 
     def stopped(self) -> Counter[str]:
-        """How often each node had to stop."""
+        """Number of pauses of each node."""
         return Counter(name for name, _, _ in self._pauses)
 
     @cached_property
     def drops(self) -> int:
-        """Frames lost."""
+        """Number of lost frames."""
         return sum(int(row["frames_dropped"]) for row in self.result.rows("flows"))
 
 

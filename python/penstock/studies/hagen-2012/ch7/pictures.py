@@ -1,4 +1,4 @@
-"""The figures of the chapter, in its arrangement, and one picture of all of it."""
+"""The figures of the chapter in its layout, and one picture of all of it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ OURS = "#009E73"
 STREAMS = (("v1", "victim 1", VICTIM_1), ("v2", "victim 2", VICTIM_2), ("a", "aggressor", AGGRESSOR))
 LINE_GBPS = 10.0
 DRAWN_BINS = 4
-"""Recorded bins in one that is drawn: few whole frames make a rate look ragged."""
+"""Recorded bins per drawn bin: with few whole frames per bin, a rate looks ragged."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One mode in the picture of all of them."""
+    """One mode in the combined picture."""
 
     run: Run
     heading: str
@@ -34,7 +34,7 @@ class Column:
 
 
 def outbound(runs: Mapping[str, Run], port: str) -> Figure:
-    """Figure 7-7: what leaves the switch, in three modes."""
+    """Figure 7-7: departures from the switch, in three modes."""
     with style():
         figure = Figure(figsize=(7.0, 3.4))
         axes = figure.subplots()
@@ -53,7 +53,7 @@ def outbound(runs: Mapping[str, Run], port: str) -> Figure:
 
 
 def inputs(run: Run, title: str) -> Figure:
-    """Figures 7-8, 7-9 and 7-10: what each stream brings in, and when it had to stop."""
+    """Figures 7-8, 7-9 and 7-10: arrivals of each stream, and its pauses."""
     with style():
         figure = Figure(figsize=(7.0, 4.6))
         *lines, bars = figure.subplots(4, 1, sharex=True, height_ratios=(2, 2, 2, 1.1))
@@ -71,7 +71,7 @@ def inputs(run: Run, title: str) -> Figure:
 
 
 def headline(columns: Sequence[Column], title: str, subtitle: str) -> Figure:
-    """All modes side by side: throughput of each input, and who had to stop."""
+    """All modes side by side: throughput of each input, and its pauses."""
     start, end = 3.6, 5.6
     with style():
         layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 0.9), wspace=0.03)
@@ -168,14 +168,14 @@ def deviations(paper: Sequence[float], measured: Sequence[Sequence[float]], name
 def hops(
     run: Run, rows: Sequence[tuple[str, str, str]], queues: Sequence[tuple[str, str, str]], title: str
 ) -> Figure:
-    """Figure 7-11: who had to stop when, and the two queues that asked for it.
+    """Figure 7-11: pauses of each node over time, and the two queues that caused them.
 
     Parameters
     ----------
     rows : sequence of tuple
-        Node, name and colour of each row of bars.
+        Node, name and color of each row of bars.
     queues : sequence of tuple
-        Queue, name and colour.
+        Queue, name and color.
     """
     with style():
         figure = Figure(figsize=(7.0, 4.2))
@@ -203,7 +203,7 @@ def hops(
 
 
 def interworking(runs: Mapping[str, Mapping[str, Series]], bin_ms: float) -> Figure:
-    """Section 7.6: XOFFs a millisecond over time, a panel a method, a line a set point of QCN."""
+    """Section 7.6: XOFFs per ms over time, a panel per method, a line per set point of QCN."""
     most = max(float(values.max()) for lines in runs.values() for values in lines.values())
     with style():
         figure = Figure(figsize=(8.6, 3.4), layout="constrained")
@@ -228,14 +228,14 @@ def further(
     colours: Mapping[str, str],
     title: str,
 ) -> Figure:
-    """Beyond the chapter: share of the time in which light partners are paused, a row a case, a dot a mode.
+    """Beyond the chapter: share of the time in which light partners are paused; a row per case.
 
     Parameters
     ----------
     groups : sequence of tuple
-        Question, and its cases with a share for each mode.
+        Question, and its cases with a share for each mode, drawn as dots.
     colours : mapping
-        Of each mode that is drawn, in order.
+        Color of each drawn mode, in order.
     """
     rows = [(case, shares) for _, cases in groups for case, shares in cases]
     with style():
@@ -292,7 +292,7 @@ def _line(axes: Axes, run: Run, host: str, colour: str) -> None:
 
 
 def _drawn(times: Series, values: Series, bins: int) -> tuple[Series, Series]:
-    """Milliseconds and Gb/s, with `bins` bins taken together."""
+    """Milliseconds and Gb/s, averaged over groups of `bins` bins."""
     whole = len(times) // bins * bins
     return times[:whole:bins] / 1e6, values[:whole].reshape(-1, bins).mean(axis=1) / 1e9
 

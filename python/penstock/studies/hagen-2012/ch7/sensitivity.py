@@ -1,4 +1,4 @@
-"""How the standard deviation of Table 7.1 depends on what the source leaves open."""
+"""Dependence of Table 7.1's standard deviation on parameters that the source leaves open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .deviations import WIDTH_US, deviation
 from .measure import Run, median
 
 SEEDS = 10
-"""Per value; the effects are wider than the spread between seeds, which the tables show."""
+"""Seeds per value; the effects exceed the spread between seeds, which the tables show."""
 TARGETED = ("random sampling", "fair bandwidth")
 INGRESS_LINKS = 3
 AIMED_AT = ("switch-b", "device-a")
@@ -96,7 +96,7 @@ def _in_phase(scenario: Scenario) -> Scenario:
 
 
 def two_switches(context: Context, scenario: Scenario) -> None:
-    """Figure 7-11 with other target watermarks and other loads of the neighbour of the aggressor."""
+    """Figure 7-11 with other target watermarks and other loads of the aggressor's neighbor."""
     loads = ("0.1", "0.5", "1", "2")
     rows = []
     for watermark in (55, 44, 33):

@@ -1,4 +1,4 @@
-"""Runs chapter 7 of Hagen 2012 and holds what it reports against what is measured."""
+"""Runs chapter 7 of Hagen 2012 and compares its claims with the measurements."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .measure import AGGRESSION_NS, Run, gbps, median
 SINK_PORT = "sw.3->sink"
 VICTIMS, AGGRESSOR = ("v1", "v2"), "a"
 START_NS = 1e6
-"""When sources begin."""
+"""Start time of the sources."""
 BIN = "5 us"
-"""Recorded; wider bins are made of these."""
+"""Width of recorded bins; wider bins are built from these."""
 INFREQUENT = 0.1
-"""Pauses of a victim for each of the aggressor; the source has the word alone."""
+"""Pauses of a victim per pause of the aggressor, at most, to count as "infrequent"."""
 HW_LW, SAMPLING, SAMPLING_LITERAL, FAIR, MAX_MIN = (
     "HW-LW",
     "random sampling",
@@ -115,7 +115,7 @@ def untargeted(context: Context, runs: Sequence[Run]) -> Outcome:
 
 
 def random_sampling(context: Context, runs: Replicated) -> list[Outcome]:
-    """H7-9, and how often victims are paused."""
+    """H7-9, and the number of pauses of victims."""
     once = runs[SAMPLING]
     victims = [median([run.pauses(host) for run in once]) for host in VICTIMS]
     untargeted = [median([run.pauses(host) for run in runs[HW_LW]]) for host in VICTIMS]
@@ -209,7 +209,7 @@ def longest_pause(context: Context) -> Outcome:
 
 
 def cover(context: Context, runs: Replicated, whole: deviations.Deviations) -> None:
-    """The one picture of the chapter."""
+    """The combined picture of the chapter."""
     says = {
         HW_LW: ("PFC", "stops everybody"),
         SAMPLING: ("TPFC, random sampling", "often stops the wrong one"),
@@ -235,7 +235,7 @@ def with_picture(
     outcomes: list[Outcome],
     found: Mapping[str, Mapping[str, Mapping[str, beyond.Measured]]],
 ) -> list[Outcome]:
-    """The outcomes beyond the chapter, the first with the picture of them all."""
+    """The outcomes beyond the chapter; the first one has the picture of all."""
     groups = [
         (
             experiment.title,

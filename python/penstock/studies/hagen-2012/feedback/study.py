@@ -1,4 +1,4 @@
-"""Figure 7-1 of Hagen 2012: a pause and a congestion message set out together."""
+"""Figure 7-1 of Hagen 2012: race between a pause and a congestion message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAR = {"6.785 us": "one switch further", "50 us": "10 km further"}
 RATES = ("6 Gb/s", "8 Gb/s", "10 Gb/s")
 START_NS = 4e6
 LINE_BPS = 0.999e10
-"""A limiter below it has heard."""
+"""Limiters below this rate have received a message."""
 MOST, LIKELY = 0.1, 0.5
 VICTIMS, AGGRESSOR = "v", "a"
 QUEUE_ALONE = "99 frames"
@@ -25,7 +25,7 @@ TOLD_COLOUR = "#0072B2"
 TICKS_US = (20, 50, 100, 200, 500, 1000)
 
 First = tuple[float, float]
-"""Microseconds from the aggression on until a victim is paused, and until an aggressor slows down."""
+"""Microseconds from the aggression until a victim is paused, and until an aggressor slows down."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -49,7 +49,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def crowd(loop: Scenario, count: int, *, delay: str, rate: str = "10 Gb/s") -> Scenario:
-    """The scenario with so many aggressors, each behind a switch of its own."""
+    """The scenario with this number of aggressors, each behind its own switch."""
     text = loop.to_dict()
     explicit, flows = text["topology"]["explicit"], text["flows"]
     *others, inner, outer = explicit["links"]
@@ -73,7 +73,7 @@ def crowd(loop: Scenario, count: int, *, delay: str, rate: str = "10 Gb/s") -> S
 
 
 def first(result: Result) -> First:
-    """When a victim is first paused and an aggressor first slows down; infinite if never."""
+    """Times at which a victim is first paused and an aggressor first slows down; infinite if never."""
     pauses = [row["start_ns"] for row in result.rows("pauses") if row["port"].startswith(VICTIMS)]
     slower = [
         times[rates < LINE_BPS].min()
@@ -85,12 +85,12 @@ def first(result: Result) -> First:
 
 
 def share(firsts: Sequence[First]) -> float:
-    """Of the runs, those in which a victim is paused first."""
+    """Share of the runs in which a victim is paused first."""
     return sum(paused < told for paused, told in firsts) / len(firsts)
 
 
 def median(values: Sequence[float]) -> str:
-    """The middle one, in microseconds."""
+    """The median in microseconds, as text."""
     middle = sorted(values)[len(values) // 2]
     return f"{middle:.0f} us" if math.isfinite(middle) else "more than 4 ms"
 
@@ -136,18 +136,18 @@ def alone(context: Context, loop: Scenario) -> Outcome:
 
 
 def lost(result: Result) -> float:
-    """Of the frames sent, those that were lost."""
+    """Share of the sent frames that were lost."""
     flows = result.rows("flows")
     return float(sum(row["frames_dropped"] for row in flows) / sum(row["frames_sent"] for row in flows))
 
 
 def numbered(count: int) -> str:
-    """As a heading."""
+    """A number of aggressors as a heading."""
     return f"{count} aggressor" + "s" * (count > 1)
 
 
 def table(context: Context, found: Mapping[tuple[str, int], Sequence[First]]) -> None:
-    """Who is first, over numbers and distances."""
+    """The winner of the race, by number of aggressors and distance."""
     rows = []
     for (delay, count), firsts in found.items():
         paused, told = zip(*firsts, strict=True)
@@ -168,7 +168,7 @@ def table(context: Context, found: Mapping[tuple[str, int], Sequence[First]]) ->
 
 
 def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
-    """Each run as two dots, a column a number of aggressors, a panel a distance."""
+    """Each run as two dots, a column per number of aggressors, a panel per distance."""
     with style():
         figure = Figure(figsize=(9.0, 3.8), layout="constrained")
         panels = figure.subplots(1, len(FAR), sharey=True)

@@ -1,4 +1,4 @@
-"""The switches in their places, adapters before each of them, and devices at the margin of what tests see."""
+"""Arrangements of switches and adapters, and devices at the margins of the tests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from penstock.scenario import Scenario
 VENDORS = "ABC"
 ORDERS = ["".join(order) for order in permutations(VENDORS)]
 ROTATION = ("ABC", "BCA", "CAB")
-"""As the source tells it: B takes the place of A, C that of B."""
+"""Rotation of the switches as in the source: B takes the place of A, C that of B."""
 MIDDLE = 1
 LOSSLESS, OTHER = 3, 0
 """The priority of iSCSI, and that of the datagrams."""
 EITHER = dict.fromkeys(VENDORS, "either")
 OWN = {"A": "either", "B": "standard", "C": "older"}
-"""The dialect of each vendor."""
+"""DCBX version of each vendor."""
 UNDERSTOOD = {
     "either": {"standard", "older", "oldest"},
     "standard": {"standard"},
@@ -35,12 +35,12 @@ JUMBO = ("9000 B", "8000 B", "7500 B", "7000 B")
 
 
 def agree(one: str, other: str) -> bool:
-    """Whether two dialects have one in common."""
+    """Returns true if two stations have a DCBX version in common."""
     return bool(UNDERSTOOD[one] & UNDERSTOOD[other])
 
 
 def placed(fabric: Scenario, order: str, dialects: dict[str, str], *, uplinks: bool = True) -> Scenario:
-    """The fabric in this order of switches; the one in the middle is configured, the others are willing."""
+    """The fabric with this order of switches; the middle one is configured, the others are willing."""
     text = fabric.to_dict()
     links, own = text["topology"]["explicit"]["links"], text["switches"]
     to = dict(zip(VENDORS, order, strict=True))
@@ -57,7 +57,7 @@ def placed(fabric: Scenario, order: str, dialects: dict[str, str], *, uplinks: b
 
 
 def marginal(fabric: Scenario, percent: int) -> Scenario:
-    """The fabric with shares that each switch has by itself, without DCBX."""
+    """The fabric with shares configured at each switch, without DCBX."""
     classes = [
         {"queues": [queue for queue in range(8) if queue != LOSSLESS], "percent": 100 - percent},
         {"queues": [LOSSLESS], "percent": percent},
@@ -70,14 +70,14 @@ def marginal(fabric: Scenario, percent: int) -> Scenario:
 
 
 def screened(screening: Scenario, switch: dict[str, Any], dialect: str, adapter: str) -> Scenario:
-    """An adapter with a dialect before a switch with its own."""
+    """An adapter with one DCBX version at a switch with another."""
     configured = {**switch, "dcbx": {"pfc": {"willing": False}, "dialect": dialect}}
     speaks = {"pfc": {"priorities": []}, "dialect": adapter}
     return screening.with_value("switch", configured).with_value("hosts.adapter.dcbx", speaks)
 
 
 def at_the_margin(screening: Scenario, frame: str, response: str, headroom: str) -> Scenario:
-    """An adapter that responds after so long, 300 m from a switch with so much headroom, or "computed"."""
+    """An adapter with this response time, 300 m from a switch with this headroom, or "computed"."""
     links = screening.to_dict()["topology"]["explicit"]["links"]
     marks = {"xoff": "100 kB", "xon": "60 kB", "headroom": headroom}
     return (
@@ -89,7 +89,7 @@ def at_the_margin(screening: Scenario, frame: str, response: str, headroom: str)
 
 
 def compliance(scenario: Scenario, station: str, cases: tuple[str, ...]) -> dict[str, int]:
-    """How many trials of cases of PFC a station of a scenario passes and fails."""
+    """Number of passed and failed trials of PFC cases at a station of a scenario."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "device.toml"
         scenario.save(file)
@@ -103,7 +103,7 @@ def compliance(scenario: Scenario, station: str, cases: tuple[str, ...]) -> dict
 
 
 def in_force(result: Result) -> dict[str, bool]:
-    """By port, whether it has PFC for iSCSI."""
+    """By port, true if PFC for iSCSI is operational."""
     return {
         row["port"]: row["operational"] == str(LOSSLESS)
         for row in result.rows("dcbx")
@@ -112,13 +112,13 @@ def in_force(result: Result) -> dict[str, bool]:
 
 
 def ends(port: str) -> tuple[str, str]:
-    """The station of a port, and the one at the other end."""
+    """The station of a port, and the station at the far end."""
     station, _, peer = port.partition("->")
     return station.split(".")[0], peer
 
 
 def lost(result: Result) -> dict[str, int]:
-    """By port, the iSCSI frames lost there."""
+    """Lost iSCSI frames by port."""
     found: dict[str, int] = {}
     for row in result.rows("drops"):
         if row["class"] == LOSSLESS:
@@ -127,12 +127,12 @@ def lost(result: Result) -> dict[str, int]:
 
 
 def paused_ms(result: Result) -> dict[str, float]:
-    """By port, how long it had to stop."""
+    """Paused time by port in ms."""
     return {row["port"]: row["paused_s"] * 1e3 for row in result.rows("ports")}
 
 
 def shares(result: Result) -> dict[str, float]:
-    """By port between switches, the part of iSCSI in what it sent."""
+    """Share of iSCSI in the sent traffic, by port between switches."""
     sent = {(row["port"], row["class"]): row["bytes"] for row in result.rows("queues")}
     return {
         port: own / (own + sent.get((port, OTHER), 0))

@@ -1,4 +1,4 @@
-"""The fabric in the orders of the rotation."""
+"""The fabric in each order of the rotation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .arrange import OWN, ROTATION, VENDORS
 
 RUN_MS = 30.0
 APART = 0.05
-"""Between the two directions of a link."""
+"""Distance between the two directions of a link."""
 
 
 def orders(alike: Mapping[str, Result], own: Mapping[str, Result]) -> Figure:
-    """The three orders of the source: first all speak either dialect, then each its own."""
+    """The three orders of the source: first all stations support both versions, then each its own."""
     with style():
         figure = Figure(figsize=(11.0, 6.6), layout="constrained")
         axes = figure.subplots(2, len(ROTATION))
@@ -84,7 +84,7 @@ def fabric(panel: Axes, order: str, result: Result, *, named: bool) -> None:
 def link(
     panel: Axes, start: tuple[float, float], end: tuple[float, float], share: float, *, has_pfc: bool
 ) -> None:
-    """One direction, on its side of the link."""
+    """One direction of a link, offset to its side."""
     (x, y), (u, v) = start, end
     along = abs(u - x) + abs(v - y)
     aside_x, aside_y = APART * (v - y) / along, -APART * (u - x) / along

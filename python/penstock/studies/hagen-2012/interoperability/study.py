@@ -1,4 +1,4 @@
-"""Section 3.3 of Hagen 2012: switches of three vendors, one by one and in a line."""
+"""Section 3.3 of Hagen 2012: switches of three vendors, individually and in a row."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from .arrange import (
 )
 
 ISCSI, MARGIN = 0.6, 0.1
-"""The share of iSCSI, and what ETS may be off by, as a part of it."""
+"""The share of iSCSI, and the relative tolerance of ETS."""
 MARGINAL_PERCENT = 55
-"""Within the margin of 60."""
+"""Percentage within the tolerance of 60."""
 PFC_CASES = tuple(f"PF-{number:02}" for number in range(1, 28))
 QUICK_CASES = ("PF-07", "PF-08", "PF-19", "PF-21")
 SEED = 1
 
 Runs = Mapping[str, Result]
-"""By order."""
+"""Results by order."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -152,7 +152,7 @@ def ets(context: Context, runs: Runs) -> Outcome:
 
 
 def without(order: str) -> set[str]:
-    """Stations without PFC in this order: switches that the middle does not understand, and their hosts."""
+    """Stations without PFC in this order: switches incompatible with the middle one, and their hosts."""
     deaf = {name for name in order if not arrange.agree(OWN[name], OWN[order[MIDDLE]])}
     hosts = {f"{kind}{order.index(name) + 1}" for name in deaf for kind in "it"}
     return deaf | hosts
@@ -200,7 +200,7 @@ def core(context: Context, fabric: Scenario) -> Outcome:
 
 
 def several(counts: list[int]) -> str:
-    """The different ones."""
+    """The distinct counts, as text."""
     return " or ".join(f"{count}" for count in sorted(set(counts)))
 
 
@@ -258,7 +258,7 @@ def line(context: Context, fabric: Scenario) -> Outcome:
 
 
 def table(context: Context, alike: Runs, own: Runs) -> None:
-    """Every order, with one dialect and with those of the vendors."""
+    """Table of all orders, with a common version and with those of the vendors."""
     rows = []
     for kind, runs in (("either", alike), ("their own", own)):
         for order, result in runs.items():

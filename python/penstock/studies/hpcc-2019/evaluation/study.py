@@ -1,4 +1,4 @@
-"""HPCC beside DCTCP, DCQCN, TIMELY and Swift: slowdowns of published sizes by message size, and incast."""
+"""HPCC compared with DCTCP, DCQCN, TIMELY and Swift: slowdowns by message size, and incast."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from penstock.studies.reproduce import Context, Outcome
 HPCC, DCTCP, DCQCN, TIMELY, SWIFT = "HPCC", "DCTCP", "DCQCN+w", "TIMELY+w", "Swift"
 BARE = "DCQCN"
 FIRST = "TIMELY+w, ACKs first"
-"""As the authors' script has it, with acknowledgements before data."""
+"""Configuration of the authors' script, which sends acknowledgements before data."""
 _TRIP = {"base_rtt": "12.3 us"}
-"""The longest round trip of the fabric without queues, as in the authors' runs."""
+"""Longest round trip of the fabric without queueing, as in the authors' runs."""
 _WINDOW = {"window": "bdp", **_TRIP}
 _DCQCN = {"control": {"dcqcn": {"preset": "hpcc"}}, "cnp_gap": "0 s"}
 _TIMELY = {"control": {"timely": {"delta": "100 Mb/s", "min_rate": "1 Gb/s"}}, **_WINDOW}
@@ -53,30 +53,30 @@ COLOURS = {
 }
 OTHERS = (DCQCN, TIMELY)
 SOURCE = (HPCC, DCTCP, DCQCN, TIMELY)
-"""Those of the source; others are beside them."""
+"""Controls in the source; others are added for comparison."""
 SIZES = {"web_search": "web search", "fb_hadoop": "Hadoop"}
 LOADS = (0.3, 0.5)
 
 
 @dataclass(frozen=True)
 class Times:
-    """Messages arrive from the beginning until `stop`; those count that arrive between `first` and `last`."""
+    """Messages start until `stop`; those that start between `first` and `last` count."""
 
     first_us: float
     last_us: float
     stop_us: float
 
     def shortened(self, share: float) -> Times:
-        """To this share of all."""
+        """The times scaled by `share`."""
         return Times(share * self.first_us, share * self.last_us, share * self.stop_us)
 
 
 TIMES = {"web_search": Times(2000, 5000, 7000), "fb_hadoop": Times(1000, 2500, 3000)}
-"""The table of slowdowns by when a message begins tells how far such a load is one that lasts."""
+"""Times by message sizes. The table of slowdowns by start time shows whether the load is stationary."""
 BURST_TIMES = Times(2500, 4500, 5000)
-"""The sixty messages of a burst take 2.4 ms."""
+"""Times for bursts; the sixty messages of a burst take 2.4 ms."""
 LINKS = {16: 2, 64: 4}
-"""Links between two hosts of the same switch of 16 hosts, and of the same pod of 64; else there are 6."""
+"""Links between two hosts of the same switch (16 hosts), and of the same pod (64 hosts); otherwise 6."""
 LINK_NS = 1000
 DRAIN_US = 16_000
 Span = tuple[float, float]
@@ -88,16 +88,16 @@ WEB_KB: Mapping[str, tuple[float, float, float]] = {
     DCTCP: (2.6, 3.2, 4.2),
 }
 WEB_SIZES = ((10_000, SHORT), (100_000, 300_000), (1_000_000, 3_000_000))
-"""Slowdowns of the source at the 95th percentile and load 0.3, for sizes between these."""
+"""Slowdowns in the source at the 95th percentile and load 0.3, for sizes between these."""
 TINY_SLOW: Mapping[str, tuple[float, float]] = {
     HPCC: (1.5, 2.7),
     DCQCN: (2.75, 6.7),
     TIMELY: (2.8, 6.4),
     DCTCP: (2.45, 5.3),
 }
-"""Of messages up to 1 kB of Hadoop: 95th percentile at load 0.3, 99th at load 0.5."""
+"""Slowdowns in the source for Hadoop messages up to 1 kB: 95th percentile at load 0.3, 99th at load 0.5."""
 LEAST_BEYOND = 10.0
-"""Messages that have to be beyond a percentile for a quick run to judge it."""
+"""Number of messages beyond a percentile, at least, for a quick run to judge it."""
 BINS = (0, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 5_000_000, 100_000_000)
 
 
@@ -109,11 +109,11 @@ class Run:
     begun_us: np.ndarray
     sizes: np.ndarray
     slow: np.ndarray
-    """Slowdowns, infinite where a message was not done."""
+    """Slowdowns, infinite for unfinished messages."""
     paused_us: float
-    """All ports together."""
+    """Paused time of all ports together."""
     longest_kb: float
-    """The longest queue of a switch."""
+    """Longest queue of a switch."""
 
     @classmethod
     def of(cls, result: Result, plain: Result, times: Times) -> Run:
@@ -133,15 +133,15 @@ class Run:
 
     @property
     def counted(self) -> Span:
-        """When messages begin that count, in us."""
+        """Interval in us in which counted messages start."""
         return self.times.first_us, self.times.last_us
 
     def begun(self, during: Span) -> np.ndarray:
-        """Which messages begin then."""
+        """Mask of the messages that start in an interval."""
         return (self.begun_us >= during[0]) & (self.begun_us < during[1])
 
     def beyond(self, percent: float, least: int = 0, most: int = BINS[-1]) -> float:
-        """How many messages of these sizes are beyond a percentile."""
+        """Number of messages of these sizes beyond a percentile."""
         which = (self.sizes > least) & (self.sizes <= most) & self.begun(self.counted)
         return float(which.sum()) * (1 - percent / 100)
 
@@ -152,12 +152,12 @@ class Run:
 
 
 def messages(result: Result) -> list[dict[str, Any]]:
-    """Its messages without those of incast."""
+    """Messages of a result without those of the incast."""
     return [row for row in result.rows("transfers") if row["name"].startswith("messages")]
 
 
 def slowdown(row: Mapping[str, Any], plain: Mapping[str, Any]) -> float:
-    """As the authors count: until the sender knows that all has arrived, over the same alone and plain."""
+    """Slowdown as defined by the authors: time until all data are acknowledged, over the ideal plain time."""
     until = row["acknowledged_ns"]
     if not until:
         return math.inf
@@ -191,13 +191,13 @@ def run(context: Context) -> list[Outcome]:
 
 
 def with_messages(scenario: Scenario, sizes: str, load: float) -> Scenario:
-    """With messages of these sizes at this load."""
+    """The scenario with messages of these sizes at this load."""
     scenario = scenario.with_value("transfers.messages.sizes", sizes)
     return scenario.with_value("transfers.messages.arrivals", {"poisson": {"load": load}})
 
 
 def under(scenario: Scenario, names: Iterable[str], times: Times) -> dict[str, Run]:
-    """What the messages of a scenario come to under each control; threads know which runs were kept."""
+    """Runs of a scenario under each control. Threads, unlike processes, share the cache of runs."""
     scenario = scenario.with_value("simulation.duration", f"{times.stop_us + DRAIN_US:.0f} us")
     for entry in scenario.to_dict()["transfers"]:
         scenario = scenario.with_value(f"transfers.{entry['name']}.stop", f"{times.stop_us:.0f} us")
@@ -209,7 +209,7 @@ def under(scenario: Scenario, names: Iterable[str], times: Times) -> dict[str, R
 
 
 def controlled(scenario: Scenario, name: str) -> Scenario:
-    """With this control, and the marks that it needs."""
+    """The scenario with this control, and the marking that it needs."""
     for entry in scenario.to_dict()["transfers"]:
         over = {"rdma": {"queue_pairs": "each", "mtu": "1000 B", **CONTROLS[name]}}
         scenario = scenario.with_value(f"transfers.{entry['name']}.over", over)
@@ -220,7 +220,7 @@ def controlled(scenario: Scenario, name: str) -> Scenario:
 
 
 def marks(name: str, times: int) -> Mapping[str, Any]:
-    """The marks of a switch whose links are so many times as fast as those of hosts."""
+    """Marking of a switch whose links are `times` times as fast as those of hosts."""
     if name == DCTCP:
         return {"classes": [3], "step": {"threshold": f"{300 * times} kB", "at": "dequeue"}}
     return {"classes": [3], **red_marks(f"{400 * times} kB", f"{1600 * times} kB", 0.2)}
@@ -248,7 +248,7 @@ NOTE = (
 
 
 def rows(runs: Runs, bursts: Bursts) -> list[tuple[str, ...]]:
-    """One row a run."""
+    """One row per run."""
     found = [((SIZES[sizes], f"{load:g}", name), one) for (sizes, load, name), one in runs.items()]
     found += [(("Hadoop and incast", f"{LOADS[0]:g}", name), one) for name, one in bursts.items()]
     return [
@@ -269,7 +269,7 @@ def rows(runs: Runs, bursts: Bursts) -> list[tuple[str, ...]]:
 
 
 def lasting(context: Context, runs: Mapping[str, Run]) -> None:
-    """Whether slowdowns stay where they are as the load goes on."""
+    """Checks that slowdowns are stationary while the load continues."""
     ends = np.linspace(0, runs[HPCC].times.stop_us, 8)
     spans = list(pairwise(ends.tolist()))
     first, last = runs[HPCC].counted
@@ -287,19 +287,19 @@ def lasting(context: Context, runs: Mapping[str, Run]) -> None:
 
 
 def factor(value: float) -> str:
-    """A slowdown in words."""
+    """A slowdown as text."""
     if math.isnan(value):
         return "-"
     return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def ordered(of: Mapping[str, float]) -> bool:
-    """Whether HPCC is below DCTCP, and that below the others."""
+    """Returns true if HPCC is below DCTCP, and DCTCP below the others."""
     return of[HPCC] < of[DCTCP] < min(of[name] for name in OTHERS)
 
 
 def told(of: Mapping[str, float]) -> str:
-    """A figure of all controls in words."""
+    """A sentence with a figure of each control."""
     return ", ".join(f"{name} {factor(value)}" for name, value in of.items())
 
 
@@ -315,7 +315,7 @@ def slowdowns(
 
 
 def rest(context: Context, runs: Runs, sizes: str, *of: tuple[float, float, int, int]) -> bool:
-    """Whether percentiles rest on messages enough for a quick run: load, percentile and sizes of each."""
+    """True if enough messages are beyond these percentiles: load, percentile and sizes of each."""
     return not context.quick or all(
         one.beyond(percent, least, most) >= LEAST_BEYOND
         for load, percent, least, most in of
@@ -384,12 +384,12 @@ def of_messages(context: Context, runs: Runs, pictures: list[str]) -> list[Outco
 
 
 def listed(of: Mapping[str, tuple[float, ...]]) -> str:
-    """Several figures of each control in words."""
+    """A sentence with several figures of each control."""
     return "; ".join(f"{name} {', '.join(factor(value) for value in values)}" for name, values in of.items())
 
 
 def near(found: Mapping[str, tuple[float, ...]], source: Mapping[str, tuple[float, ...]]) -> bool:
-    """Whether all are within 20 % of the source."""
+    """Returns true if all figures are within 20 % of the source."""
     return all(
         abs(mine / theirs - 1) <= 0.2
         for name, values in source.items()
@@ -405,7 +405,7 @@ def of_bursts(context: Context, bursts: Bursts) -> list[Outcome]:
             "H-6",
             measured=", ".join(f"{name} {one.paused_us:.0f} us" for name, one in bursts.items()),
             passed=bursts[HPCC].paused_us == 0 < bursts[BARE].paused_us,
-            # Bursts come each 375 us: a quick run has none, or one.
+            # Bursts occur every 375 us: a quick run has none, or one.
             decided=not context.quick,
         ),
         context.outcome(
@@ -418,7 +418,7 @@ def of_bursts(context: Context, bursts: Bursts) -> list[Outcome]:
 
 
 def picture(runs: Runs, bursts: Bursts) -> Figure:
-    """Slowdowns over sizes: a panel each of sizes and load, and one of incast."""
+    """Slowdowns by size: a panel per distribution and load, and one for the incast."""
     groups: list[tuple[str, Mapping[str, Run]]] = [
         (
             f"{SIZES[sizes]}, load {load:g}",

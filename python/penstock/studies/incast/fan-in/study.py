@@ -1,4 +1,4 @@
-"""A block that many hosts send at once: how long it takes, by the number of hosts."""
+"""A block that many hosts send at once: completion time by number of hosts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Changes = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Scheme:
-    """What a switch does with a full queue, and what hosts make of it."""
+    """Behavior of a switch with a full queue, and the reaction of hosts."""
 
     timer: str
     tcp: Changes
@@ -46,7 +46,7 @@ SCHEMES = {
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to."""
+    """Measures of one run."""
 
     completion_s: float
     dropped: int
@@ -54,7 +54,7 @@ class Run:
 
     @classmethod
     def of(cls, result: Result) -> Run:
-        """Until the last host knows that all of its part has arrived; infinite if one does not."""
+        """Time until the last host's data are acknowledged; infinite if one never finishes."""
         ends = [row["completed_ns"] for row in result.rows("connections")]
         last = math.inf if any(end is None for end in ends) else max(ends) / 1e9
         dropped = sum(row["frames"] for row in result.rows("drops"))
@@ -87,7 +87,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def arranged(base: Scenario, scheme: Scheme, hosts: int) -> Scenario:
-    """The scenario with so many hosts that send, and one scheme."""
+    """The scenario with this number of sending hosts, and one scheme."""
     timers = {"min_timeout": scheme.timer, "initial_timeout": scheme.timer}
     tcp = {"initial_window": "2 frames", "send_jitter": "10 us", **timers, **scheme.tcp}
     changes = {
@@ -104,19 +104,19 @@ def arranged(base: Scenario, scheme: Scheme, hosts: int) -> Scenario:
 
 
 def ideal_s(hosts: int) -> float:
-    """How long the frames of a block take on the link to the host that asked."""
+    """Transmission time of a block on the link to the requesting host, in seconds."""
     part = BLOCK_BYTES // hosts
     overhead = math.ceil(part / SEGMENT_BYTES) * (HEADER_BYTES + LINE_BYTES)
     return hosts * (part + overhead) * 8 / RATE_BPS
 
 
 def stretch(runs: Mapping[int, list[Run]]) -> dict[int, float]:
-    """The median completion, in units of the ideal one."""
+    """The median completion time, relative to the ideal one."""
     return {hosts: median(one.completion_s for one in of) / ideal_s(hosts) for hosts, of in runs.items()}
 
 
 def told(runs: Mapping[int, list[Run]]) -> str:
-    """Median completions in words."""
+    """A sentence with the median completion times."""
     times = (f"{median(one.completion_s for one in of) * 1e3:.4g} ms" for of in runs.values())
     return ", ".join(f"{hosts} hosts {time}" for hosts, time in zip(runs, times, strict=True))
 
@@ -193,7 +193,7 @@ def table(context: Context, runs: Runs) -> None:
 
 
 def picture(runs: Runs) -> Figure:
-    """Completion against fan-in."""
+    """Completion time against fan-in."""
     with style():
         figure = Figure(figsize=(7.2, 4.2))
         axes = figure.subplots()
@@ -201,7 +201,7 @@ def picture(runs: Runs) -> Figure:
         labels = []
         for nth, (name, of_scheme) in enumerate(runs.items()):
             colour = SCHEMES[name].colour
-            # A little apart, so that curves on top of each other are seen.
+            # Slightly offset, so that overlapping curves are visible.
             places = [hosts * 1.03 ** (nth - 2) for hosts in of_scheme]
             times = [[one.completion_s * 1e3 for one in of] for of in of_scheme.values()]
             middle = [median(of) for of in times]

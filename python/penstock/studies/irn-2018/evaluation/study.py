@@ -1,4 +1,4 @@
-"""IRN without PFC and RoCE with it: the same messages over the same fabric, and a striped request."""
+"""IRN without PFC and RoCE with PFC: the same messages over the same fabric, and a striped request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTROLS: Mapping[str, Any] = {
 MARKS = red_marks("5 kB", "200 kB", 0.01)
 SELECTIVE = {"recovery": "selective"}
 FILLS = {"window": "120 kB"}
-"""What fills the longest path: 40 Gb/s for 24 us."""
+"""Window that fills the longest path: 40 Gb/s for 24 us."""
 TIMEOUT, SOONER = {"timeout": "320 us", "retries": 255}, {"low_timeout": "100 us"}
 PFC = {"pfc": {"priorities": [3], "accounting": "ingress", "xoff": "220 kB", "xon": "210 kB"}}
 WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
@@ -32,7 +32,7 @@ WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
     "IRN, PFC": ({**SELECTIVE, **FILLS}, True),
     "RoCE": (TIMEOUT, False),
 }
-"""What queue pairs do, and whether links pause."""
+"""Keys of queue pairs, and true if links pause."""
 PARTS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
     "IRN that goes back N": ({**FILLS, **TIMEOUT}, False),
     "IRN without a window": ({**SELECTIVE, "window": "1 GB", **TIMEOUT, **SOONER}, False),
@@ -44,20 +44,20 @@ REQUEST_BYTES = 150_000_000
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to."""
+    """Measures of one run."""
 
     figures: tuple[float, float, float]
     """Mean slowdown; mean and 99th percentile of completion time in us."""
     messages: int
     unfinished: int
     sent_again: float
-    """Share of the packets sent."""
+    """Share of retransmitted packets in the packets sent."""
     lost: int
     pauses: int
 
     @classmethod
     def of(cls, result: Result, duration_ns: float) -> Run:
-        """Reads a result; what is not complete took at least until its end."""
+        """Reads a result; unfinished messages count until the end of the run."""
         rows = list(result.rows("transfers"))
         times = np.array([row["completion_ns"] or duration_ns - row["start_ns"] for row in rows])
         slow = times / np.array([row["ideal_ns"] for row in rows])
@@ -100,21 +100,21 @@ def run(context: Context) -> list[Outcome]:
 
 
 def arranged(context: Context, name: str, way: str, control: str) -> Scenario:
-    """A scenario whose messages are carried in this way."""
+    """A scenario with this transport for its messages."""
     pairs, pauses = {**WAYS, **PARTS}[way]
     over = {"rdma": {"queue_pairs": "each", "control": CONTROLS[control], **pairs}}
     scenario = context.scenario(name).with_value("transfers.messages.over", over)
     if control == "DCQCN":
         scenario = scenario.with_value("switch.queue_managers", [MARKS])
     if pauses:
-        # The memory of an input is what pauses keep it from filling.
+        # Pauses keep the memory of an input below this size.
         scenario = scenario.with_value("switch.buffer", {"total": "unlimited"})
         scenario = scenario.with_value("flow_control", PFC)
     return scenario
 
 
 def request(context: Context, way: str, many: int) -> float:
-    """When the last of so many senders is done, in ms."""
+    """Time in ms at which the last of `many` senders is done."""
     whole = REQUEST_BYTES // 10 if context.quick else REQUEST_BYTES
     scenario = arranged(context, "incast", way, "no control")
     scenario = scenario.with_value("transfers.messages.from", f"h1..h{many}")
@@ -137,7 +137,7 @@ NOTE = "Times until the last byte is delivered; what is not complete counts with
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:
-    """One row a run."""
+    """One row per run."""
     return [
         (
             way,
@@ -155,7 +155,7 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
 
 
 def ratios(runs: Runs, of: str, to: str) -> dict[str, tuple[float, ...]]:
-    """Figures of a way over those of another, by control."""
+    """Figures of one transport divided by those of another, by control."""
     return {
         control: tuple(
             mine / theirs
@@ -167,12 +167,12 @@ def ratios(runs: Runs, of: str, to: str) -> dict[str, tuple[float, ...]]:
 
 
 def told(found: Mapping[str, tuple[float, ...]]) -> str:
-    """Ratios in words."""
+    """A sentence with the ratios."""
     return "; ".join(f"{control} {', '.join(f'{one:.2f}' for one in of)}" for control, of in found.items())
 
 
 def every(found: Mapping[str, tuple[float, ...]], least: float, most: float) -> bool:
-    """Whether all ratios are within these."""
+    """Returns true if all ratios are within these bounds."""
     return all(least <= one <= most for of in found.values() for one in of)
 
 
@@ -224,7 +224,7 @@ def judged(
 
 
 def picture(runs: Runs, requests: Mapping[tuple[str, int], float]) -> Figure:
-    """A panel a figure, a group a control; the striped request beside them."""
+    """A panel per figure, a group per control; the striped request beside them."""
     controls = [control for way, control in runs if way == "IRN"]
     with style():
         figure = Figure(figsize=(12, 3.8), layout="constrained")

@@ -1,4 +1,4 @@
-"""What the slides leave open of the bursty case and of the hot spot, and what other values would give."""
+"""Open parameters of the slides' bursty case and hot spot, and the effect of other values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HOT_SPOT: Mapping[str, Changes] = {
 
 
 def run(context: Context) -> None:
-    """Two tables."""
+    """Writes two tables."""
     bursty = {name: result(context, "bursty", changes) for name, changes in BURSTY.items()}
     context.save_table(
         "bursty",

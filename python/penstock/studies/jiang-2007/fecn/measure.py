@@ -1,4 +1,4 @@
-"""What the experiments read out of results."""
+"""Measures that the experiments extract from results."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from penstock.result import Result
 
 Array = npt.NDArray[np.float64]
 WIRE = 1520 / 1500
-"""Bits on the wire for a bit of a frame: the source's links carry nothing around frames."""
+"""Bits on the wire per bit of a frame: the source's links have no overhead per frame."""
 FRAME = 1500
 CORE = "spine0.10->leaf10"
 HOT = "sw.0->h0"
-"""The link that is short with a hundred sources, and in the hot spot."""
+"""The bottleneck with a hundred sources, and in the hot spot."""
 
 
 def rates(result: Result) -> dict[str, tuple[Array, Array]]:
-    """Of each flow time in ms and throughput on the wire in Gb/s."""
+    """Time in ms and throughput on the wire in Gb/s, by flow."""
     series = result.all_series("flow_throughput_bps")
     return {flow: (times / 1e6, values * WIRE / 1e9) for flow, (times, values) in series.items()}
 
 
 def allowed(result: Result) -> dict[str, tuple[Array, Array]]:
-    """Of each flow time in ms and what its limiter may send, on the wire in Gb/s."""
+    """Time in ms and limiter rate on the wire in Gb/s, by flow."""
     series = result.all_series("limiter_rate_bps")
     return {flow: (times / 1e6, values / 1e9) for flow, (times, values) in series.items()}
 
 
 def port(result: Result, name: str) -> tuple[Array, Array]:
-    """Time in ms and what a port sends, on the wire in Gb/s."""
+    """Time in ms and rate of a port on the wire in Gb/s."""
     times, values = result.all_series("port_tx_bps")[name]
     return times / 1e6, values * WIRE / 1e9
 
@@ -50,7 +50,7 @@ def mean(series: tuple[Array, Array], begin: float, end: float) -> float:
 
 
 def settles(series: tuple[Array, Array], aim: float, share: float, begin: float, end: float) -> float:
-    """From when on, in ms, the series is within a share of its aim until `end`; infinite if it is not."""
+    """Time in ms from which the series is within a share of its aim until `end`; infinite if never."""
     times, values = series
     inside = (times >= begin) & (times < end)
     times, off = times[inside], np.abs(values[inside] - aim) > share * aim
@@ -66,28 +66,28 @@ def jain(values: Sequence[float]) -> float:
 
 
 def active(flows: Mapping[str, tuple[Array, Array]], begin: float, end: float) -> list[float]:
-    """The mean rates of those flows that send all the time from `begin` to `end`, in ms."""
+    """Mean rates of the flows that send without a break from `begin` to `end`, in ms."""
     inside = [values[(times >= begin - 0.5) & (times < end + 0.5)] for times, values in flows.values()]
     return [float(values[1:-1].mean()) for values in inside if values.min() > 0]
 
 
 def longest(result: Result, name: str) -> float:
-    """The longest that the queue at a port was, in packets."""
+    """Longest queue at a port, in packets."""
     found = [row["queue_bytes_max"] for row in result.rows("queues") if row["port"] == name]
     return float(max(found, default=0) / FRAME)
 
 
 def lost(result: Result) -> int:
-    """All frames lost."""
+    """Total number of lost frames."""
     return int(sum(row["frames"] for row in result.rows("drops")))
 
 
 def pauses(result: Result) -> tuple[int, float]:
-    """How often a port had to stop, and how long in ms, of the port that had to most often."""
+    """Number of pauses and paused time in ms, of the port with the most pauses."""
     rows = [(row["pauses_received"], row["paused_s"] * 1e3) for row in result.rows("ports")]
     return max(rows, default=(0, 0.0))
 
 
 def together(flows: Mapping[str, tuple[Array, Array]], begin: str) -> dict[str, tuple[Array, Array]]:
-    """The flows whose name begins so."""
+    """The flows whose names begin with `begin`."""
     return {name: series for name, series in flows.items() if name.startswith(begin)}

@@ -1,4 +1,4 @@
-"""The slides' pictures: rates of the sources, use of the link, and length of the queue."""
+"""The slides' pictures: rates of the sources, utilization of the link, and queue length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Series = tuple[Array, Array]
 def three(
     title: str, flows: Mapping[str, Series], link: Series, queue: Series, fair: float, capacity: float = 10.0
 ) -> Figure:
-    """Source throughput, link utilization and queue length, one above the other as on three slides."""
+    """Source throughput, link utilization and queue length, stacked as on three slides."""
     with style():
         figure = Figure(figsize=(7.0, 6.0))
         rates, used, length = figure.subplots(3, 1, sharex=True)
@@ -69,7 +69,7 @@ def hot_spot(
 
 
 def sensitivity(rising: Mapping[int, Series], times: Mapping[int, float]) -> Figure:
-    """Rates from several N0, and how long they take to converge."""
+    """Rates for several N0, and their convergence times."""
     with style():
         figure = Figure(figsize=(7.0, 3.4))
         left, right = figure.subplots(1, 2, width_ratios=(2, 1))

@@ -1,4 +1,4 @@
-"""The figures of one choice of what the slides leave open, for all their experiments at once."""
+"""The figures of one choice of the slides' open parameters, for all experiments at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOURCES = {"symmetric": 20, "tcp": 20, "victim": 20, "large": 100, "bursty": 100
 
 
 def measure(context: Context, values: Values) -> dict[str, float]:
-    """All figures that `search.toml` asks for."""
+    """Measures all figures that `search.toml` names."""
 
     def made(file: str, first: int | None = None) -> Scenario:
         return changed(context.scenario(file), file, values, first)
@@ -50,7 +50,7 @@ def measure(context: Context, values: Values) -> dict[str, float]:
 
 
 def changed(scenario: Scenario, file: str, values: Values, first: int | None = None) -> Scenario:
-    """A scenario of the study with these values: the same in all, as in the slides, but for N0."""
+    """A scenario of the study with these values: the same in all scenarios, as in the slides, except N0."""
     expected = first or (values["hot_sources"] if file == "hot-spot" else SOURCES[file])
     point = {
         "expected_sources": expected,
@@ -119,7 +119,7 @@ def symmetric(scenario: Scenario) -> dict[str, float]:
 
 
 def arrives(flows: Mapping[str, Any]) -> float:
-    """When the last source has 95 % of its share, in ms; no number if one never has."""
+    """Time in ms at which the last source reaches 95 % of its share; NaN if one never does."""
     try:
         return reaches(flows)
     except IndexError:
@@ -173,7 +173,7 @@ def thresholds(values: Values) -> tuple[str, str]:
 
 
 def hot_spots(scenario: Scenario, values: Values) -> dict[str, float]:
-    """J7, and J8, whose thresholds the slides have."""
+    """J7, and J8, whose thresholds are given in the slides."""
     for key, threshold in zip(("xoff", "xon"), thresholds(values), strict=True):
         near = scenario = scenario.with_value(f"flow_control.pause.{key}", threshold)
     far = near.with_value("topology.star.delay", "100 us").with_value("switch.latency", "50 us")

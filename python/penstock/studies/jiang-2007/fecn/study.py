@@ -1,4 +1,4 @@
-"""FECN in the slides' topologies: TCP, symmetric, large, bursty, hot spot, and what it costs."""
+"""FECN in the slides' topologies: TCP, symmetric, large, bursty, hot spot, and its overhead."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ SINK = "sw.4->h4"
 NO_FECN = {"host.rate_limiters": None, "switch.queue_managers": None}
 FIRST_RATES = (20, 40, 80, 100)
 REPORTED = {"none": (556, 1780.78, 16634, 59.11, 2.49), "FECN": (6970, 127.63, 16630, 59.16, 2.35)}
-"""The slides' transactions a second and mean times (us) of SR1 and SR2, and mean rate of ST (Gb/s)."""
+"""The slides' transactions per second and mean times (us) of SR1 and SR2, and mean rate of ST (Gb/s)."""
 ALSO_REPORTED = {"none": ("2%", "99.9%", 50_008), "FECN": ("99%", "99.9%", 0)}
-"""Their index of fairness, utilisation of the link, and frames dropped."""
+"""The slides' fairness index, link utilization, and dropped frames."""
 
 
 def run(context: Context) -> list[Outcome]:
@@ -58,13 +58,13 @@ def run(context: Context) -> list[Outcome]:
 
 
 def explained(context: Context, outcome: Outcome) -> Outcome:
-    """The outcome, and why the number of the slides does not come out."""
+    """The outcome, with the reason why the slides' number is not reproduced."""
     why = context.study.experiment(outcome.id).not_met
     return outcome if outcome.passed else replace(outcome, note=why)
 
 
 def changed(context: Context, file: str, changes: Mapping[str, Any]) -> Scenario:
-    """A scenario of the study with other values of some keys."""
+    """A scenario of the study with changed keys."""
     scenario = context.scenario(file)
     for key, value in changes.items():
         scenario = scenario.with_value(key, value)
@@ -72,7 +72,7 @@ def changed(context: Context, file: str, changes: Mapping[str, Any]) -> Scenario
 
 
 def tcp(context: Context) -> Iterator[Outcome]:
-    """J1: the slides' two tables, and the index of fairness in them."""
+    """J1: the slides' two tables, and their fairness index."""
     longer = {"simulation.duration": "1 s"}
     runs = {
         "none": changed(context, "tcp", longer | NO_FECN).run(),
@@ -114,13 +114,13 @@ def tcp(context: Context) -> Iterator[Outcome]:
 
 
 def connection(result: Result, flow: str) -> tuple[float, float]:
-    """Transactions of a flow in its second, and their mean time in us."""
+    """Transactions of a flow in one second, and their mean time in us."""
     row = next(row for row in result.rows("connections") if row["flow"] == flow)
     return row["exchanges"], row["exchange_mean_ns"] / 1e3
 
 
 def judged(result: Result) -> tuple[str, bool]:
-    """The symmetric topology, by the criterion of J2 but for when it settles."""
+    """The symmetric topology, by the criterion of J2 without the settling time."""
     flows = rates(result)
     before = [mean(series, 20, 80) for series in flows.values()]
     spread = max(before) / min(before) - 1
@@ -142,7 +142,7 @@ def judged(result: Result) -> tuple[str, bool]:
 
 
 def reaches(flows: Mapping[str, tuple[Array, Array]]) -> float:
-    """When the last source has 95 % of its share, in ms."""
+    """Time in ms at which the last source reaches 95 % of its share."""
     return max(float(times[(values >= 0.95 * 2.5)][0]) for times, values in flows.values())
 
 
@@ -237,7 +237,7 @@ def bursty(context: Context) -> Outcome:
 
 
 def spot(context: Context, result: Result, name: str, title: str) -> tuple[str, bool, str]:
-    """The hot spot: what was measured, whether it is fair and stable, and its picture."""
+    """The hot spot: measurements, verdict on fairness and stability, and picture."""
     nine = {
         row["flow"]: rates(result)[row["flow"]] for row in result.rows("flows") if row["destination"] == "h0"
     }

@@ -1,4 +1,4 @@
-"""Table 2: what each class sends, and how the schedulers are set for it."""
+"""Table 2: offered traffic of each class, and the scheduler settings for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.qos.service_classes import channels
 from penstock.scenario import Scenario
 
 LINK_BPS = 2_000_000_000
-"""2.5 Gb/s by 8b/10b."""
+"""Data rate of a 2.5 Gb/s link with 8b/10b coding."""
 ENTRIES = 64
 QOS = ("NC", "VO", "VI", "CL")
 BEST_EFFORT = ("EE", "BE", "BK")
@@ -36,7 +36,7 @@ class Class:
 
     @property
     def connections(self) -> int:
-        """Connections of a host, as many as fit."""
+        """Number of connections per host, as many as fit."""
         return int(self.most * LINK_BPS / bits(self.each)) if self.each else 0
 
 
@@ -47,7 +47,7 @@ def table_2() -> dict[str, Class]:
 
 
 def bits(rate: str) -> int:
-    """A rate such as "64 kb/s" in bits a second."""
+    """A rate such as "64 kb/s" in bits per second."""
     number, unit = rate.split()
     return round(float(number) * {"kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9}[unit])
 
@@ -58,7 +58,7 @@ def channel_of(classes: dict[str, Class]) -> dict[str, int]:
 
 
 def schedulers(classes: dict[str, Class]) -> dict[str, dict[str, Any]]:
-    """Both schedulers as a scenario has them."""
+    """Keys of both schedulers."""
     at = channel_of(classes)
     weights = [0] * len(classes)
     for name, own in classes.items():
@@ -71,10 +71,10 @@ def schedulers(classes: dict[str, Class]) -> dict[str, dict[str, Any]]:
 
 
 def flows(classes: dict[str, Class], hosts: int, load: float, *, calls: int = 1) -> list[dict[str, Any]]:
-    """The flows of a fabric of so many hosts, each of which sends `load` of its link.
+    """The flows of a fabric with this number of hosts, each with offered load `load`.
 
-    Connections are spread over all pairs of hosts, and each is counted by itself; `calls` times as many of
-    voice as Table 2 has. Best effort has equal parts of what is left of the load.
+    Connections are spread over all pairs of hosts, and each is measured individually; there are `calls`
+    times as many voice connections as in Table 2. Best-effort classes share the remaining load equally.
     """
     fixed = sum(own.least for own in classes.values())
     found: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def scenario(
     times_ms: tuple[int, int],
     calls: int = 1,
 ) -> Scenario:
-    """One point of the figures; `times_ms` are those of the warm-up, and of what is measured after it."""
+    """One point of the figures; `times_ms` are the warm-up, and the measurement after it."""
     hosts = base.to_dict()["topology"]["n_tree"]["k"] ** levels
     return (
         base.with_value("topology.n_tree.n", levels)

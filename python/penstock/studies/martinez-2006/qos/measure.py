@@ -1,4 +1,4 @@
-"""What the experiments read out of results: classes, as the paper aggregates flows, and turns of a table."""
+"""Measures that the experiments extract: classes, aggregated as in the paper, and turns of a table."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from penstock.result import Result
 
 CONFIDENCE = 0.90
 LETTERS = 2
-"""A flow begins with the name of its class."""
+"""Letters at the beginning of a flow's name that are its class."""
 MTU = 34
-"""Credits of the longest frame."""
+"""Credits of a frame of maximum length."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A class in one run.
+    """Measures of a class in one run.
 
     Attributes
     ----------
     offered, throughput : float
         Sums over flows, as shares of the links of all hosts.
     mean_us : float
-        Mean over connections of their mean latency; over flows of classes that have no connections.
+        Mean over connections of their mean latency; for classes without connections, mean over flows.
     worst_us : float
         The longest latency of any of them.
     """
@@ -42,7 +42,7 @@ class Measured:
 
 
 Point = Mapping[str, Sequence[Measured]]
-"""By class, one a replication."""
+"""Measures by class, one per replication."""
 
 
 def per_class(result: Result, capacity_bps: float) -> dict[str, Measured]:
@@ -64,7 +64,7 @@ def per_class(result: Result, capacity_bps: float) -> dict[str, Measured]:
 
 
 def by_source(table: pa.Table) -> dict[str, tuple[float, float]]:
-    """By class the mean over flows or connections of their mean latency, and the longest."""
+    """Mean over flows or connections of their mean latency, and the longest latency, by class."""
     heard = table.filter(pc.greater(table["frames_delivered"], 0))
     columns = [pc.utf8_slice_codeunits(heard["flow"].cast(pa.string()), 0, LETTERS)]
     columns += [heard["latency_mean_ns"], heard["latency_max_ns"]]
@@ -74,37 +74,37 @@ def by_source(table: pa.Table) -> dict[str, tuple[float, float]]:
 
 
 def interval(point: Point, name: str, value: str) -> Interval:
-    """The mean of a value of a class over replications, with its interval at 90 %."""
+    """Mean of a value of a class over replications, with its 90 % interval."""
     return student_t_interval([getattr(one, value) for one in point[name]], CONFIDENCE)
 
 
 def mean(point: Point, name: str, value: str) -> float:
-    """The mean alone."""
+    """The mean without its interval."""
     return interval(point, name, value).mean
 
 
 def improvement(ours: Point, theirs: Point, name: str, value: str) -> float:
-    """By how much less the first has than the second, as a share of the second."""
+    """Relative reduction of a value from `theirs` to `ours`."""
     return 1 - mean(ours, name, value) / mean(theirs, name, value)
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns of a deficit table, read from the frames on a link whose classes always wait.
+    """The turns of a deficit table, read from the frames on a link with backlogged classes.
 
     Attributes
     ----------
     turns : int
-        How many there were.
+        Number of turns.
     longest : int
-        The most credits in one.
+        Largest number of credits in a turn.
     deficit : int
-        The largest deficit that one left for certain.
+        Largest deficit that a turn certainly left.
     broken : int
-        Turns that no deficit explains: they sent more than they might, or ended though the next frame would
-        have fitted.
+        Turns that no deficit explains: they sent too much, or ended although the next frame would have
+        fitted.
     wrong : int
-        Turns of another class than that of the next entry.
+        Turns of a class other than that of the next entry.
     """
 
     turns: int
@@ -117,9 +117,9 @@ class Turns:
 def turns(frames: Sequence[tuple[int, int]], table: Sequence[int]) -> Turns:
     """Reads turns from the frames of a link, each as class and bytes, after the rules of section 4.
 
-    Each class has one entry in the part of the table that repeats. What deficits there are at the beginning
-    is not known: of each class those are kept that explain all turns so far. The first turn and the last are
-    left out.
+    Each class has one entry in the part of the table that repeats. The initial deficits are unknown: for
+    each class, the deficits that explain all turns so far are tracked. The first and last turns are left
+    out.
     """
     sizes = [-(-size // 64) for _, size in frames]
     classes = [key for key, _ in frames]
@@ -142,7 +142,7 @@ def turns(frames: Sequence[tuple[int, int]], table: Sequence[int]) -> Turns:
 
 
 def _next_of_class(classes: Sequence[int], sizes: Sequence[int]) -> list[int | None]:
-    """For each frame the credits of the next one of its class."""
+    """For each frame, the credits of the next frame of its class."""
     coming: dict[int, int] = {}
     found: list[int | None] = []
     for key, own in zip(reversed(classes), reversed(sizes), strict=True):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Curves = Mapping[str, Mapping[float, Point]]
-"""By scheduler and load."""
+"""Points by scheduler and load."""
 MARKS = {"NC": "o", "VO": "s", "VI": "^", "CL": "v", "EE": "D", "BE": "P", "BK": "X"}
 VALUES = {
     "throughput": "throughput (share of a link)",
@@ -27,7 +27,7 @@ VALUES = {
 
 
 def sizes(shares: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Figure:
-    """Figure 1: what each of four flows gets over what it sends, by scheduler and flow."""
+    """Figure 1: throughput of each of four flows relative to its offered load, by scheduler and flow."""
     with style():
         figure = Figure(figsize=(9.6, 3.8), layout="constrained")
         axes = figure.subplots(1, 2, sharey=True)
@@ -85,7 +85,7 @@ def comparison(curves: Curves, classes: Sequence[str], title: str) -> Figure:
 
 
 def improvements(curves: Curves, loads: Sequence[float]) -> Figure:
-    """Figure 5: by how much the latency is lower under MinBW, in per cent."""
+    """Figure 5: latency reduction under MinBW, in percent."""
     names = (*QOS, *BEST_EFFORT)
     with style():
         figure = Figure(figsize=(9.6, 4.2), layout="constrained")
@@ -110,7 +110,7 @@ def improvements(curves: Curves, loads: Sequence[float]) -> Figure:
 
 
 def _curve(panel: Axes, points: Mapping[float, Point], name: str, value: str, **look: Any) -> None:
-    """One class over the load, with intervals if there are replications."""
+    """One class against the load, with intervals if there are replications."""
     found = [interval(point, name, value) for point in points.values()]
     half = [0.0 if np.isnan(one.half_width) else one.half_width for one in found]
     panel.errorbar(list(points), [one.mean for one in found], half, markersize=4, capsize=2, **look)

@@ -1,4 +1,4 @@
-"""The figures of one choice of what the paper leaves open, for both schedulers, with Table 2 as input.
+"""The figures of one choice of the paper's open parameters, for both schedulers, with Table 2 as input.
 
 Runs are those of the short form of the study: 16 hosts, 30 ms, one seed.
 """
@@ -23,12 +23,12 @@ LOADS = (0.78, 0.85, 0.95, 1.0)
 HIGH, TOP = (0.85, 0.95, 1.0), (0.95, 1.0)
 MTU_BYTES, CREDIT_BYTES = 2176, 64
 LINK = "s0.0.0->h0"
-"""A link on which turns of the table are looked at."""
+"""The link on which turns of the table are observed."""
 SHORT = ("NC", "VO")
 
 
 def measure(context: Context, values: Values) -> dict[str, float]:
-    """All figures that `search.toml` asks for."""
+    """Measures all figures that `search.toml` names."""
     base, classes = fabric(context.scenario("fabric"), values), changed(values)
     settings = schedulers(classes)
     settings["MinBW"]["min_bw"] |= {"rate": {"share": values["nc_share"]}, "depth": values["nc_depth"]}
@@ -47,7 +47,7 @@ def measure(context: Context, values: Values) -> dict[str, float]:
 
 
 def fabric(base: Scenario, values: Values) -> Scenario:
-    """The fabric with other buffers, order of arbitration and updates of credits."""
+    """The fabric with other buffers, arbitration order and credit updates."""
     base = base.with_value("flow_control.credit.buffer", f"{values['input_frames'] * MTU_BYTES} B")
     base = base.with_value("flow_control.credit.update_after", f"{values['update_after']} B")
     if values["architecture"] == "output queues":
@@ -64,7 +64,7 @@ def fabric(base: Scenario, values: Values) -> Scenario:
 
 
 def changed(values: Values) -> dict[str, Class]:
-    """Table 2; what it leaves open of lengths, and what a question beside changes."""
+    """Table 2 with other frame lengths, which it leaves open, and the changes of additional questions."""
     classes = table_2()
     for name in BEST_EFFORT:
         pareto = {"bounded_pareto": {"shape": values["shape"], "min": "64 B", "max": f"{MTU_BYTES} B"}}
@@ -80,14 +80,14 @@ def changed(values: Values) -> dict[str, Class]:
 
 
 def logging(made: Scenario) -> Scenario:
-    """With the frames that pass the one link."""
+    """The scenario with a log of the frames on the observed link."""
     return made.with_value(
         "probes", [{"what": "frames", "which": LINK, "start": "5 ms", "max_rows": 200_000}]
     )
 
 
 def credits_a_turn(result: Result, classes: Mapping[str, Class]) -> dict[str, float]:
-    """What each class takes a turn, in credits: frames of one class without another between them."""
+    """Credits of each class per turn: consecutive frames of one class."""
     names = {own.priority: name for name, own in classes.items()}
     turns: dict[str, list[int]] = defaultdict(list)
     before = ""
@@ -135,7 +135,7 @@ def absolute(runs: Mapping[tuple[str, float], Mapping[str, Measured]]) -> dict[s
 
 
 def compared(runs: Mapping[tuple[str, float], Mapping[str, Measured]]) -> dict[str, float]:
-    """R3 to R5: by how much less the mean and the longest are under MinBW, on average over loads."""
+    """R3 to R5: reduction of mean and maximum latency under MinBW, averaged over loads."""
 
     def better(load: float, of: str, value: str) -> float:
         ours, theirs = (getattr(runs[name, load][of], value) for name in SCHEDULERS)

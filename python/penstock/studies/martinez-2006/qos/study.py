@@ -31,17 +31,17 @@ from .classes import (
 from .measure import MTU, Measured, Point, improvement, interval, mean, per_class, turns
 
 BOUNDS_US = {"VO": 10_000.0, "VI": 100_000.0}
-"""The latency that a class bears (IEEE 802.1D-2004)."""
+"""The latency that a class tolerates (IEEE 802.1D-2004)."""
 SATURATED = 0.99
-"""A class that gets less of what it offers is saturated."""
+"""Share of its offered load below which a class is saturated."""
 SIZES = ("64 B", "512 B", "1088 B", "2176 B")
 CALLS = 4
-"""So many times the calls of Table 2 ask for admission."""
+"""Number of calls that request admission, relative to Table 2."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is run."""
+    """Amount of simulation."""
 
     levels: int
     loads: tuple[float, ...]
@@ -68,19 +68,19 @@ def run(context: Context) -> list[Outcome]:
 
 
 def explained(context: Context, outcome: Outcome) -> Outcome:
-    """The outcome, and why what the paper has does not come out."""
+    """The outcome, with the reason why the paper's figure is not reproduced."""
     why = context.study.experiment(outcome.id).not_met
     return outcome if outcome.passed else replace(outcome, note=why)
 
 
 def beside(scenarios: Sequence[Scenario], progress: ManyProgress) -> list[Result]:
-    """Runs on threads: unlike processes, they know which runs were kept when the study was interrupted."""
+    """Runs on threads, which, unlike processes, share the cache of an interrupted study."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return run_many(scenarios, executor=threads, progress=progress)
 
 
 def table(context: Context, classes: Mapping[str, Class]) -> Outcome:
-    """RT2: Table 2 as input, and the table that is filled from it."""
+    """RT2: Table 2 as input, and the arbitration table filled from it."""
     known = dict(classes)
     settings, at = schedulers(known), channel_of(known)
     entries = settings["DTable"]["dtable"]["entries"]
@@ -207,7 +207,7 @@ def measured(
 
     hosts = base.to_dict()["topology"]["n_tree"]["k"] ** extent.levels
     runs: dict[tuple[str, float, int, int], dict[str, Measured]] = {}
-    # A load at a time: a result with half a million connections is large.
+    # One load at a time: a result with half a million connections is large.
     for load in extent.loads:
         context.say(f"load {load:g}")
         batch = [key for key in keys if key[1] == load]
@@ -291,7 +291,7 @@ def overview(context: Context, curves: pictures.Curves, extent: Extent) -> Outco
 
 
 def compared(context: Context, curves: pictures.Curves, extent: Extent) -> Iterator[Outcome]:
-    """R3 to R5: MinBW beside DTable."""
+    """R3 to R5: MinBW compared with DTable."""
 
     def better(load: float, of: str, value: str) -> float:
         return improvement(curves["MinBW"][load], curves["DTable"][load], of, value)
@@ -346,7 +346,7 @@ def admission(
     curves: pictures.Curves,
     overloaded: Mapping[str, Point],
 ) -> Outcome:
-    """R7: more calls ask; with admission control those of Table 2 are accepted, without it all."""
+    """R7: with more calls, admission control accepts those of Table 2; without it, all are accepted."""
     context.say("asking for admission")
     accepted, asked, refused = ask(context, classes, extent)
     wanted = classes["VO"].connections
@@ -365,9 +365,9 @@ def admission(
 
 
 def ask(context: Context, classes: Mapping[str, Class], extent: Extent) -> tuple[list[int], int, Refused]:
-    """Calls that were accepted, one number a host; how many asked; the first that was refused.
+    """Number of accepted calls per host; number of requests; the first refusal.
 
-    Hosts ask in turn, for one pair after the other.
+    Hosts request in turn, for one pair after the other.
     """
     voice = classes["VO"]
     base = scenario(

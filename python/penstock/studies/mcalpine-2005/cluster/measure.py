@@ -1,4 +1,4 @@
-"""What the experiments read out of results."""
+"""Measures that the experiments extract from results."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from penstock.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 DATA, FRAME, ACKNOWLEDGEMENT = 1460, 1542, 84
-"""Bytes of data in a full segment, and bytes on the wire of it and of what acknowledges two."""
+"""Data bytes of a full segment, and bytes on the wire of it and of the acknowledgement of two segments."""
 UPLINKS = 2 * 10e9 / 8
-"""Bytes a second that the server switches and the shelf exchange, each way."""
+"""Bytes per second that the server switches and the shelf exchange, in each direction."""
 MESSAGES = 4 * 6510 * (1106 + 146 + ACKNOWLEDGEMENT)
-"""Of these, what 8 of the 12 connections between servers take, half of them each way."""
+"""Bytes per second of these used by 8 of the 12 connections between servers, half in each direction."""
 VIDEO = 24 * 28.3e6 / 8 * 1420 / 1400
-"""And what video takes."""
+"""Bytes per second of these used by video."""
 CONTROL_BYTES, GAP = 84, 20
 TO_HOST = re.compile(r"->[cs]\d/2$")
 DURATION_S = 0.1
 MOST_FRAMES = 1_000_000
-"""In the log of frames."""
+"""Frames in the log, at most."""
 
 
 def most(*, video: bool = False) -> float:
-    """Bytes of data a second that the database can exchange, both ways together."""
+    """Data bytes per second that the database can exchange, both directions together."""
     left = UPLINKS - MESSAGES - (VIDEO if video else 0)
     return 2 * left * 2 * DATA / (2 * FRAME + ACKNOWLEDGEMENT)
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the cluster did in its 100 ms.
+    """Measures of the cluster over 100 ms.
 
     Attributes
     ----------
     database : float
-        Bytes of blocks a second that were exchanged, both ways together.
+        Bytes of blocks exchanged per second, both directions together.
     response_us, late_us : float
         Mean time of an exchange with the database, and of those that ended in the last 20 ms.
     silent : int
-        Connections to the database of which no exchange ended in the last 20 ms.
+        Number of connections to the database without a finished exchange in the last 20 ms.
     lost, lost_late : int
-        Frames, of all and in the last 20 ms.
+        Lost frames in total and in the last 20 ms.
     queue : float
-        Bytes that wait at a port of a switch, mean over time and over its 18 ports.
+        Queued bytes at a switch port, averaged over time and the 18 ports.
     ipc_us, ethernet_us : float
-        Mean time of an exchange between servers, and what a frame of it takes through the fabric.
+        Mean time of an exchange between servers, and the time of its frames through the fabric.
     ipc : float
-        Bytes a second between servers.
+        Bytes per second between servers.
     overhead : float
-        Messages of path rate control, of all bytes on the wire that hosts receive.
+        Share of path rate control messages in the bytes on the wire that hosts receive.
     paused_ms : float
-        All ports together.
+        Paused time of all ports together.
     """
 
     database: float
@@ -78,7 +78,7 @@ class Run:
 
     @classmethod
     def of(cls, scenario: Scenario, stack_us: float = 38, *, late: bool = True) -> Run:
-        """Runs it, twice: the second measurement begins after 80 ms; without `late` it is the first."""
+        """Runs the scenario twice: the second measurement begins after 80 ms; without `late` only once."""
         result = scenario.run(seed=1)
         end = scenario.with_value("simulation.warmup", "80 ms").run(seed=1) if late else result
         database, ipc = connections(result, ("entry", "query")), connections(result, ("ipc",))
@@ -107,12 +107,12 @@ class Run:
 
 
 def connections(result: Result, begin: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """The connections whose flows' names begin so."""
+    """The connections of flows whose names begin with one of these."""
     return [row for row in result.rows("connections") if row["flow"].startswith(begin)]
 
 
 def application_bytes(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Of complete exchanges."""
+    """Application bytes of complete exchanges."""
     return float(sum(row["application_bytes"] for row in rows))
 
 
@@ -123,17 +123,17 @@ def response(rows: Iterable[Mapping[str, Any]]) -> float:
 
 
 def lost(result: Result) -> int:
-    """All frames lost."""
+    """Total number of lost frames."""
     return int(sum(row["frames"] for row in result.rows("drops")))
 
 
 def is_switch(node: str) -> bool:
-    """Hosts are c1 to c6 and s1 to s4."""
+    """Returns true for a switch; hosts are c1 to c6 and s1 to s4."""
     return len(node) > 2
 
 
 def database_series(result: Result) -> tuple[Array, Array]:
-    """Time in ms and what hosts get of blocks, in GB/s: class 2 but for headers and acknowledgements."""
+    """Time in ms and block throughput in GB/s: class 2 without headers and acknowledgements."""
     classes = result.all_series("class_tx_bps")
     of = [series for name, series in classes.items() if TO_HOST.search(name)]
     together = sum((values for _, values in of), np.zeros(len(of[0][0])))
@@ -149,7 +149,7 @@ def queue_series(result: Result) -> tuple[Array, Array]:
 
 
 def deviation_us(result: Result) -> float:
-    """The furthest that a frame of video was from the running mean delay of its stream."""
+    """Largest deviation of a video frame from the running mean delay of its stream."""
     if result.table("frames").num_rows == MOST_FRAMES:
         raise StudyError("the log of frames ends before the run")
     streams = result.rows("delay_variation")
@@ -157,5 +157,5 @@ def deviation_us(result: Result) -> float:
 
 
 def video_lost(result: Result) -> int:
-    """Frames of video that were lost."""
+    """Number of lost video frames."""
     return int(sum(row["frames"] for row in result.rows("drops") if row["flow"].startswith("video")))

@@ -1,4 +1,4 @@
-"""The five scenarios of the paper: what each changes in the cluster."""
+"""The five scenarios of the paper: the changes that each makes to the cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ RED = {
     "weight": 0.02,
     "mean_frame": "1522 B",
 }
-"""Half of a port's 64 KiB, and all: the paper gives no thresholds, and these are a fit (`search.toml`)."""
+"""Half of a port's 64 KiB, and all of it: the paper gives no thresholds; these are a fit (`search.toml`)."""
 PAUSE = {"xoff": "48 KiB", "xon": "32 KiB"}
-"""Three quarters and a half of a port's buffer, counted where frames come in."""
+"""Three quarters and a half of a port's buffer, with ingress accounting."""
 MARK_AFTER = "500 us"
-"""PRC_ECN marks what has waited for so long above the limiter."""
+"""PRC_ECN marks frames that have waited this long above the limiter."""
 SCENARIOS = ("RED_only", "PAUSE_only", "ECN_PAUSE", "PRC_only", "PRC_ECN")
 COLOURS = ("#777777", "#D55E00", "#E69F00", "#0072B2", "#009E73")
 METHODS: Mapping[str, Mapping[str, Any]] = {
@@ -28,12 +28,12 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "3": {"method": "round_trip"},
     "4": {"method": "feedback"},
 }
-"""The ways of the paper to bring levels to the sources; method 1 marks frames."""
+"""Methods of the paper to convey levels to the sources; method 1 marks frames."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the paper leaves open of the five; `point` are keys of path rate control in the switches."""
+    """Open parameters of the five scenarios; `point` are keys of path rate control in switches."""
 
     red: Mapping[str, Any] = field(default_factory=lambda: RED)
     pause: Mapping[str, Any] = field(default_factory=lambda: PAUSE)
@@ -45,7 +45,7 @@ CHOSEN = Settings()
 
 
 def arranged(cluster: Scenario, name: str, settings: Settings = CHOSEN) -> Scenario:
-    """The cluster under one of the five."""
+    """The cluster under one of the five scenarios."""
     if name == "RED_only":
         return cluster.with_value("switch.queue_managers", [{"red": settings.red}])
     if name == "PAUSE_only":
@@ -58,7 +58,7 @@ def arranged(cluster: Scenario, name: str, settings: Settings = CHOSEN) -> Scena
 
 
 def paused(cluster: Scenario, settings: Settings = CHOSEN) -> Scenario:
-    """With PAUSE, which has watermarks of its own in the place of thresholds of the shared memory."""
+    """The cluster with PAUSE, whose own watermarks replace thresholds of the shared memory."""
     for station in ("switch", "switches.servers1", "switches.servers2"):
         total = cluster.to_dict()
         for step in station.split("."):
@@ -68,13 +68,13 @@ def paused(cluster: Scenario, settings: Settings = CHOSEN) -> Scenario:
 
 
 def marked(cluster: Scenario, settings: Settings = CHOSEN) -> Scenario:
-    """With marks of switches, which the end points understand: method 1 of the paper."""
+    """The cluster with marking in switches and ECN at the end points: method 1 of the paper."""
     marks = [{"red": {**settings.red, "action": "mark_only"}}]
     return understood(cluster).with_value("switch.queue_managers", marks)
 
 
 def understood(cluster: Scenario) -> Scenario:
-    """With ECN at the end points."""
+    """The cluster with ECN at the end points."""
     for flow in cluster.to_dict()["flows"]:
         if "conversation" in flow["source"]:
             cluster = cluster.with_value(f"flows.{flow['name']}.source.conversation.tcp.ecn", "rfc3168")
@@ -82,14 +82,14 @@ def understood(cluster: Scenario) -> Scenario:
 
 
 def path_rates(cluster: Scenario, *, point: Mapping[str, Any] | None = None, **limiters: Any) -> Scenario:
-    """With path rate control; `point` are keys of the switches' part, `limiters` those of the hosts'."""
+    """The cluster with path rate control; `point` are keys of switches, `limiters` those of hosts."""
     rate_limiters = {"per": "path", "prc": {}, **limiters}
     cluster = cluster.with_value("switch.queue_managers", [{"prc": dict(point or {})}])
     return cluster.with_value("host.rate_limiters", rate_limiters)
 
 
 def with_video(cluster: Scenario) -> Scenario:
-    """With a conference of each client with each server: 170 MB/s in all, 24 sessions in both directions."""
+    """The cluster with video between each client and server: 170 MB/s in 24 bidirectional sessions."""
     source = constant("28.3 Mb/s", random_phase=True)
     ends = [("c1..c6", f"s{n}") for n in range(1, 5)] + [("s1..s4", f"c{n}") for n in range(1, 7)]
     for senders, to in ends:

@@ -1,4 +1,4 @@
-"""The figures of one choice of what the paper leaves open, for all its criteria at once."""
+"""The figures of one choice of the paper's open parameters, for all its criteria at once."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from .scenarios import SCENARIOS, Settings, arranged, marked, path_rates, with_v
 from .study import ORDER, window
 
 STACK_US, THROUGH_US = 38, 2.5
-"""What an exchange between servers takes in the end stations, and twice through an empty fabric."""
+"""Time of an exchange between servers in the end stations, and twice through an empty fabric, in us."""
 IPC_BPS = 85e6 / 12
-"""Of messages of one connection between servers, in bytes a second."""
+"""Message rate of one connection between servers, in bytes per second."""
 WINDOW_S = 0.084
-"""A run with video is as long as the paper's chart; the shares are taken of it too."""
+"""Duration of a run with video, as long as the paper's chart; the shares are also measured in it."""
 OVERHEAD = 82
-"""Bytes on the wire of a frame beside its data."""
+"""Overhead of a frame on the wire, in bytes."""
 
 
 def measure(context: Context, values: Mapping[str, Any]) -> dict[str, float]:
-    """All figures that `search.toml` asks for."""
+    """Measures all figures that `search.toml` names."""
     cluster, settings = changed(context.scenario("cluster"), values), settings_of(values)
     plain = {name: Run.of(arranged(cluster, name, settings), late=name == "RED_only") for name in SCENARIOS}
     limiters = settings.limiters
@@ -57,7 +57,7 @@ def measure(context: Context, values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def settings_of(values: Mapping[str, Any]) -> Settings:
-    """What the values set."""
+    """Settings from the values."""
     least = values["red_min_kb"]
     red = {
         "min": f"{least} kB",
@@ -78,7 +78,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
 
 
 def changed(cluster: Scenario, values: Mapping[str, Any]) -> Scenario:
-    """The cluster with other messages and another way to share its memory."""
+    """The cluster with other messages and another partitioning of its memory."""
     think_us = values["ipc_bytes"] / IPC_BPS * 1e6 - STACK_US - THROUGH_US
     for flow in cluster.to_dict()["flows"]:
         at = f"flows.{flow['name']}.source.conversation"
@@ -95,14 +95,14 @@ def changed(cluster: Scenario, values: Mapping[str, Any]) -> Scenario:
 
 
 def at_ten_gigabit(cluster: Scenario) -> Scenario:
-    """With 10 Gb/s to server 3."""
+    """The cluster with 10 Gb/s to server 3."""
     links = cluster.to_dict()["topology"]["explicit"]["links"]
     slow = next(n for n, link in enumerate(links) if "s3" in link["between"])
     return cluster.with_value(f"topology.explicit.links.{slow}.rate", "10 Gb/s")
 
 
 def most(values: Mapping[str, Any], *, video: bool = False) -> float:
-    """Bytes of data a second that the database can exchange; messages take more the shorter they are."""
+    """Data bytes per second that the database can exchange; shorter messages take more of the link."""
     count = 4 * IPC_BPS * 2 / values["ipc_bytes"]
     between = count * (values["ipc_bytes"] + OVERHEAD + 64 + OVERHEAD + ACKNOWLEDGEMENT)
     left = UPLINKS - (MESSAGES if values["ipc_bytes"] == 1024 else between) - (VIDEO if video else 0)
@@ -110,7 +110,7 @@ def most(values: Mapping[str, Any], *, video: bool = False) -> float:
 
 
 def least_step(share: Mapping[str, float]) -> float:
-    """By how much at least each of the five has more than the next, in the paper's order."""
+    """Smallest difference between successive scenarios in the paper's order."""
     return min(share[one] - share[other] for one, other in pairwise(ORDER))
 
 
@@ -131,7 +131,7 @@ def database(plain: Mapping[str, Run], of: float) -> dict[str, float]:
 
 
 def queues(cluster: Scenario, limiters: Mapping[str, Any], plain: Mapping[str, Run]) -> dict[str, float]:
-    """Figure 7, and the target."""
+    """Figure 7, and the target queue."""
     others = min(run.queue for name, run in plain.items() if not name.startswith("PRC"))
     target = limiters["prc"]["target_share"]
     lengths = {target: plain["PRC_only"].queue}
@@ -202,12 +202,12 @@ def methods(talking: Scenario, settings: Settings) -> Iterator[Any]:
 
 
 def exchanged(result: Any) -> float:
-    """Bytes of blocks a second."""
+    """Bytes of blocks per second."""
     return application_bytes(connections(result, ("entry", "query"))) / WINDOW_S
 
 
 def seen(cluster: Scenario, values: Mapping[str, Any]) -> Scenario:
-    """With video: frames at even distances, in bursts, or pictures whose frames leave at once."""
+    """The cluster with video: evenly spaced frames, bursts, or pictures whose frames are sent at once."""
     talking = with_video(cluster)
     source = {
         "even": constant("28.3 Mb/s", random_phase=True),

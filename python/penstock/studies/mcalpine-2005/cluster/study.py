@@ -1,4 +1,4 @@
-"""A database cluster under five ways to deal with congestion, in the arrangement of the paper."""
+"""A database cluster under five congestion schemes, in the arrangement of the paper."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def run(context: Context) -> list[Outcome]:
 
 
 def window(scenario: Scenario) -> Scenario:
-    """From 44 to 84 ms, as the paper's chart of video, with all frames that arrive at hosts then."""
+    """The scenario from 44 to 84 ms, as in the paper's chart of video, with frames at hosts logged."""
     probe = {"what": "frames", "which": ["c1..c6", "s1..s4"], "start": "44 ms", "max_rows": MOST_FRAMES}
     return scenario.with_value("probes", [probe]).with_value("simulation.duration", "84 ms")
 
 
 def each(runs: Runs, what: Callable[[Run], str]) -> str:
-    """A figure of all scenarios in words."""
+    """A sentence with a figure of each scenario."""
     return ", ".join(f"{name} {what(of)}" for name, of in runs.items())
 
 
@@ -124,7 +124,7 @@ def responses(context: Context, runs: Runs) -> Outcome:
 
 
 def queues(context: Context, cluster: Scenario, runs: Runs) -> Iterator[Outcome]:
-    """M7, and whether the target of path rate control moves its queue."""
+    """M7, and the effect of path rate control's target on its queue."""
     others = [of.queue for name, of in runs.items() if not name.startswith("PRC")]
     yield context.outcome(
         "M7",
@@ -212,11 +212,11 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "PRC_ECN": {"mark_after": MARK_AFTER},
     "PRC_ECN, 80 us": {"mark_after": MARK_AFTER, "prc": {"interval": "80 us"}},
 }
-"""What the paper leaves open of path rate control: how often levels come, and what passes limiters."""
+"""Open parameters of path rate control: the interval of levels, and the frames that bypass limiters."""
 
 
 def variants(context: Context, cluster: Scenario) -> None:
-    """What else could have been chosen."""
+    """A table of alternative choices."""
     rows = []
     for name, limiters in VARIANTS.items():
         ends = understood(cluster) if "mark_after" in limiters else cluster
@@ -293,7 +293,7 @@ def methods(context: Context, cluster: Scenario) -> Outcome:
 
 
 def table(context: Context, plain: Runs, video: Runs, deviation: Mapping[str, float]) -> None:
-    """Ours beside the paper's."""
+    """Our values beside those of the paper."""
     rows = []
     for name in SCENARIOS:
         one, talking, reported = plain[name], video[name], REPORTED[name]

@@ -43,19 +43,19 @@ def run(context: Context) -> list[Outcome]:
 
 
 def pair(scenario: Scenario, rule: str, size: int) -> Scenario:
-    """The scenario with another rule and small size."""
+    """The scenario with another accounting rule and another small frame size."""
     changed = scenario.with_value("flows.small.frame", f"{size} B")
     return changed.with_value("switch.scheduler.drr", dict(ACCOUNTED[rule][0]))
 
 
 def derived(rule: str, count: str, size: int) -> float:
-    """What the small class counts for each unit of the large one."""
+    """Ratio of small to large throughput in this unit, by formula."""
     accounted, counted = ACCOUNTED[rule][1], COUNTS[count]
     return counted(size) / accounted(size) / (counted(LARGE) / accounted(LARGE))
 
 
 def measured(result: Result, count: str, size: int) -> float:
-    """Shares by frames delivered."""
+    """Ratio of small to large throughput, from delivered frames."""
     small, large = (row["frames_delivered"] for row in result.rows("flows"))
     return float(small * COUNTS[count](size) / (large * COUNTS[count](LARGE)))
 
@@ -130,7 +130,7 @@ def table(context: Context, found: Mapping[tuple[str, int], Result]) -> None:
 
 
 def picture(found: Mapping[tuple[str, int], Result]) -> Figure:
-    """Payload of the small class over size, by rule: lines derived, points measured."""
+    """Payload of the small class by size and rule: lines derived, points measured."""
     with style():
         figure = Figure(figsize=(7.2, 4.2))
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Published, analytic and learned weights on traffic that the fit never saw."""
+"""Published, analytic and learned weights on traffic other than that of the fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sizes = Sequence[str | Mapping[str, Any]]
 
 
 def two(short_share: float) -> Mapping[str, Any]:
-    """A queue of 68 and 1522 B."""
+    """A queue with frames of 68 and 1522 B."""
     return {"bimodal": {"small": "68 B", "large": "1522 B", "small_share": short_share}}
 
 
@@ -66,7 +66,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def of_sizes(scenario: Scenario, sizes: Sizes) -> Scenario:
-    """The scenario with other frames."""
+    """The scenario with other frame sizes."""
     for name, size in zip("abc", sizes, strict=True):
         scenario = scenario.with_value(f"flows.{name}.frame", size)
     return scenario
@@ -82,7 +82,7 @@ def under(scenario: Scenario, rule: str, accounts: Mapping[str, Any]) -> Scenari
 
 
 def swapping(scenario: Scenario, period_us: int) -> Scenario:
-    """Two sources each in the classes a and c, of which one sends 68 and the other 1522 B, in turn."""
+    """Two sources in each of classes a and c that alternate between 68 and 1522 B."""
     flows = []
     for flow in scenario.to_dict()["flows"]:
         if flow["name"] == "b":
@@ -99,7 +99,7 @@ def swapping(scenario: Scenario, period_us: int) -> Scenario:
 
 
 def payload(result: Result) -> dict[str, float]:
-    """Payload of each class in bits a second."""
+    """Payload of each class in bits per second."""
     rates: dict[str, float] = {}
     for row in result.rows("flows"):
         name = row["flow"].split()[0]
@@ -116,7 +116,7 @@ Jain = Mapping[str, Mapping[str, float]]
 
 
 def shown(by: Mapping[str, float], rules: Sequence[str] = RULES) -> str:
-    """The figures of one case."""
+    """The figures of one case, as text."""
     return ", ".join(f"{rule} {by[rule]:.4f}" for rule in rules)
 
 
@@ -222,7 +222,7 @@ def table(context: Context, found: Mapping[str, Mapping[str, Result]]) -> None:
 
 
 def picture(jain: Jain) -> Figure:
-    """What is missing to a Jain's index of 1, by case and rule."""
+    """Distance of Jain's index from 1, by case and rule."""
     with style():
         figure = Figure(figsize=(8.6, 4.2))
         axes = figure.subplots()

@@ -12,7 +12,7 @@ from penstock.scenario.keys import ShapedKeys, TokenBucketKeys
 
 PORT = "sw.3->h3"
 CLASSES = ("storage", "web", "mpi")
-"""By traffic class."""
+"""Names of the traffic classes."""
 SMALLEST = (1522, 64, 68)
 LARGEST = (1522, 1518, 256)
 PARTS: dict[str, list[tuple[int, float]]] = {
@@ -20,9 +20,9 @@ PARTS: dict[str, list[tuple[int, float]]] = {
     "web": [(64, 7 / 12), (594, 4 / 12), (1518, 1 / 12)],
     "mpi": [(size, 1 / 189) for size in range(68, 257)],
 }
-"""Sizes of frames and how frequent they are."""
+"""Frame sizes and their probabilities."""
 BUCKETS = (6144, 6144, 2048)
-"""Bytes of the token bucket of a class that conforms; at least the longest frame as accounted."""
+"""Token bucket depth of a conforming class in bytes; at least the longest accounted frame."""
 OVERHEAD = 20
 LINK_BPS = 10e9
 MPI = 2
@@ -37,10 +37,10 @@ class Entry:
     name: str
     scheduler: Any
     weights: tuple[float, float, float] | None = (1, 1, 1)
-    """Shares of what is accounted, if it promises any."""
+    """Shares of the accounted bytes, if the scheduler guarantees any."""
     cell: int = 1
     bounded: bool = True
-    """Whether what it promises a queue is meant for one class alone."""
+    """True if the guarantee for a queue assumes a single class in it."""
 
 
 WIRE = {"accounted_length": "wire"}
@@ -77,12 +77,12 @@ def placed(scenario: Scenario, entry: Entry) -> Scenario:
 
 
 def accounted(entry: Entry, size: int) -> int:
-    """What a frame is accounted: with line overhead, in whole cells."""
+    """Accounted bytes of a frame: with line overhead, in whole cells."""
     return -(-(size + OVERHEAD) // entry.cell) * entry.cell
 
 
 def promise(scenario: Scenario, entry: Entry, traffic_class: int) -> ps.Guarantee | None:
-    """What the scheduler promises a class at the port; ``None`` if nothing."""
+    """Guarantee of the scheduler for a class at the port; ``None`` if there is none."""
     if not entry.bounded:
         return None
     queues = ps.guarantees(placed(scenario, entry))
@@ -116,10 +116,11 @@ def conforming(
 
 
 def longest_wait_ns(own: ps.Guarantee, traffic_class: int, rate_bps: float) -> float:
-    """The bound of the wait of a frame behind the bucket of its class, without its own transmission.
+    """Bound of the wait of a frame behind the bucket of its class, without its own transmission time.
 
-    Frames count as arrived when their last bit is in. A short frame behind a long one arrives sooner after it
-    than it was let go, by the difference of their transmissions: that much more can come at once.
+    Frames count as arrived when their last bit has arrived. A short frame behind a long one therefore
+    arrives closer to it than it was released, by the difference of their transmission times. The burst can
+    be larger by that amount.
     """
     smallest, largest = SMALLEST[traffic_class], LARGEST[traffic_class]
     closer = (largest - smallest) * 8 / LINK_BPS * rate_bps / 8

@@ -1,4 +1,4 @@
-"""All schedulers side by side: shares of greedy classes, delays of classes that conform, and the promises."""
+"""All schedulers compared: shares of greedy classes, delays of conforming classes, and guarantees."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from penstock.studies.reproduce import Context, Outcome
 from . import mix, picture
 
 COMMON_BPS = 250e6
-"""What MPI sends when all schedulers get the same traffic: below the rate that any of them is certain of."""
+"""Rate of MPI if all schedulers get the same traffic: below the guaranteed rate of each."""
 BY_BYTES = ("drr", "ets", "dtable", "wfq", "wf2q_plus", "scfq", "scfq_ca", "min_bw")
 BY_FRAMES = ("wrr", "wrr interleaved", "vc_table")
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The longest wait of a class at its certain rate, and the bound."""
+    """The longest wait of a class at its guaranteed rate, and the bound."""
 
     traffic_class: int
     frames: int
     disturbed: int
-    """Frames lost and pauses received: the bound is meant for none of either."""
+    """Lost frames and received pauses; the bound assumes none of either."""
     wait_ns: float
     bound_ns: float
 
     @property
     def used(self) -> float:
-        """Part of the bound that was reached."""
+        """Share of the bound that was reached."""
         return self.wait_ns / self.bound_ns
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one scheduler did."""
+    """Measures of one scheduler."""
 
     name: str
     payload_bps: tuple[float, ...]
@@ -56,7 +56,7 @@ class Measured:
 
     @property
     def used(self) -> float | None:
-        """The largest part of a bound that was reached in any class."""
+        """The largest share of a bound that was reached in any class."""
         return max((one.used for one in self.checked), default=None)
 
 
@@ -102,7 +102,7 @@ def measure(scenario: Scenario, entry: mix.Entry, duration: str) -> Measured:
 
 
 def billed_bps(row: Mapping[str, Any], entry: mix.Entry) -> float:
-    """Accounted bits a second of a flow; what cells add is taken from the sizes that its source draws."""
+    """Accounted bits per second of a flow; padding to cells is computed from the source's frame sizes."""
     sizes = mix.PARTS[row["flow"]]
     mean = sum(size * share for size, share in sizes)
     rounding: float = sum((mix.accounted(entry, size) - size - mix.OVERHEAD) * share for size, share in sizes)
@@ -111,7 +111,7 @@ def billed_bps(row: Mapping[str, Any], entry: mix.Entry) -> float:
 
 
 def check(scenario: Scenario, entry: mix.Entry, traffic_class: int, duration: str) -> Checked | None:
-    """A class at its certain rate against the others; ``None`` if nothing is certain."""
+    """A class at its guaranteed rate against the others; ``None`` without a guarantee."""
     own = mix.promise(scenario, entry, traffic_class)
     if own is None or own.rate_bps is None:
         return None
@@ -135,7 +135,7 @@ def disturbances(result: Result, traffic_class: int) -> int:
 
 
 def deviation(shares: Sequence[float], wanted: Sequence[float]) -> float:
-    """The largest relative deviation of shares from what they should be."""
+    """The largest relative deviation of shares from their nominal values."""
     return max(
         abs(share / sum(shares) / (want / sum(wanted)) - 1)
         for share, want in zip(shares, wanted, strict=True)

@@ -1,4 +1,4 @@
-"""Memories of switches as they are shipped, under incasts that grow until a frame is lost."""
+"""Switch memories in shipped configurations, under incasts that grow until a frame is lost."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from penstock.studies.reproduce import Context, Outcome
 
 MEMORY = "switch.buffer.memory"
 RATE = 400e9 / 8
-"""Bytes a second of a link."""
+"""Bytes per second of a link."""
 MOST = 127
-"""Senders at a switch of 128 ports."""
+"""Largest number of senders at a switch of 128 ports."""
 HEADROOM = {5: 86_016, 40: 104_448, 250: 217_088, 300: 243_712, 1000: 610_304}
-"""Of a group of the SN5600 at 400 Gb/s, by length of the cable in m, in bytes."""
+"""Headroom in bytes of a group of the SN5600 at 400 Gb/s, by cable length in m."""
 SHARED_HEADROOM = 29_423_360
-"""Of the 7060X6-64PE, in bytes."""
+"""Shared headroom of the 7060X6-64PE in bytes."""
 PEERS = ("at once", "slowest")
 CAUSES = {
     "egress_limit": "egress pool",
@@ -43,10 +43,10 @@ class Memory:
     xon: int
     shared_headroom: int | None = None
     limit: tuple[str, object] = ("alpha", 128.0)
-    """Of an egress queue."""
+    """Threshold of an egress queue."""
 
     def scenario(self, base: Scenario, length: int, peers: str) -> Scenario:
-        """The memory in the switch of a scenario, with cables of a length in m and such peers."""
+        """The memory in the switch of a scenario, with cables of a length in m and peers of this kind."""
         pool: dict[str, object] = {"side": "ingress", "size": f"{self.ingress} B", "mode": "dynamic"}
         lossless = {
             "pool": "ingress",
@@ -74,7 +74,7 @@ class Memory:
 
 
 def arista(name: str, ingress: int) -> Memory:
-    """The 7060X6-64PE, with one reading of its pool."""
+    """The 7060X6-64PE, with one interpretation of its pool."""
     return Memory(
         name,
         ingress=ingress,
@@ -109,7 +109,7 @@ RACK = nvidia("SN5600, T0", 125_752_320)
 
 @dataclass(frozen=True)
 class Found:
-    """The largest incast without a loss, and what the next one loses to; `None`: there is no larger one."""
+    """The largest incast without a loss, and the cause of loss at the next one; `None` if there is none."""
 
     senders: int
     loses: str | None
@@ -121,14 +121,14 @@ class Found:
 
 
 class Incasts:
-    """Incasts of one study, each run once."""
+    """Incasts of one study, each run only once."""
 
     def __init__(self, base: Scenario) -> None:
         self.base = base
         self.loses = cache(self._loses)
 
     def _loses(self, memory: Memory, length: int, peers: str, senders: int) -> str | None:
-        """What most frames are lost to, if any are."""
+        """Cause of most losses, if there are any."""
         fills = memory.ingress / (RATE * (senders - 1))
         scenario = memory.scenario(self.base, length, peers)
         scenario = scenario.with_value("topology.star.hosts", senders + 1)
@@ -139,7 +139,7 @@ class Incasts:
         return CAUSES[max(lost, key=lambda cause: lost[cause])] if lost else None
 
     def largest(self, memory: Memory, length: int, peers: str) -> Found:
-        """Searched by halves: more senders lose no less."""
+        """The largest incast, by bisection: more senders lose no less."""
         most = self.loses(memory, length, peers, MOST)
         if most is None:
             return Found(MOST, None)
@@ -150,7 +150,7 @@ class Incasts:
         return Found(low, self.loses(memory, length, peers, high))
 
     def longest(self, memory: Memory, peers: str, senders: int) -> int:
-        """The longest cable, in steps of 50 m, over which so many senders lose nothing."""
+        """The longest cable, in steps of 50 m, over which this number of senders loses nothing."""
         low, high = 1, 100
         while high - low > 1:
             middle = (low + high) // 2
@@ -204,12 +204,12 @@ def lossless(
 
 
 def longer(context: Context, incasts: Incasts) -> Outcome:
-    """SS-3: what the groups of 32 ports have in flight, by hand."""
+    """SS-3: bytes in flight of the groups of 32 ports, computed by hand."""
     senders, frame = 32, 9_216 + 20
-    # A pause waits for a frame of the switch to end, crosses the cable, meets a frame that has just begun,
-    # and what is on the cable then comes too: 5 ns/m each way. A group that pauses has taken a frame above
-    # its threshold. While the first group of a port is paused the other has the link to itself, so that each
-    # has all of it.
+    # A pause waits for the end of a frame of the switch, crosses the cable, meets a frame that has just
+    # begun, and the bytes on the cable then arrive, too: 5 ns/m in each direction. A group that pauses has
+    # accepted a frame above its threshold. While the first group of a port is paused the other has the whole
+    # link, so each group needs the full amount.
     hand = (SHARED_HEADROOM / (2 * senders) - 3 * frame) / (2 * 5e-9 * RATE)
     longest = incasts.longest(WITHIN, "at once", senders)
     return context.outcome(
@@ -220,7 +220,7 @@ def longer(context: Context, incasts: Incasts) -> Outcome:
 
 
 def picture(found: Mapping[Memory, Mapping[tuple[int, str], Found]]) -> Figure:
-    """The largest incasts, a panel a memory."""
+    """The largest incasts, a panel per memory."""
     with style():
         figure = Figure(figsize=(7.2, 4.4), layout="constrained")
         figure.suptitle("The largest incast without a loss, as shipped")

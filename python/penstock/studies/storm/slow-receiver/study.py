@@ -1,4 +1,4 @@
-"""A host that takes nothing in: what its pauses do to a leaf-spine, and what a watchdog saves."""
+"""A host that receives nothing: effect of its pauses on a leaf-spine, and protection by a watchdog."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.studies.reproduce import Context, Outcome
 SICK = "h0"
 STOPS_NS, STARTS_NS = 1e6, 4e6
 WINDOW_NS = (2e6, 4e6)
-"""When the NIC of the sick host has been full for a while."""
+"""Measurement window, long after the NIC of the sick host has filled."""
 DETECTION_NS = 200_000.0
 COLOURS = {"all well": "#0072B2", "sick host": "#D55E00", "sick host, watchdog": "#009E73"}
 
@@ -37,7 +37,7 @@ def run(context: Context) -> list[Outcome]:
 
 
 def shares(result: Result) -> dict[str, float]:
-    """What each flow that does not go to the sick host got of its offer, in the window."""
+    """Share of its offered load that each flow to other hosts got in the window."""
     series = result.all_series("flow_throughput_bps")
     found = {}
     for row in result.rows("flows"):
@@ -49,7 +49,7 @@ def shares(result: Result) -> dict[str, float]:
 
 
 def leaf(host: str) -> int:
-    """The leaf above a host."""
+    """Number of the leaf above a host."""
     return int(host[1:]) // 4
 
 
@@ -116,7 +116,7 @@ def confined(context: Context, result: Result) -> Outcome:
 
 
 def table(context: Context, runs: Mapping[str, Result]) -> None:
-    """What each flow to other hosts gets."""
+    """Table of the flows to other hosts."""
     columns = {name: shares(result) for name, result in runs.items()}
     flows = sorted(columns["sick host"], key=lambda flow: columns["sick host"][flow])
     context.save_table(
@@ -129,7 +129,7 @@ def table(context: Context, runs: Mapping[str, Result]) -> None:
 
 
 def picture(runs: Mapping[str, Result]) -> Figure:
-    """Delivered to all hosts but the sick one, over time."""
+    """Throughput to all hosts but the sick one, over time."""
     with style():
         figure = Figure(figsize=(7.2, 3.4))
         axes = figure.subplots()

@@ -25,7 +25,7 @@ TIMELY: Mapping[str, Mapping[str, Any]] = {
     PATCHED: {"patched": True},
 }
 STARTS = ((9, 1), (5, 5))
-"""Gb/s at which two flows begin."""
+"""Initial rates of two flows in Gb/s."""
 MANY = (2, 5, 10, 20)
 LOOPS = (2, 10, 64)
 LOADS = (0.6, 0.8)
@@ -35,24 +35,24 @@ FULL = "sw.0->h0"
 SETTLED_NS = 50e6
 T_LOW_US, DELTA_MBPS, BETA, LINK_GBPS = 50.0, 10.0, 0.008, 10.0
 SLOPE_KB = T_LOW_US * DELTA_MBPS / BETA / 8e3
-"""By which the queue of the patched form grows a flow."""
+"""Growth of the patched form's queue per flow."""
 DECAY_MS = 62.5
-"""A round trip of 62.5 us, in which w beta e = 0.5 x 0.008 x 0.25 of a difference goes away."""
+"""Time constant: in a round trip of 62.5 us, w beta e = 0.5 x 0.008 x 0.25 of a difference decays."""
 
 
 @dataclass(frozen=True)
 class Rest:
-    """A full link, after its flows have settled."""
+    """Measures of a full link after its flows have settled."""
 
     rates: tuple[float, ...]
-    """Gb/s."""
+    """Rates in Gb/s."""
     mean_kb: float
     swing_kb: float
-    """Standard deviation of the longest queue of each 50 us."""
+    """Standard deviation of the longest queue in each 50 us."""
     queue: tuple[np.ndarray, np.ndarray]
-    """Times in ms, and KB."""
+    """Times in ms, and queue in KB."""
     flows: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    """Times in ms, and Gb/s."""
+    """Times in ms, and rates in Gb/s."""
 
     @classmethod
     def of(cls, result: Result) -> Rest:
@@ -72,7 +72,7 @@ class Rest:
 
     @property
     def swing(self) -> float:
-        """In parts of the mean."""
+        """Standard deviation relative to the mean."""
         return self.swing_kb / self.mean_kb
 
 
@@ -116,13 +116,13 @@ def run(context: Context) -> list[Outcome]:
 
 
 def timely(name: str, rate_gbps: float | None = None) -> Mapping[str, Any]:
-    """Keys of queue pairs, beginning at a rate or at that of the link."""
+    """Keys of queue pairs, starting at a given rate or at line rate."""
     first = {} if rate_gbps is None else {"initial_rate": f"{rate_gbps:g} Gb/s"}
     return {"control": {"timely": {**TIMELY[name], **first}}}
 
 
 def pair(context: Context, name: str, start: tuple[int, int]) -> Rest:
-    """Two flows that begin at these rates."""
+    """Two flows with these initial rates."""
     scenario = context.scenario("pair")
     for flow, rate in zip(("first", "second"), start, strict=True):
         scenario = scenario.with_value(f"flows.{flow}.source", {"rdma": timely(name, rate)})
@@ -130,7 +130,7 @@ def pair(context: Context, name: str, start: tuple[int, int]) -> Rest:
 
 
 def several(context: Context, many: int) -> Rest:
-    """So many flows of the patched form, all at their share from the beginning."""
+    """Flows of the patched form, all starting at their fair share."""
     scenario = context.scenario("several").with_value("topology.star.hosts", many + 1)
     scenario = scenario.with_value("flows.all.from", f"h1..h{many}")
     keys = timely(PATCHED, LINK_GBPS / many)
@@ -138,14 +138,14 @@ def several(context: Context, many: int) -> Rest:
 
 
 def marked(scenario: Scenario, at: str = "dequeue") -> Scenario:
-    """With marks at this end of the queues."""
+    """The scenario with marking at this end of the queues."""
     return scenario.with_value(
         "switch.queue_managers", [{"classes": [3], **red_marks("5 kB", "200 kB", 0.01, at=at)}]
     )
 
 
 def loop(context: Context, many: int, delay: str = "21250 ns", at: str = "dequeue") -> Rest:
-    """So many flows of DCQCN at 40 Gb/s, with links of this delay."""
+    """Flows of DCQCN at 40 Gb/s, with links of this delay."""
     scenario = marked(context.scenario("loop"), at).with_value("topology.star.hosts", many + 1)
     scenario = scenario.with_value("topology.star.delay", delay)
     for flow, hosts in (("early", f"h1..h{many // 2}"), ("late", f"h{many // 2 + 1}..h{many}")):
@@ -155,7 +155,7 @@ def loop(context: Context, many: int, delay: str = "21250 ns", at: str = "dequeu
 
 
 def jitter(context: Context, name: str, late: bool) -> Rest:
-    """Two flows whose feedback waits behind bursts, if it is to be late."""
+    """Two flows; if `late`, their feedback waits behind bursts."""
     scenario = context.scenario("jitter")
     for flow in ("first", "second"):
         keys = DCQCN if name == MARKED else timely(PATCHED, LINK_GBPS / 2)
@@ -188,13 +188,13 @@ def jain(values: Sequence[float]) -> float:
 
 
 def row(name: str, one: Rest) -> tuple[str, ...]:
-    """One row a link."""
+    """One row per link."""
     rates = (f"{min(one.rates):.2f}", f"{max(one.rates):.2f}", f"{jain(one.rates):.3f}")
     return (name, *rates, f"{one.mean_kb:.1f}", f"{one.swing_kb:.1f}")
 
 
 def decay_ms(one: Rest) -> float:
-    """The time constant with which the rates of two flows come together, of means over 5 ms up to 90 ms."""
+    """Time constant of the convergence of two flows' rates, from means over 5 ms up to 90 ms."""
     first, second = one.flows.values()
     times = first[0]
     edges = np.arange(5.0, 95.0, 5.0)
@@ -248,7 +248,7 @@ def of_pairs(context: Context, pairs: Pairs, pictures: list[str]) -> list[Outcom
 
 
 def fixed_point_kb(many: int) -> float:
-    """Where the patched form rests, by its formula."""
+    """Equilibrium queue of the patched form in KB, by its formula."""
     return LINK_GBPS * T_LOW_US / 8 + many * SLOPE_KB
 
 
@@ -338,7 +338,7 @@ def of_messages(context: Context, messages: Messages) -> Outcome:
 def picture(
     pairs: Pairs, rests: Mapping[int, Rest], jitters: Mapping[tuple[str, bool], Rest], messages: Messages
 ) -> Figure:
-    """Rates from 9 and 1 Gb/s; queues by flows; queues with jitter; short messages."""
+    """Rates from 9 and 1 Gb/s; queues by number of flows; queues with jitter; short messages."""
     with style():
         figure = Figure(figsize=(11, 6.4), layout="constrained")
         shares, queues, late, times = figure.subplots(2, 2).flat

@@ -1,4 +1,4 @@
-"""Congestion spreads over two tiers: who suffers, and by how much."""
+"""Congestion spreading over two tiers: the affected flows, and the extent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.studies.reproduce import Context, Outcome
 FULL = "->h12"
 SENDERS = (2, 4, 6, 8)
 HOSTS = ("h0", "h1", "h2", "h3", "h4", "h5", "h8", "h9")
-"""Senders below leaf0; h6 and h7 send the flows across."""
+"""Senders below leaf0; h6 and h7 send the flows across the spine."""
 GROUPS = {"incast": "#D55E00", "across": "#0072B2", "beside": "#009E73", "back": "#56B4E9"}
 
 
@@ -45,7 +45,7 @@ def senders(context: Context, count: int, seed: int) -> Result:
 
 
 def served(result: Result, group: str) -> dict[str, float]:
-    """What the flows of a group got of their offer while measuring."""
+    """Share of its offered load that each flow of a group got during the measurement."""
     rate = 2e9
     rows = result.rows("flows")
     return {row["flow"]: row["throughput_bps"] / rate for row in rows if row["flow"].startswith(group)}
@@ -127,7 +127,7 @@ def own_priority(context: Context, result: Result) -> Outcome:
 
 
 def table(context: Context, together: Result, apart: Result) -> None:
-    """Every flow, and where it was held back."""
+    """Table of all flows, and the links that limited them."""
     held = {part.flow: part for tree in reversed(forensics.trees(together)) for part in tree.parts}
     other = {row["flow"]: row["throughput_bps"] for row in apart.rows("flows")}
     rows = []
@@ -150,7 +150,7 @@ def table(context: Context, together: Result, apart: Result) -> None:
 
 
 def picture(runs: Mapping[str, Result]) -> Figure:
-    """Throughput of every flow, in one priority and apart."""
+    """Throughput of every flow, in one priority and in separate ones."""
     with style():
         figure = Figure(figsize=(7.2, 3.6))
         panels = figure.subplots(1, len(runs), sharey=True)

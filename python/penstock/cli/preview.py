@@ -1,0 +1,90 @@
+"""``penstock preview``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from penstock.analysis.jobs import bandwidth
+from penstock.units import count, duration
+
+from . import EXIT_DONE
+from .console import Screen, Table, console, print_json
+from .options import Whole
+
+SCHEMA = "penstock-preview/1"
+MOST = 20
+"""Jobs and waits that are shown."""
+
+
+def preview(
+    scenario: str,
+    /,
+    *,
+    against: Path | None = None,
+    seed: Whole | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Runs the jobs of a scenario at flow level: in seconds, without packets, queues, losses and pauses.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file with jobs, or a name that "penstock list" prints.
+    against
+        Directory of a run of the same scenario: shows how far the preview is from it.
+    seed
+        Seed of all random streams. Default: that of the scenario.
+    json
+        Prints one JSON object instead of tables.
+    """
+    from penstock.laboratory.preview import preview as measure
+    from penstock.result import Result
+
+    found = measure(scenario, seed=seed)
+    deviations = [] if against is None else found.against(Result.load(against))
+    if json:
+        errors = {own.job: {"packets_ns": own.packets_ns, "error": own.error} for own in deviations}
+        print_json({"schema": SCHEMA, **found.to_dict(), **({"against": errors} if deviations else {})})
+        return EXIT_DONE
+    out = console()
+    beside = {own.job: own for own in deviations}
+    shown = Table(
+        "Preview: flow level, no packets; times are of an iteration",
+        *("job", "ranks", "collective", "iterations", "step", "bus"),
+        *(("packets", "error") if beside else ()),
+        numeric=3,
+    )
+    for row in found.jobs[:MOST]:
+        own = beside.get(row["job"])
+        more = () if own is None else (duration(own.packets_ns), _error(own.error))
+        shown.add_row(
+            row["job"],
+            count(row["ranks"]),
+            " ".join(filter(None, (row["collective"], row["algorithm"]))),
+            f"{count(row['finished'])} of {count(row['iterations'])}",
+            duration(row["step_ns"]),
+            bandwidth(row["bus_bps"]),
+            *more,
+        )
+    out.print(shown)
+    if (more_jobs := len(found.jobs) - MOST) > 0:
+        out.print(f"and {count(more_jobs)} more jobs; --json has all of them")
+    _say(out, found.left_out, found.waits)
+    return EXIT_DONE
+
+
+def _error(error: float | None) -> str:
+    return "-" if error is None else f"{error:+.2%}".replace("%", " %")
+
+
+def _say(out: Screen, left_out: list[str], waits: list[dict[str, object]]) -> None:
+    """What the preview does not have, and which ranks have not ended."""
+    if left_out:
+        named = ", ".join(left_out[:MOST]) + (", ..." if len(left_out) > MOST else "")
+        out.print(f"left out: {named}")
+    for row in waits[:MOST]:
+        what = f"{row['waits_for']} ({row['cause']})"
+        out.print(f"job {row['job']} has not ended: rank {row['rank']} ({row['host']}) waits for {what}")
