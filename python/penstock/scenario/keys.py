@@ -19,6 +19,8 @@ TABLES = (
     "hosts",
     "switch",
     "switches",
+    "link",
+    "links",
     "flow_control",
     "watchdog",
     "flows",
@@ -976,6 +978,11 @@ class TargetKeys(TypedDict, total=False):
 class CreditKeys(TypedDict, total=False):
     """Keys of credit-based flow control."""
 
+    preset: CreditPreset | None
+    """Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB,
+    credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again
+    after 262144 B, lost credits back within 256 us). Default: "advanced_switching".
+    """
     buffer: str | None
     """Receive buffer of each channel at each port of this station: the credits that it grants, times
     `unit`. Default: "8704 B".
@@ -997,6 +1004,14 @@ class CreditKeys(TypedDict, total=False):
     update_bytes: str | None
     """Bytes that an update takes on the link, line overhead included, ahead of frames that wait.
     Default: "0 B".
+    """
+    cf_min_spacing: str | None
+    """Distance of updates on the link at least, in bytes at its rate (CF_min_spacing). Default: "0 B"."""
+    cf_max_spacing: str | None
+    """Distance after which an update that was lost is repeated (CF_max_spacing). Default: "0 B"."""
+    cc_message_timer: str | None
+    """Period in which the credits of frames that were lost on the link are restored (CC message timer).
+    Default: "0 s".
     """
     piggyback: str | None
     """Departing frames carry pending updates to the other end, and take this many more bytes on the
@@ -1929,6 +1944,42 @@ class TrimmingDscpKeys(TypedDict, total=False):
     """The neighbours: a list of names, ranges or patterns of hosts and switches."""
     dscp: Required[int]
     """DSCP of frames that are trimmed there."""
+
+
+class LinkKeys(TypedDict, total=False):
+    """Settings of a link, in both directions."""
+
+    llr: Llr | None
+    """Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: "off"."""
+
+
+class LlrSettingsKeys(TypedDict, total=False):
+    """Keys of link-level retry."""
+
+    outstanding_frames_max: int | None
+    """Limit of unacknowledged frames. Default: 2047."""
+    outstanding_bytes_max: str | None
+    """Limit of unacknowledged bytes: no further frame is sent from there on. Default: "1 MiB"."""
+    replay_timer_max: str | None
+    """Repeats all outstanding frames if nothing was acknowledged for this time. Default: "10 us"."""
+    replay_count_max: int | None
+    """Replays in a row without progress. Default: 255."""
+    pcs_lost_timeout: str | None
+    """Time for which a link may be down until the replay buffer is flushed. Default: "0 s"."""
+    data_age_timeout: str | None
+    """Flushes the replay buffer if a frame is unacknowledged for this time. Default: "0 s"."""
+    init_llr_frame_action: FrameAction | None
+    """Treatment of frames while both ends initialise, a round trip of the link: "discard", "block" or
+    "best_effort". Default: "best_effort".
+    """
+    flush_llr_frame_action: FrameAction | None
+    """Treatment of frames after a flush: "discard", "block" or "best_effort". Default: "best_effort"."""
+    re_init_on_flush: bool | None
+    """Initialises again after a flush for replays or age. Default: true."""
+    ctlos_target_spacing: str | None
+    """Distance of acknowledgements on the link. Default: "2048 B"."""
+    priorities: Sequence[int] | None
+    """Priorities whose frames are eligible. Default: all."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -3245,7 +3296,7 @@ class TransfersKeys(TypedDict, total=False):
     """What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`.
     Default: "frames".
     """
-    header: str | None
+    header: Header | None
     """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
     order: ServiceOrder | None
     """Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until
@@ -3325,8 +3376,16 @@ class JobKeys(TypedDict, total=False):
     """When the first iteration begins. Default: "0 s"."""
     iterations: int | None
     """Repetitions of the workload. Default: 1."""
-    compute: str | None
-    """Computation of each rank before each iteration. Default: "0 s"."""
+    compute: ComputeTimes | None
+    """Computation of each rank before each iteration: a time with unit, or a list of these that
+    iterations take in turn. Default: "0 s".
+    """
+    compute_jitter: float | None
+    """Mean of what each computation takes longer, those of a schedule too, as a share of its time:
+    exponential, drawn for each rank from the seed. Default: 0.
+    """
+    stragglers: StragglerKeys | None
+    """Ranks that compute more slowly: a table with `hosts` and `slowdown`. Default: none."""
     overhead: str | None
     """Time that a message occupies the processor of its sender, and of its receiver (o of LogGOPS).
     Default: "0 s".
@@ -3334,6 +3393,10 @@ class JobKeys(TypedDict, total=False):
     overhead_per_byte: str | None
     """Time that each byte of a message occupies these processors, in addition to `overhead` (O of
     LogGOPS). Default: "0 s".
+    """
+    timeline_rows: int | None
+    """Rows of the table `rank_steps` for this job, at most: the sends, receives and computations of as
+    many of the first iterations as fit, all of an iteration or none. Default: 500000.
     """
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
@@ -3391,6 +3454,15 @@ class WorkloadKeys(TypedDict, total=False):
     """Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that
     falls as (d + 1)^-skew. Default: 0.
     """
+
+
+class StragglerKeys(TypedDict, total=False):
+    """Ranks whose computations take longer than those of others."""
+
+    hosts: Required[Nodes]
+    """Their hosts: a host, "all" hosts, a pattern, or a list of these."""
+    slowdown: Required[float]
+    """Factor of each of their computations, those of a schedule too."""
 
 
 class FaultKeys(TypedDict, total=False):
@@ -3599,6 +3671,8 @@ TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
+CreditPreset = Literal["advanced_switching", "cbfc"]
+"""Defaults of the keys by name."""
 ChannelKey = int | str
 """A virtual channel by number or by name."""
 ChannelList = Literal["all"] | Sequence[ChannelKey]
@@ -3678,6 +3752,10 @@ TrimmingPreset = Literal["sonic", "uec", "htsim"]
 """Whose values keys of trimming have."""
 Victim = Literal["arriving", "random"]
 """Which frame is trimmed where a queue is too long."""
+Llr = Literal["on", "off"] | LlrSettingsKeys
+"""Link-level retry: "off", "on" with all defaults, or its keys."""
+FrameAction = Literal["discard", "block", "best_effort"]
+"""Treatment of frames while no replay buffer is in use."""
 StormAction = Literal["report", "drop", "forward"]
 """What a watchdog does during a storm."""
 Nodes = str | Sequence[str]
@@ -3765,10 +3843,18 @@ Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
 Carrier = Literal["frames", "tcp", "rdma", "uet", "mrc"] | CarrierTable
 """What carries transfers."""
+HeaderPreset = Literal["ethernet", "esun", "sue", "sue_afh1", "sue_afh2", "sue_lite"]
+"""Link headers by name."""
+Header = str | HeaderPreset
+"""Bytes of headers in each frame."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
-Placement = Literal["linear", "random"]
+Placement = Literal["linear", "packed", "spread", "by_pod", "by_rail", "random"]
 """Where the ranks of a job are."""
+ComputeTimes = str | Sequence[str]
+"""Computation before each iteration: a time, or a list of times that iterations take in turn, from
+    the first again after the last.
+    """
 Collective = Literal[
     "all_reduce",
     "reduce_scatter",
