@@ -49,6 +49,7 @@ def test_every_table_of_a_scenario_has_a_call() -> None:
         "simulation": "__init__",
         "hosts": "host",
         "switches": "switch",
+        "links": "link",
         "flows": "flow",
         "faults": "fault",
         "jobs": "job",

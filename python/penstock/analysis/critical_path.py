@@ -338,8 +338,8 @@ class _Pauses:
                 end = row["end_ns"] if row["end_ns"] is not None else row["start_ns"]
                 span = (round(row["start_ns"] * 1e3), round(end * 1e3))
                 self._known.setdefault(f"{row['port']}/{row['priority']}", []).append(span)
-        ports = way_of(self._result, self._steps, rank, peer) if self._known else []
-        flow_class = class_of(self._result, self._steps, rank) if ports else 0
+        ports = _way_of(self._result, self._steps, rank, peer) if self._known else []
+        flow_class = _class_of(self._result, self._steps, rank) if ports else 0
         spans = [span for port in ports[1:] for span in self._known.get(f"{port}/{flow_class}", ())]
         return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
@@ -348,7 +348,7 @@ def _flow(steps: Steps, rank: int) -> str:
     return f"{steps.job}[{steps.hosts[rank]}]"
 
 
-def way_of(result: Measurements, steps: Steps, rank: int, peer: int) -> list[str]:
+def _way_of(result: Measurements, steps: Steps, rank: int, peer: int) -> list[str]:
     """The egress ports from a rank to another; none if paths are not listed."""
     if "paths" not in result.table_names:
         return []
@@ -358,7 +358,7 @@ def way_of(result: Measurements, steps: Steps, rank: int, peer: int) -> list[str
     return str(found["ports"][0].as_py()).split() if found.num_rows else []
 
 
-def class_of(result: Measurements, steps: Steps, rank: int) -> int:
+def _class_of(result: Measurements, steps: Steps, rank: int) -> int:
     """The priority of the messages of a rank."""
     flows = result.table("flows")
     found = flows.filter(arrow.call("equal", flows["flow"], _flow(steps, rank)))
@@ -417,7 +417,7 @@ def _worst(result: Measurements, found: CriticalPath) -> Iterator[str]:
 
 def _as_message(result: Measurements, steps: Steps, segment: Segment) -> messages.Span:
     return messages.Span(
-        ports=way_of(result, steps, segment.rank, segment.peer),
+        ports=_way_of(result, steps, segment.rank, segment.peer),
         priority=class_of(result, steps, segment.rank),
         start_ns=segment.begin_ps / 1e3,
         end_ns=segment.end_ps / 1e3,

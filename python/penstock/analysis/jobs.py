@@ -164,6 +164,7 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+@of_result
 def hangs(result: Measurements, chain: Chain) -> bool:
     """Whether a job that has not ended cannot go on, or has not for an eighth of the duration.
 

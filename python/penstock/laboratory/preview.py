@@ -138,7 +138,7 @@ def preview(scenario: Runnable, *, seed: int | None = None) -> Preview:
     >>> fabric = ps.Scenario(duration="1 s").topology.star(hosts=4, rate="400 Gb/s")
     >>> fabric = fabric.with_value("jobs", [{"name": "ring", "ranks": "all", "workload": work}])
     >>> [round(row["step_ns"] / 1e6, 1) for row in ps.preview(fabric).jobs]
-    [31.5]
+    [32.5]
     """
     source = source_of(scenario)
     with engine_errors():

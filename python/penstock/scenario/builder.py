@@ -23,6 +23,7 @@ from .keys import (
     FlowKeys,
     HostKeys,
     JobKeys,
+    LinkKeys,
     ProbeKeys,
     ProbesKeys,
     SimulationKeys,
@@ -219,6 +220,18 @@ class Scenario:
         """
         path = ("host",) if name is None else ("hosts", name)
         return self._merged(path, known(keys, HostKeys, "host"))
+
+    @spelled(LinkKeys)
+    def link(self, between: str | None = None, **keys: Unpack[LinkKeys]) -> Scenario:
+        """Settings of all links, or of those `between` ends such as ``"leaf*<->spine*"``.
+
+        Parameters
+        ----------
+        **keys
+            `LinkKeys`, such as ``llr="on"``; see ``penstock explain llr``.
+        """
+        path = ("link",) if between is None else ("links", between)
+        return self._merged(path, known(keys, LinkKeys, "link"))
 
     @spelled(SwitchKeys)
     def switch(self, name: str | None = None, **keys: Unpack[SwitchKeys]) -> Scenario:

@@ -9,8 +9,8 @@ use super::message_times::{Message, message_times};
 use super::ports::of_connections;
 use crate::run::state::faults::Action;
 use crate::run::state::releases::Waiting;
-use crate::spec::FlowSpec;
 use crate::spec::transfer_wait::{Known, TransferRef};
+use crate::spec::{FaultSpec, FlowSpec};
 use frame::Ports;
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
@@ -173,10 +173,15 @@ impl View<'_> {
 
     /// A way for each link of its host that it may begin with: a host sends all frames of a flow through one of them, unless that fails.
     fn by_first_link(&self, path: usize, there: &[Vec<u32>]) -> Vec<Vec<Vec<u32>>> {
+        // A link that goes down moves the flow to another one.
+        let stays = !self
+            .s
+            .spec
+            .faults
+            .iter()
+            .any(|fault| matches!(fault, FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. }));
         match there {
-            [first, rest @ ..]
-                if first.len() > 1 && self.s.spec.faults.is_empty() && self.s.equal_ports(path).is_some() =>
-            {
+            [first, rest @ ..] if first.len() > 1 && stays && self.s.equal_ports(path).is_some() => {
                 first.iter().map(|&port| [&[vec![port]], rest].concat()).collect()
             }
             _ => vec![there.to_vec()],

@@ -261,6 +261,7 @@ impl<'s> Walk<'s> {
                 "pool",
                 "ranks",
                 "goal",
+                "messages",
                 "profile",
             ];
             let says_what = ["pattern", "enum", "const"].iter().any(|says| !resolved[says].is_null());

@@ -48,13 +48,12 @@ fn way_of_next(here: &mut NodeView, nth: EndpointIx, (egress, route): (PortIx, R
 }
 
 /// The links of its host that hold frames of an endpoint.
-pub fn links_of(here: &NodeView, nth: EndpointIx) -> Vec<PortIx> {
+pub fn links_of(here: &NodeView, nth: EndpointIx) -> impl Iterator<Item = PortIx> + Clone + use<> {
     let EndpointState { path, behind, way, stripes, .. } = here.hosts.endpoints[nth];
-    if !stripes {
-        return way.map(|(egress, _)| egress).into_iter().collect();
-    }
-    let way = replies::way_from(here, path, behind);
-    way.into_iter().flat_map(|(egress, _)| here.ports_beside(egress)).collect()
+    let striped = if stripes { replies::way_from(here, path, behind) } else { None };
+    let all = striped.map(|(egress, _)| here.ports_beside(egress));
+    let own = way.filter(|_| !stripes).map(|(egress, _)| egress);
+    own.into_iter().chain(all.into_iter().flatten())
 }
 
 /// The port that an endpoint sends through while the link of its own is down.

@@ -203,10 +203,10 @@ pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mu
         let state = &mut hosts.endpoints[nth];
         let (path, priority) = (PathId(state.path), state.priority);
         let receiving =
-            egresses.first().and_then(|&egress| hosts.receiving.get(egress)).and_then(Option::as_deref);
+            egresses.clone().next().and_then(|egress| hosts.receiving.get(egress)).and_then(Option::as_deref);
         // Called for a timer that has expired only: what the NIC holds of the endpoint is looked through.
         let is_queued = |pair: u32, number: Option<u32>| {
-            let queued = egresses.iter().flat_map(|&egress| {
+            let queued = egresses.clone().flat_map(|egress| {
                 let port = &links.ports[egress];
                 buffers.frames(port.queue(port.classes.class(priority)))
             });
