@@ -184,7 +184,9 @@ def test_documented_studies_make_one_page(study: Path, capsys: pytest.CaptureFix
     assert "Of 2 claims of the sources 2 are reproduced" in page
     (study / "study.py").write_text(CODE.replace("9.9", "9.4"))
     assert main(["reproduce", "nobody-1999/ch1", "--quick", "--document", str(pages)]) == 1
-    assert "[A star that shares](nobody-1999-ch1.md) | **1 of 2** |" in (pages / "index.md").read_text("utf-8")
+    assert "[A star that shares](nobody-1999-ch1.md) | **1 of 2** |" in (pages / "index.md").read_text(
+        "utf-8"
+    )
 
 
 def test_a_failed_experiment_is_exit_code_1(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,12 +150,13 @@ def _commands(block: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _shell(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `penstock` is the one under test."""
+    """An environment in which `penstock` and `python` are those under test."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    penstock = programs / "penstock"
-    penstock.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m penstock "$@"\n', "utf-8")
-    penstock.chmod(penstock.stat().st_mode | stat.S_IXUSR)
+    for name, words in (("penstock", "-m penstock "), ("python", "")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n', "utf-8")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
 
 

@@ -418,7 +418,7 @@ def _worst(result: Measurements, found: CriticalPath) -> Iterator[str]:
 def _as_message(result: Measurements, steps: Steps, segment: Segment) -> messages.Span:
     return messages.Span(
         ports=_way_of(result, steps, segment.rank, segment.peer),
-        priority=class_of(result, steps, segment.rank),
+        priority=_class_of(result, steps, segment.rank),
         start_ns=segment.begin_ps / 1e3,
         end_ns=segment.end_ps / 1e3,
     )
