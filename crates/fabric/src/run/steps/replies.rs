@@ -8,6 +8,7 @@ use crate::run::state::view::NodeView;
 use crate::run::steps::spreading;
 use frame::{Frame, Heading, PathId, Route};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use units::Time;
 
 /// The next egress port of a frame that does not follow a path forward, `None` if it has come to its end, and the
@@ -42,8 +43,13 @@ fn routed_by_choice(
     route: Route,
     now: Time,
 ) -> (Option<PortIx>, Route) {
+    let Heading::Destination(to) = route.heading() else { return (None, route) };
     let node = here.node_of[ingress];
-    spreading::onward(here, node, path.0, route, now)
+    let detours = here.routes.spreading.as_deref().and_then(|spreading| spreading.detours.as_ref());
+    if let Some(detours) = detours.map(Arc::clone) {
+        return spreading::onward(here, node, path.0, (to, route.entropy()), &detours, now);
+    }
+    (spreading::choose_egress(here, node, path.0, (to, route.entropy()), now), route)
 }
 
 /// The port through which one end of a path sends, and the way from there. `behind`: as in

@@ -10,7 +10,7 @@ use crate::run::state::view::NodeView;
 use crate::spec::choice::{Backlog, Chooser, Chosen};
 use crate::spec::detours::Detours;
 use crate::spec::tuple::Tuple;
-use frame::{Heading, NodeId, PortId, Route, TrafficClass, members};
+use frame::{NodeId, PortId, Route, TrafficClass, members};
 use units::Time;
 
 /// The port through which a host with several links to a node sends a frame with this entropy value: planes in turn, but those whose
@@ -30,15 +30,11 @@ pub fn onward(
     here: &mut NodeView,
     node: NodeIx,
     path: u32,
-    route: Route,
+    (to, label): (NodeId, u16),
+    detours: &Detours,
     now: Time,
 ) -> (Option<PortIx>, Route) {
-    let Heading::Destination(to) = route.heading() else { return (None, route) };
-    let detours = here.routes.spreading.as_deref().and_then(|spreading| spreading.detours.clone());
-    let Some(detours) = detours else {
-        return (choose_egress(here, node, path, (to, route.entropy()), now), route);
-    };
-    if let Some((port, group)) = detour(here, node, path, (to, route.entropy()), &detours, now) {
+    if let Some((port, group)) = detour(here, node, path, (to, label), detours, now) {
         return (Some(port), Route::to(to).with_entropy(group));
     }
     (choose_egress(here, node, path, (to, 0), now), Route::to(to))
