@@ -49,7 +49,7 @@ def main() -> int:
     program = build("schedulers")
     timed = subprocess.run([str(program)], check=True, capture_output=True, text=True, timeout=600).stdout
     rows = [row for row in map(json.loads, timed.splitlines()) if row["load"] == options.load]
-    loop = {queues: a_decision(program, "nobody", queues, options.load) for queues in (1, *QUEUES)}
+    loop = {queues: a_decision(program, "none", queues, options.load) for queues in (1, *QUEUES)}
     costs: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
         name, queues = row["scheduler"], row["queues"]

@@ -1,7 +1,7 @@
 //! Cost of a scheduler's decision: one JSON line per scheduler and number of queues.
 //!
 //! `schedulers [DECISIONS [NAME QUEUES LOAD]]` (default 2000000, all). With a name only that one runs, or with
-//! `nobody` the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads: *backlogged*, where
+//! `none` the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads: *backlogged*, where
 //! every queue always has a frame (arrive, pick, sent, completed with the next head), and *sparse*, where a frame finds its queue
 //! empty and a few others waiting (arrive, activate, pick, sent, completed). Frames are of random sizes. Time is taken in short
 //! batches and the best tenth counts, so that other load on the machine has little effect; the cost of the loop without a
@@ -215,7 +215,7 @@ fn one_alone(
     draws: &Draws,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (_, run, empty) = LOADS.into_iter().find(|it| it.0 == load).ok_or("no such load")?;
-    if name == "nobody" {
+    if name == "none" {
         empty(&mut Nobody { queues, next: 0 }, queues, decisions, draws);
         return Ok(());
     }

@@ -68,7 +68,7 @@ pub trait World {
     fn fetch<const STEP: usize>(&self, _event: &Self::Event, _found: u32) -> u32 {
         0
     }
-    /// Whether the world asks for an end: a broken invariant.
+    /// Returns true if the run has to end: an invariant is broken.
     fn stopped(&self) -> bool;
     /// Returns true if [`Runner::run_in_order`] is to come back after the present instant.
     fn pauses(&self) -> bool {

@@ -89,11 +89,15 @@ impl<W: World> Runner<W> {
             + self.numbers.capacity() * size_of::<u64>()
     }
 
-    /// Lets happen what lies before `limit`, and comes back after about `budget` events.
-    pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
-        let stop_at = self.events().saturating_add(budget);
+    /// The last window before `limit`, and the number of events at which to return; `None`: there is no such window.
+    fn bounds(&mut self, limit: Time, budget: u64) -> Option<(u64, u64)> {
         self.windows.settle();
-        let Some(last) = self.windows.last_before(limit) else { return RunStatus::Done };
+        Some((self.windows.last_before(limit)?, self.events().saturating_add(budget)))
+    }
+
+    /// Runs the events before `limit`; returns after about `budget` of them.
+    pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
+        let Some((last, stop_at)) = self.bounds(limit, budget) else { return RunStatus::Done };
         while self.events() < stop_at {
             // On one thread nothing has to be done between two rounds.
             let first = self.windows.first();
@@ -123,9 +127,7 @@ impl<W: World> Runner<W> {
     /// Runs like [`Runner::run`], the nodes of a window together in the order of time, and comes back when the world pauses: then no
     /// node is ahead of another, and events may be pushed for any node at [`Runner::now`] or later.
     pub fn run_in_order(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
-        let stop_at = self.events().saturating_add(budget);
-        self.windows.settle();
-        let Some(last) = self.windows.last_before(limit) else { return RunStatus::Done };
+        let Some((last, stop_at)) = self.bounds(limit, budget) else { return RunStatus::Done };
         while self.events() < stop_at {
             let first = self.windows.first();
             if first > last {
@@ -540,7 +542,7 @@ mod tests {
             for &token in &tokens {
                 runner.windows().push(token);
             }
-            // Somebody looks meanwhile, perhaps in the middle of a window.
+            // Stops in between, possibly in the middle of a window.
             let mut stops: Vec<u64> = stops.iter().map(|stop| stop * unit * spread / 20_000).filter(|&stop| stop < limit).collect();
             stops.sort_unstable();
             for stop in stops.into_iter().chain([limit]) {

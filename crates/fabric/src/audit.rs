@@ -1,7 +1,7 @@
 //! What the parts of a simulation mean together: whether each mechanism can do what it is for among the others.
 //!
 //! A mechanism checks its own keys in its own file. What needs the links, the neighbours or the flows is here, one file a
-//! mechanism. Nothing here knows how a scenario is written: a [`Finding`] names a node, a fault or a flow, and the path of a
+//! mechanism. No check depends on the syntax of a scenario: a [`Finding`] names a node, a fault or a flow, and the path of a
 //! setting from there.
 
 mod bottlenecks;

@@ -76,7 +76,7 @@ pub struct Spec {
     pub faults: Vec<FaultSpec>,
     /// What is watched for while the simulation runs.
     pub guards: GuardSpec,
-    /// By link, what its ends (`a`, then `b`) agreed on before the traffic; empty: nobody asked.
+    /// By link, what its ends (`a`, then `b`) agreed on before the traffic; empty without negotiation.
     pub negotiated: Vec<[Option<Negotiated>; 2]>,
     /// By node, its part in a congestion notification domain; empty: there is none.
     pub domains: Vec<Option<Domain>>,
@@ -405,7 +405,7 @@ pub struct FlowSpec {
     pub color: Color,
     /// How they find their way.
     pub way: Way,
-    /// The ports that its frames have; `None`: nobody gives them. Transfers have their own.
+    /// Ports of its frames, if the scenario gives them. Transfers have their own.
     pub ports: Option<Ports>,
     /// By destination, what switches hash, if it is not that of the flow. A source of transfers has a destination for each
     /// way that its transfers take: see [`Spec::tell_ways_apart`].

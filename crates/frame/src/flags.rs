@@ -61,22 +61,24 @@ const TRIMMED: u16 = 1 << (KIND_SHIFT + KIND_BITS);
 /// Set on a trimmed frame that was cut on its last hop.
 const AT_LAST_HOP: u16 = TRIMMED >> 1;
 
+/// All kinds, by number.
+const KINDS: [FrameKind; 8] = [
+    FrameKind::Raw,
+    FrameKind::Data,
+    FrameKind::Ack,
+    FrameKind::MarkedAck,
+    FrameKind::Cnp,
+    FrameKind::Cnm,
+    FrameKind::Tag,
+    FrameKind::Part,
+];
+
 /// The kinds by the highest six bits of a label: whole, trimmed, and trimmed on the last hop.
 const KIND_OF: [FrameKind; 64] = {
-    let first = [
-        FrameKind::Raw,
-        FrameKind::Data,
-        FrameKind::Ack,
-        FrameKind::MarkedAck,
-        FrameKind::Cnp,
-        FrameKind::Cnm,
-        FrameKind::Tag,
-        FrameKind::Part,
-    ];
     let mut all = [FrameKind::Part; 64];
     let mut kind = 0;
-    while kind < first.len() {
-        (all[kind], all[32 + kind], all[48 + kind]) = (first[kind], first[kind], first[kind]);
+    while kind < KINDS.len() {
+        (all[kind], all[32 + kind], all[48 + kind]) = (KINDS[kind], KINDS[kind], KINDS[kind]);
         kind += 1;
     }
     all
@@ -248,23 +250,12 @@ impl Flags {
 mod tests {
     use super::*;
 
-    /// Number of kinds that the bits can represent.
-    const KINDS: u32 = 1 << KIND_BITS;
-
-    const ALL: [FrameKind; 8] = [
-        FrameKind::Raw,
-        FrameKind::Data,
-        FrameKind::Ack,
-        FrameKind::MarkedAck,
-        FrameKind::Cnp,
-        FrameKind::Cnm,
-        FrameKind::Tag,
-        FrameKind::Part,
-    ];
+    /// Kinds that the bits can hold.
+    const ROOM: u32 = 1 << KIND_BITS;
 
     #[test]
     fn flags_say_what_they_were_made_from() {
-        for kind in ALL {
+        for kind in KINDS {
             for ecn in [Ecn::NotCapable, Ecn::Capable1, Ecn::Capable, Ecn::Experienced] {
                 let flags = Flags::new(kind, ecn);
                 assert_eq!((flags.kind(), flags.ecn(), flags.is_wide()), (kind, ecn, false));
@@ -308,7 +299,7 @@ mod tests {
     fn digests_tell_labels_apart_and_have_their_bits() {
         let mut seen = std::collections::BTreeSet::new();
         // Trimmed ones as well.
-        for kind in 0..2 * KINDS as u16 {
+        for kind in 0..2 * ROOM as u16 {
             for low in 0..1 << (KIND_SHIFT - WIDE.trailing_zeros()) {
                 let digest = Flags(kind << KIND_SHIFT | low << WIDE.trailing_zeros()).digest();
                 assert!(seen.insert(digest) && digest << 11 >> 19 == 0);
@@ -320,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_trimmed_frame_keeps_its_label() {
-        for kind in ALL {
+        for kind in KINDS {
             let whole = Flags::new(kind, Ecn::Experienced).tagged().at(Priority(5));
             for (at_last_hop, trim) in [(false, Trim::Trimmed), (true, Trim::AtLastHop)] {
                 let cut = whole.trimmed(at_last_hop);
@@ -335,6 +326,7 @@ mod tests {
 
     #[test]
     fn kinds_have_room_for_twelve_more() {
-        assert!(KINDS as usize >= ALL.len() + 12);
+        assert!(ROOM as usize >= KINDS.len() + 12);
+        assert!(KINDS.iter().enumerate().all(|(number, &kind)| kind as usize == number));
     }
 }

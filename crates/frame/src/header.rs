@@ -79,9 +79,9 @@ pub struct RdmaHeader {
     pub arrived: Option<u32>,
     /// Of a NAK of a receiver that tolerates reordering: which packets from `arrived` on are lost, bit 0 being that one; else 0.
     pub lost: u64,
-    /// What the switches on the way of the data are asked for.
+    /// Telemetry that the switches on the path of the data write.
     pub telemetry: Telemetry,
-    /// Of the request of a READ: bytes that are asked for, above 0.
+    /// Requested bytes of a READ request, above 0.
     pub asked: u32,
     /// Of the last packet of a message for whose end others wait: which one it is, counted from 1 (immediate data, InfiniBand
     /// Architecture Specification volume 1 section 9.2.6). Or of a packet whose message is none of the verb of its queue pair: which
@@ -125,7 +125,7 @@ impl fmt::Debug for MaybeTime {
 pub struct TcpHeader {
     /// Of data: the number of the first byte. Of an acknowledgement: the next byte that is expected.
     pub number: u32,
-    /// Bytes of data, where the length of the frame does not tell them.
+    /// Bytes of data, if they do not follow from the length of the frame.
     pub payload: Option<u16>,
     /// SYN: the connection begins here.
     pub syn: bool,
@@ -136,7 +136,7 @@ pub struct TcpHeader {
     /// Blocks of bytes that have arrived, each from its first to the one behind its last; empty ones end the list
     /// (RFC 2018 section 3).
     pub sacks: [(u32, u32); 3],
-    /// Which of several connections between the two hosts: what ports tell.
+    /// Number of the connection among those between the two hosts, which ports distinguish.
     pub connection: u32,
     /// Of data: the transfer that it is the last of, as an application says it within its data.
     pub ends: Option<u32>,
@@ -161,12 +161,12 @@ impl Header {
             Header::Uet(uet) => (uet.word, uet.context),
         }
     }
-    /// The connection of a packet that has stamps of switches, or asks for some; `None`: it has none.
+    /// The connection of a packet with telemetry, requested or written; `None` without.
     #[inline(always)]
     pub fn stamped(&self) -> Option<u32> {
         self.rdma().filter(|rdma| rdma.telemetry.has_stamps()).map(|rdma| rdma.pair)
     }
-    /// What it asks the switches on its way for, to be written into.
+    /// The telemetry that switches on its path write into.
     #[inline(always)]
     pub fn telemetry_mut(&mut self) -> Option<&mut Telemetry> {
         match self {
@@ -174,7 +174,7 @@ impl Header {
             Header::Tcp(_) | Header::Uet(_) => None,
         }
     }
-    /// Bytes that a request asks the peer for; 0: it is none.
+    /// Bytes that a READ request requests; 0 for other packets.
     pub fn asked(&self) -> u32 {
         self.rdma().map_or(0, |rdma| rdma.asked)
     }

@@ -1,4 +1,4 @@
-//! What the processor and the kernel are told about memory: what is needed soon, and what is large.
+//! Hints to processor and kernel about memory: prefetches, and large pages for large arrays.
 //!
 //! Both are advice: they change how fast memory is, never what it holds. The unsafe code of
 //! Penstock is here and in the border of `capi` with C, beside that of its tests.

@@ -62,7 +62,7 @@ pub struct Context<'a> {
     errors: usize,
     /// Places that stand for others in the text.
     aliases: Vec<Alias>,
-    /// Flow controls, and where each stands.
+    /// Flow controls, and their places in the text.
     later: Vec<(FlowControl, Place)>,
     /// What flows may still hold in memory, in destinations, hops and steps.
     budget: usize,
@@ -134,7 +134,7 @@ impl<'a> Context<'a> {
     fn first_written(&self, places: &[Place]) -> Option<Place> {
         places.iter().find(|place| place.written(&self.aliases).is_written(self.document)).cloned()
     }
-    /// Places whose flow control was checked, for what only all flows tell of it.
+    /// Stores a flow control for the checks that need all flows.
     fn check_later(&mut self, flow_control: &FlowControl, at: &Place) {
         self.later.push((flow_control.clone(), at.clone()));
     }

@@ -208,7 +208,7 @@ fn fill_stations(model: &mut Model, priorities: &[u32]) {
     model.switches.values_mut().for_each(|own| fill_own(outer_switch, &mut own.flow_control));
 }
 
-/// What a reader of the effective scenario wants to know beside the values.
+/// Notes beside the values of the effective scenario.
 pub fn notes(model: &Model) -> Vec<Note> {
     let mut notes = mrc_notes(model);
     if let Some(kind) = model.flow_control.name() {

@@ -150,8 +150,8 @@ fn management(audit: &mut Audit<'_>) {
     }
 }
 
-/// Where frames have more channels than there are priorities, every node has a queue for each, and nothing that knows
-/// priorities only.
+/// With more channels than priorities, every node has a queue for each channel, and no mechanism that is limited to
+/// priorities.
 fn all_channels(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let wide = |node: &NodeSpec| node.classes() == ClassMap::CHANNELS;

@@ -17,7 +17,7 @@ use queueing::{Departures, RateConfiguration};
 use std::collections::BTreeSet;
 use units::Time;
 
-/// Who is asked, or has to be told, when a frame leaves that has waited.
+/// Stages that are called when a queued frame leaves.
 const WHEN_LEAVING: PortFeatures = asked(When::LEAVES);
 
 /// Notes where that is. Called when everything else is known.
@@ -30,7 +30,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
 /// Sets the bit of ports that send frames ahead of their time: where only the clock decides when a waiting frame leaves.
 fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     let spec = plan.spec;
-    // Telemetry tells of what waits when a frame leaves.
+    // Telemetry carries the queue length at the departure of a frame.
     if !spec.faults.is_empty() || fabric.probes.any_levels() || !fabric.telemetry.is_empty() {
         return;
     }
@@ -40,7 +40,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     for port in fabric.links.ports.keys(WHOLE) {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);
-        // A pause that comes is looked at, and the port with it, also where nobody obeys it.
+        // A pause is processed at its port even if no class obeys it.
         let peer = plan.node(plan.wiring.peer[number as usize].0);
         let paused = sends_pauses(peer);
         // Messages, and tags on their way back, go to those who send.
@@ -64,7 +64,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
             || hot.features.has(WHEN_LEAVING)
             || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
-        // A switch that compares its queues looks at all of them for every frame.
+        // A switch that compares queues reads all of them for every frame.
         let compares = |own: &SwitchSpec| {
             matches!(own.path_choice, PathChoice::LeastQueued | PathChoice::Adaptive(_) | PathChoice::Ugal(_))
         };
@@ -74,7 +74,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
 }
 
 /// How far ahead of its time anything is done in any part: from the decision about frames until the last of them has arrived,
-/// or until a pause can act that nobody knows of yet.
+/// or until the earliest pause that is not yet pending can act.
 pub fn reach(plan: &Plan) -> Time {
     let of_port = |port: u32| {
         let (link, peer) = (plan.link(port), plan.wiring.peer[port as usize].0);
@@ -87,8 +87,8 @@ pub fn reach(plan: &Plan) -> Time {
     (0..plan.wiring.peer.len() as u32).map(of_port).max().unwrap_or_default()
 }
 
-/// The nodes that send what somebody may answer with a message or a tag; `None`: perhaps all, as the far ends of connections
-/// do, and receivers of messages that ask about paths are told something as well.
+/// Nodes whose frames may be answered with a message or a tag. `None`: possibly all, since far ends of connections send as well, and
+/// receivers of path requests get messages too.
 fn senders(spec: &Spec) -> Option<BTreeSet<NodeId>> {
     let asks = |node: &NodeSpec| {
         let limiters = node.host().and_then(|host| host.limiters.as_ref());

@@ -366,7 +366,7 @@ fn joined<T: Copy>(all: &mut Vec<T>, span: impl Fn(&mut T) -> &mut Span) {
     *all = kept;
 }
 
-/// What faults can hit knows it, and how its scheduler was at the beginning.
+/// Marks the ports that faults can affect, and stores their initial schedulers.
 pub(crate) fn mark_faulted(fabric: &mut Fabric) {
     let fabric = &mut **fabric;
     for (port, cold) in fabric.links.ports.all_mut(WHOLE).iter_mut().zip(fabric.links.cold.all(WHOLE)) {

@@ -287,7 +287,7 @@ pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec
     wiring.ports(id).map(of_port).collect()
 }
 
-/// Ports of switches tell packets that ask what they know, if there is any such packet.
+/// Adds in-band telemetry to the ports of switches, if any connection reads it.
 fn add_telemetry(part: &Part, fabric: &mut Fabric) {
     let spec = part.plan.spec;
     if !spec.flows.iter().filter_map(|flow| flow.transport.as_deref()).any(ConnectionSpec::reads_telemetry) {

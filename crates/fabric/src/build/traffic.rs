@@ -112,7 +112,7 @@ fn name_sources(spec: &Spec, paths: &Paths, fabric: &mut Fabric) {
     fabric.routes.path_source = paths.flows.iter().map(source_of).collect();
 }
 
-/// The ports of a host tell those who wait for room in its NIC.
+/// Marks the ports of a host: a frame that leaves makes room in its NIC for a waiting source or endpoint.
 pub fn set_feeds(part: &Part, fabric: &mut NodeView, host: NodeId) {
     for port in part.plan.wiring.ports(host) {
         fabric.links.ports[part.port(port.0)].features.set(PortFeatures::FEEDS, true);
@@ -254,7 +254,7 @@ impl Shared {
     }
 }
 
-/// Ends of FCoE hear through which port they send.
+/// Passes the sending port to each end of FCoE.
 fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint; 2]) {
     let ports = [path.first().copied(), path.last().map(|&port| plan.wiring.peer[port as usize].0)];
     for (end, port) in ends.into_iter().zip(ports) {

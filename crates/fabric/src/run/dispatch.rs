@@ -44,7 +44,7 @@ pub fn dispatch(here: &mut NodeView, event: Event, whole: Whole, events: &mut Ev
     if event.is(Kind::Frame) {
         arrival::arrive(here, event.port(whole), event, events);
     } else if event.is_decision() {
-        // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
+        // Decisions and polls for credits are not part of the fingerprint: a lazy port omits some, and a poll changes
         // nothing. Arrivals and timers cover all that can be seen.
         let port = event.port(whole);
         if here.links.ports[port].decision.fires(event.time) {

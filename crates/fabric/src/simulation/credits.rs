@@ -53,7 +53,7 @@ impl Simulation {
 
     /// Credits of the frames on the link towards each port, by channel.
     fn credits_on_links(&mut self) -> Vec<[u64; COUNTS]> {
-        // What is between two parts is called as its receiver calls it, and so counted there.
+        // Events between two threads are delivered first, so that each is counted once, at its receiver.
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
         }

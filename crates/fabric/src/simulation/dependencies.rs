@@ -144,7 +144,7 @@ fn queue(fabric: &Simulation, port: u32, kind: Kind) -> u32 {
     if bypass { ordered + fabric.queues() as u32 } else { ordered }
 }
 
-/// The queues of a port that stop with any of these priorities, which the other end of its link knows: those of frames that have them
+/// The queues of a port that stop with any of these priorities, as the other end of its link numbers them: the priorities of frames
 /// from there on.
 fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
     let classes = fabric.node_at(port).classes;
@@ -244,7 +244,7 @@ fn by_detours(fabric: &Simulation, detours: &Detours, used: &mut [bool], edges: 
     }
 }
 
-/// Destinations of a priority. The last hop to a host is no transit: one host of each edge group stands for all.
+/// Destinations of a priority. The last hop to a host is no transit: one host of each edge group represents all.
 struct Destinations {
     /// Edge group and host, in the order of groups.
     hosts: Vec<(u32, NodeId)>,

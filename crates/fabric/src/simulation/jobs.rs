@@ -17,10 +17,10 @@ use units::Time;
 /// Looks at the jobs of a run.
 #[derive(Debug)]
 pub(crate) struct JobWatch {
-    /// When it looks next; [`Time::NEVER`]: there are no jobs.
+    /// Time of the next check; [`Time::NEVER`] without jobs.
     pub next: Time,
     interval: Time,
-    /// Events until the last look.
+    /// Events until the last check.
     events: u64,
     /// No event was pending at the last look.
     pub still: bool,

@@ -1,4 +1,4 @@
-//! Frames on links: those of which an event to come tells, and those that link-level retry has to repeat.
+//! Frames on links: those of pending arrivals, and those that link-level retry has to repeat.
 
 use crate::run::fabric::Fabric;
 use crate::simulation::Simulation;
@@ -7,7 +7,7 @@ use engine::Shard;
 impl Simulation {
     /// Frames on the link towards each port: how many, how many bytes.
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
-        // What is between two parts is called as its receiver calls it, and so counted there.
+        // Events between two threads are delivered first, so that each is counted once, at its receiver.
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
         }
@@ -41,7 +41,7 @@ impl Simulation {
         in_flight
     }
 
-    /// How many frames have left and not arrived. Below zero while more have arrived than somebody has made up for.
+    /// Number of frames that have left and not arrived. Negative while more have arrived ahead of time than have left.
     pub(super) fn frames_on_links(&mut self) -> i64 {
         let pending = self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending());
         let pending = pending.filter(|event| event.has_frame()).count() as i64;

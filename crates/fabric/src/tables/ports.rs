@@ -57,7 +57,7 @@ pub(super) fn of_connections(
     // Those that have waited for others are the last of a list, and may have begun before these.
     begun.sort_by_key(|(_, (transfer, _))| transfer.start);
     for (nth, (transfer, outcome)) in begun {
-        // A connection that goes on has those that it began with, if nobody gives them.
+        // A reused connection keeps the ports that it began with, unless the transfer gives its own.
         let own = known.entry(outcome.connection).or_insert(transfer.ports);
         if !(drawn && outcome.reused) {
             *own = transfer.ports;

@@ -11,7 +11,7 @@ use transport::{
 use units::Bytes;
 use workload::{Framing, ServiceOrder, frame_length};
 
-/// How bytes lie in frames, and what carries them if somebody acknowledges them.
+/// The frames of transfers, and their transport if they have one.
 pub fn of_transfers(
     entry: &Transfers,
     at: &Place,

@@ -134,7 +134,7 @@ fn check_mtu(mtu: Option<Bytes>, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// The value of a key: of the station itself, else of all; and where it stands.
+/// The value of a key: of the station itself, else of all.
 fn pick<T: Clone>(own: Option<&Option<T>>, all: &Option<T>) -> Option<T> {
     own.cloned().flatten().or_else(|| all.clone())
 }

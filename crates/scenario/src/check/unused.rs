@@ -1,6 +1,6 @@
 //! Keys that change nothing, because what they are for is nowhere in the scenario.
 //!
-//! What a mechanism knows by itself it says itself; here is what needs the flows and the settings of all stations.
+//! Warnings that need the flows or the settings of all stations; each mechanism reports its own keys itself.
 
 use super::{Context, trimming};
 use crate::model::{CarrierText, Flow, Model, ProbesText, Simulation, SourceText, Transfers, WhatText};
@@ -239,7 +239,7 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
     Some((&model.flows[i].name, tables))
 }
 
-/// Colors that no queue manager asks for, and what one has for colors that no flow has.
+/// Colors without effect at any queue manager, and settings of managers for colors that no flow has.
 fn colors(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let managers = spec.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
     if !managers.flatten().any(|manager| !manager.colors().is_empty()) {
@@ -292,7 +292,7 @@ fn bypassable(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-/// Losses of pauses on links where nobody sends any.
+/// Losses of pauses on links without flow control by pauses.
 fn pause_losses(spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &mut Context<'_>) {
     let mut lost: BTreeMap<usize, bool> = BTreeMap::new();
     for (fault, &entry) in spec.faults.iter().zip(entries) {

@@ -6,7 +6,7 @@
 use frame::TrafficClass;
 
 /// Bytes that a port with a dividing scheduler has sent while several classes could send. Most ports have many such sets of
-/// classes: they lie close together, as each frame looks one up.
+/// classes: they are stored close together, since each frame looks one up.
 #[derive(Debug)]
 pub(crate) struct Contention {
     /// Number of classes of the port.

@@ -24,7 +24,7 @@ pub(crate) struct EndpointState {
     /// Each of its frames may leave through another link of its host, which the entropy value of the frame says.
     pub stripes: bool,
     pub priority: Priority,
-    /// The priority of what its NIC tells the peer because of marks, if it does.
+    /// Priority of the notifications that its NIC sends to the peer because of marks; `None`: it sends none.
     pub notifies: Option<Priority>,
     /// The limiter that its frames pass.
     pub limiter: Option<LimiterIx>,
@@ -32,11 +32,11 @@ pub(crate) struct EndpointState {
     pub peers: Option<GroupIx>,
     /// Others wait for the ends of its transfers.
     pub awaited: bool,
-    /// The earliest pending call, and one that is pending behind it: who asks for its timeout again after each call that comes
-    /// sooner must not get an event more each time.
+    /// The earliest pending call, and one that is pending behind it: an endpoint that requests its timeout again after each earlier call
+    /// must not add an event each time.
     pub wakes_at: Time,
     pub wakes_later: Time,
-    /// It stands in line at its NIC or its limiter, and since when.
+    /// True if it waits at its NIC or limiter, and the time since when.
     pub in_line: bool,
     pub since: Time,
     /// How long its class was stopped while it stood in line at its NIC.
@@ -104,14 +104,13 @@ impl EndpointState {
         }
     }
 
-    /// Whether it stands in no line, passes no limiter, waits for no other endpoint, and none waits for it.
+    /// Returns true if it is in no wait queue, passes no limiter, waits for no other endpoint, and none waits for it.
     #[inline(always)]
     pub fn is_alone(&self) -> bool {
         !self.in_line && self.limiter.is_none() && self.peers.is_none() && !self.awaited
     }
 
-    /// It wants to be called then. When that has to be scheduled; `None`: a call is pending that is not later, at which it
-    /// is looked at anew.
+    /// Requests a call. Returns the time to schedule; `None`: an earlier call is pending, which checks again.
     #[inline(always)]
     pub fn wake(&mut self, call_at: Time, now: Time) -> Option<Time> {
         let at = call_at.max(now);
@@ -143,7 +142,7 @@ impl EndpointState {
         }
     }
 
-    /// It stands in line at this NIC from now on.
+    /// Records that it waits at this NIC from now on.
     pub fn join(&mut self, nic: &Nic, class: TrafficClass, now: Time) {
         (self.in_line, self.since) = (true, now);
         self.stopped_before = nic.stopped_for(class, now);

@@ -42,17 +42,17 @@ pub(crate) enum Kind {
     Served = 7,
     /// A fault of the scenario begins or ends at a port, or routes change for a source.
     Fault = 8,
-    /// A watchdog looks at the queues of a port.
+    /// A watchdog checks the queues of a port.
     Watchdog = 9,
-    /// An endpoint asked to be called at this time.
+    /// The timer of an endpoint expires.
     Timeout = 10,
-    /// A rate limiter asked to be called at this time.
+    /// The timer of a rate limiter expires.
     Limiter = 11,
     /// A frame has crossed a switch to a port.
     Crossed = 12,
     /// Inputs and outputs of a crossbar are matched: after all else.
     Match = 13,
-    /// Ranks of jobs at a host asked to be called at this time; its place is the first port of the host.
+    /// The timer of ranks at a host expires; its place is the first port of the host.
     Rank = 14,
 }
 
@@ -104,7 +104,7 @@ pub(crate) enum What {
     Pause(PauseFrame),
     /// An update of credits takes effect at a port.
     Credits(Freed),
-    /// A port looks whether the other end of its link has told of credits.
+    /// A port polls the other end of its link for credit updates.
     LookForCredits,
     /// A signal of link-level retry has come to a port.
     Retry(RetrySignal),
@@ -120,7 +120,7 @@ pub(crate) enum What {
     Renew,
     /// An update of credits is due.
     UpdateDue,
-    /// The sending end of a link with credits tells how many it has consumed.
+    /// The sending end of a link with credits sends the number that it has consumed.
     CreditsConsumed,
     /// A frame does not arrive at a port, or arrives damaged.
     Broken(Frame, LossCause),
@@ -128,11 +128,11 @@ pub(crate) enum What {
     Served,
     /// These entries of the table of faults act.
     Fault(Range<usize>),
-    /// A watchdog looks at the queues of a port.
+    /// A watchdog checks the queues of a port.
     Watchdog,
     /// An endpoint is called.
     Timeout,
-    /// A host is to tell of a path once more.
+    /// A host repeats a message about a path.
     News(News),
     /// A rate limiter is called.
     Limiter(LimiterIx),
@@ -155,7 +155,7 @@ pub(crate) struct PauseFrame {
     pub more: bool,
 }
 
-/// A message about a path that is told once more.
+/// A message about a path that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct News {
     pub path: PathId,
@@ -221,7 +221,7 @@ impl Place {
 }
 
 impl Event {
-    /// Ports, sources and endpoints that can be told apart within a key.
+    /// Ports, sources and endpoints that a key can distinguish.
     pub const MAX_PLACES: usize = 1 << PLACE_BITS;
 
     /// A frame, or its head, arrives through a port.
@@ -245,7 +245,7 @@ impl Event {
         debug_assert!(self.is(Kind::Limiter), "a limiter of an event that calls none");
         LimiterIx::new(self.frame.word)
     }
-    /// Where it happens. No step looks: of an event that it schedules for the far end of a link, that is another node's.
+    /// Place of the event. Steps do not read it: of an event that it schedules for the far end of a link, that is another node's.
     #[inline(always)]
     pub fn place(&self, _: Whole) -> PlaceIx {
         PlaceIx::new(self.order & (Event::MAX_PLACES as u32 - 1))
@@ -389,7 +389,7 @@ impl Event {
         let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
         PauseFrame { signal, quanta: (word >> 16) as u16, note: created.ps(), more: bytes != 0 }
     }
-    /// A port with credits looks whether the other end of its link has told of some.
+    /// A port with credits polls the other end of its link for updates.
     pub fn look_for_credits(time: Time, port: impl EventPlace) -> Event {
         Event::arrival(Kind::Pause, time, port, Frame::default().at(LOOK))
     }
@@ -397,7 +397,7 @@ impl Event {
     pub fn update_due(time: Time, port: PortIx) -> Event {
         Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_CREDITS))
     }
-    /// The sending end of the link of a port tells how many credits it has consumed.
+    /// The sending end of the link of a port sends the number of credits that it has consumed.
     pub fn credits_consumed(time: Time, port: PortIx) -> Event {
         Event::arrival(Kind::Renew, time, port, Frame::default().at(LOOK))
     }
@@ -439,8 +439,8 @@ impl Event {
             [created, created >> 16, created >> 32, created >> 48, path, path >> 16, route, route >> 15];
         Freed { counts: all.map(|count| count as u16 & 0x7FFF), bank: frame.bytes as u8 }
     }
-    /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, the number of the
-    /// place in the whole fabric, and where headers are.
+    /// The part of the event that a trajectory's fingerprint is made of. The caller passes the kind, the number of the
+    /// place in the whole fabric, and the headers.
     #[inline(always)]
     pub fn digest(&self, kind: Kind, place: u32, headers: &Headers) -> u64 {
         let frame = self.frame;
@@ -460,7 +460,7 @@ impl Event {
     }
 }
 
-/// What a frame carries, for its digest: told of it as values, so that it need not lie in memory a second time.
+/// What a frame carries, for its digest; passed by value, so that the frame need not be copied to memory again.
 #[inline(always)]
 fn carried(word: u32, flags: Flags, headers: &Headers) -> u64 {
     let word = if flags.is_wide() { carried_in_header(word, headers) } else { word.into() };

@@ -1,4 +1,4 @@
-//! What stands at the ends of paths: sources, the endpoints of connections, and who receives.
+//! Ends of paths: sources, endpoints of connections, and receivers.
 
 use crate::run::state::completions::Completions;
 use crate::run::state::endpoint_state::EndpointState;

@@ -81,7 +81,7 @@ impl Links {
         self.ports[port].features.set(PortFeatures::DOWN, cold.down != 0);
     }
 
-    /// From the next frame on the link has another rate. For what else hears of it see `change_rate` in `steps::faults`.
+    /// Changes the rate of a link from the next frame on. Other state that depends on it is updated by `change_rate` in `steps::faults`.
     pub fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time) {
         let bits = self.bits_on_wire(port);
         let cold = &mut self.cold[port];
@@ -97,7 +97,7 @@ impl Links {
         self.managers.for_port(port, |managed| managed.on_link_rate(rate));
     }
 
-    /// Whether a port sends faster than another of its node. Mostly they are alike, which their clocks tell.
+    /// Returns true if a port sends faster than another of its node. Usually their clocks are equal.
     #[inline(always)]
     pub fn is_faster(&self, port: PortIx, other: PortIx) -> bool {
         !self.ports[port].clock.is_as_fast_as(&self.ports[other].clock)

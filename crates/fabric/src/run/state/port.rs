@@ -15,7 +15,7 @@ use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority, TrafficClass};
 use scheduling::Selector;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
-/// Bytes after which a cut-through switch knows where a frame goes.
+/// Bytes after which a cut-through switch has the header of a frame.
 pub(crate) const HEAD_BYTES: u16 = 64;
 
 /// What every frame that passes a port touches: one cache line.
@@ -192,11 +192,11 @@ pub(crate) struct ColdPort {
     /// What the link's flow control says.
     pub control: LinkControl,
     pub counts: PortCounts,
-    /// Until when the same classes are stopped, if nothing more is heard.
+    /// Time until which the same classes are stopped, unless a pause or an update arrives.
     pub stops_until: Time,
     /// Watches for pause storms; at switches that do.
     pub watch: Option<Box<PortWatch>>,
-    /// Frames are sent ahead of their time, and a queue manager hears of departures late.
+    /// Frames are sent ahead of their time, and a queue manager is notified of departures late.
     pub notes_departures: bool,
     /// The source that is alone at its NIC, and sends ahead.
     pub sole_source: Option<Box<SoleGreedySource>>,

@@ -1,7 +1,7 @@
 //! Ranks of jobs at the hosts of a part.
 //!
-//! A rank is called in three cases: one of its messages has been acknowledged, one has been delivered to it, or the time has come that it
-//! asked for. All three are events of its host, so that parts of the fabric run ahead of each other as without jobs.
+//! A rank is called in three cases: one of its messages has been acknowledged, one has been delivered to it, or its timer
+//! has expired. All three are events of its host, so that parts of the fabric run ahead of each other as without jobs.
 
 use crate::run::state::index::{EndpointIx, PortIx, RankIx};
 use crate::run::state::own::NodeLocal;

@@ -10,7 +10,7 @@ use frame::TrafficClass;
 use transport::Requests;
 use units::Time;
 
-/// Notes what an endpoint knows of its path, where series are recorded.
+/// Records window, rate and round trip of an endpoint, where series are recorded.
 #[inline]
 pub fn note_congestion(here: &mut NodeView, nth: EndpointIx, now: Time) {
     let Some(series) = here.probes.congestion.get_mut(nth.at()) else { return };
@@ -56,7 +56,7 @@ pub fn place_of(here: &mut NodeView, nth: EndpointIx) -> Option<(PortIx, Traffic
     Some((egress, here.links.ports[egress].classes.class(priority)))
 }
 
-/// An endpoint stands at the end of its line.
+/// Appends an endpoint to the wait queue of its class.
 pub fn join_line(here: &mut NodeView, nth: EndpointIx, (egress, class): (PortIx, TrafficClass), now: Time) {
     let Some(nic) = &mut here.links.nics[egress] else { return };
     nic.join(class, InLine::Endpoint(nth));

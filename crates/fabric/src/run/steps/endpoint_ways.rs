@@ -83,7 +83,7 @@ pub fn goes_to_far_end(here: &NodeView, frame: &Frame) -> bool {
     }
 }
 
-/// Whether that frame may be bypassed; one that waits in a limiter is not asked for.
+/// Returns true if the next frame of an endpoint may be bypassed; false for a limiter.
 pub fn may_be_bypassed(here: &NodeView, entry: InLine) -> bool {
     entry.endpoint().is_some_and(|nth| here.hosts.endpoints[nth].bypassable)
 }

@@ -1,9 +1,9 @@
 //! Endpoints at work: where the machines of `transport` meet NICs and frames.
 //!
-//! A connection has an endpoint at each end of its path. One that has something to send stands in line at the class
-//! of its NIC, which pulls from those in line by turns as long as less than a frame or two of theirs wait: so a
-//! hundred connections do not stand in one queue, a paused priority stops its own endpoints only, and an endpoint
-//! decides what to send when the wire wants it. One that is idle stands nowhere and costs nothing.
+//! A connection has an endpoint at each end of its path. One that has data waits in the wait queue of its class
+//! at the NIC, which pulls from these endpoints in turn while less than a frame or two of theirs are queued. So a
+//! hundred connections do not share one queue, a paused priority stops its own endpoints only, and an endpoint
+//! chooses its segment at the time of transmission. An idle endpoint is in no wait queue and costs nothing.
 //!
 //! Sources that push frames share the queue of the class with them: a frame of an endpoint waits behind theirs, one at
 //! a time. Beside a greedy source all endpoints of the class together have the turns of one.
@@ -57,7 +57,7 @@ fn deliver_wide(here: &mut NodeView, frame: &Frame, to_far: bool, now: Time, eve
     deliver_to_transport_slow(here, frame, to_far, (0, header), now, events);
 }
 
-/// What a congestion point, or a tag that comes back, tells the source of a frame: its limiter, or else its endpoint.
+/// Delivers a congestion message, or a returned tag, to the source of a frame: its rate limiter, or else its endpoint.
 #[inline(never)]
 pub fn deliver_message(here: &mut NodeView, frame: &Frame, now: Time, events: &mut EventQueue) {
     here.ledger.delivered += 1;
@@ -188,7 +188,7 @@ fn notify_peer(
     forward::originate(here, egress, frame, now, events);
 }
 
-/// An endpoint asked to be called now.
+/// Calls an endpoint whose timer has expired.
 #[inline(never)]
 pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) {
     let state = &mut here.hosts.endpoints[nth];
@@ -312,8 +312,8 @@ fn begin_steps(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut Eve
     here.hosts.endpoints[nth].endpoint.requests()
 }
 
-/// Lets an endpoint send that has something if nobody is before it at its NIC, and the NIC takes it; else it stands in
-/// line. Port and class at which it stands then, because it must wait or has more.
+/// Sends a segment of an endpoint if its wait queue is empty and the NIC takes it; otherwise enqueues the endpoint.
+/// Returns the port and class at which it waits, because it must or has more.
 #[inline(never)]
 fn send_or_stand(
     here: &mut NodeView,
@@ -346,7 +346,7 @@ fn answer_along(here: &mut NodeView, nth: EndpointIx, behind: Option<NonZeroU32>
     }
 }
 
-/// An end of FCoE hears through which port it sends from now on.
+/// Passes the sending port to an end of FCoE.
 pub fn tell_port(here: &mut NodeView, nth: EndpointIx) {
     if here.hosts.lossless.is_empty() {
         return;

@@ -1,15 +1,15 @@
 //! Faults at work: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
 //!
 //! All faults are known before the run, random ones too: they follow from the description and the seed. The
-//! sender of a frame therefore knows what will happen to it on its way, and says so in the event for the other
-//! end: no node ever looks at another. A frame is lost if its link is down at any moment while a bit of it is
+//! sender of a frame therefore determines its fate, and puts it into the event for the other
+//! end: no node reads another. A frame is lost if its link is down at any moment while a bit of it is
 //! on the link, or if a switch at one end restarts while it sends or takes in a part of it.
 //!
 //! What stations do when a link goes down: pauses that came or went through it are forgotten, and frames that
 //! wait for it are lost at once, or kept. A new rate holds from the next frame on; the one on the wire
-//! completes at the old rate. A new scheduler hears of all that waits as if it came just then; what the old one knew of the
-//! past is forgotten. A switch that restarts loses all it holds, forgets all pauses and neither hears
-//! nor sends anything for a while; its neighbours do not notice.
+//! completes at the old rate. A new scheduler gets all waiting frames as if they arrived at that time; the state of the old one
+//! is discarded. A switch that restarts loses all it holds, forgets all pauses and neither receives
+//! nor sends for a while; its neighbours are not notified.
 //!
 //! Scope: single links and switches. Losses by faults are counted by their cause and stop no run, also in
 //! lossless classes.
@@ -139,7 +139,7 @@ fn switch_off(here: &mut NodeView, place: PortIx, now: Time, events: &mut EventQ
     }
 }
 
-/// A port gets another scheduler, which hears of all that waits as if it came now.
+/// Replaces the scheduler of a port; the new one gets all waiting frames as if they arrived now.
 fn change_scheduler(here: &mut NodeView, port: PortIx, nth: u32, now: Time, events: &mut EventQueue) {
     let scheduler = here.faults.schedulers[nth as usize].clone();
     if let Some(Some(schedule)) = here.faults.schedules.get_mut(port.at()) {
@@ -171,7 +171,7 @@ fn begin_scheduler(here: &mut NodeView, port: PortIx, scheduler: Scheduler, now:
     cold.scheduler.on_link_rate(cold.rate, now);
 }
 
-/// A link has another rate from the next frame on. All that was derived from the old one hears of it here: of the port its
+/// A link has another rate from the next frame on. Everything derived from the old rate is updated here: of the port its
 /// clock, scheduler and queue managers, then the crossbar of its switch, then limiters, sources and endpoints of its host.
 fn change_rate(here: &mut NodeView, port: PortIx, rate: BitRate, now: Time, events: &mut EventQueue) {
     here.links.change_rate(port, rate, now);

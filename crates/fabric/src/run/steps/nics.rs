@@ -54,8 +54,8 @@ pub fn pull(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time,
     }
 }
 
-/// Who was pulled stands in line again: if its link is up again, or the next frame of a limiter is of another class, at
-/// another place, where nothing else may happen.
+/// Enqueues the pulled endpoint or limiter again in a wait queue other than the one that it left: its link has come up, or the next frame of a
+/// limiter is of another class.
 #[inline(always)]
 fn pull_elsewhere(
     here: &mut NodeView,
@@ -117,8 +117,8 @@ pub fn pull_segment(
     place
 }
 
-/// Lets an endpoint that stands in no line send past its NIC, where it takes no place: if the link is free, and nobody is
-/// before it. False: nothing is done.
+/// Sends the segment of an endpoint that is in no wait queue straight to the link, if the link is idle and no other entry waits. Returns
+/// false, without side effects, otherwise.
 #[inline(always)]
 pub fn send_past_nic(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) -> bool {
     let state = &mut here.hosts.endpoints[nth];
@@ -150,7 +150,7 @@ pub fn leave_past_nic(
     transmission::transmit_unfed(here, egress, frame, now, events);
 }
 
-/// A segment has left past its NIC: schedules the calls of its endpoint, which stands in line if it has more.
+/// A segment has left past its NIC: schedules the calls of its endpoint, and enqueues it if it has more.
 #[inline(always)]
 pub fn after_leaving(
     here: &mut NodeView,
@@ -171,7 +171,7 @@ pub fn after_leaving(
     }
 }
 
-/// An endpoint stands in line at its NIC, where nobody else does.
+/// Enqueues an endpoint at its NIC, whose wait queue is empty.
 #[inline(never)]
 fn stand_behind(here: &mut NodeView, egress: PortIx, nth: EndpointIx, now: Time, events: &mut EventQueue) {
     let priority = here.hosts.endpoints[nth].priority;
@@ -198,7 +198,7 @@ pub fn send_segment(
     cores::depart(here, egress, frame, now, events);
 }
 
-/// Whether a class of a NIC takes a frame now, and nobody is before it.
+/// Returns true if a class of a NIC takes a frame now and its wait queue is empty.
 #[inline(always)]
 pub fn takes_at_once(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
     let nic = here.links.nics[egress].as_ref();
@@ -247,8 +247,8 @@ fn count_made(here: &mut NodeView, frame: &mut Frame, segment: &Segment, (nth, n
     here.ledger.made += 1;
 }
 
-/// Takes the next frame out of a limiter that stood in line for a class of a port, as long as that is the one that leaves
-/// there now, and nothing has stopped the limiter. Where it stands in line again, if it may.
+/// Takes the next frame out of a limiter that waited for a class of a port, if that class is the one that leaves
+/// now and the limiter is not stopped. Returns the wait queue in which the limiter waits next, if it has more.
 #[inline(never)]
 pub fn pull_limited(
     here: &mut NodeView,
@@ -268,7 +268,7 @@ pub fn pull_limited(
 }
 
 /// The next frame leaves a limiter that is in no line, through a class of a port, `straight` to the link if that takes
-/// it. Where the limiter stands in line again, if it may: it does before the frame goes, as that may pull the next one.
+/// it. Returns the wait queue in which the limiter waits next; it is enqueued before the frame leaves, since that may pull the next one.
 pub fn leave_limiter(
     here: &mut NodeView,
     nth: LimiterIx,
@@ -354,7 +354,7 @@ pub fn frame_departs(
     }
 }
 
-/// Whether a frame of a source goes from its limiter straight to the link: it is free, and nobody waits in line there.
+/// Returns true if a frame of a source goes from its limiter straight to the link: the link is idle, and no wait queue has an entry.
 #[inline(always)]
 pub fn goes_straight(here: &NodeView, egress: PortIx, class: TrafficClass, now: Time) -> bool {
     here.hosts.receiving.is_empty()

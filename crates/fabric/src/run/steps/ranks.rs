@@ -9,7 +9,7 @@ use jobs::Post;
 use transport::{HostEvent, Protocol};
 use units::Time;
 
-/// The time has come that ranks of a host asked for.
+/// Calls the ranks of a host whose timer has expired.
 #[inline(never)]
 pub fn ranks_due(here: &mut NodeView, port: PortIx, now: Time) {
     for rank in here.hosts.ranks.of_port(port) {

@@ -1,4 +1,4 @@
-//! Transfers that begin when others have ended, as far as their host hears of it.
+//! Transfers that begin when others have ended, as seen by their host.
 
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
@@ -10,7 +10,7 @@ use crate::run::steps::sources;
 use transport::{HostEvent, Protocol};
 use units::Time;
 
-/// Takes the ends that an endpoint tells of.
+/// Polls an endpoint for ended transfers.
 #[inline(never)]
 pub fn take_ends(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) {
     while let Some((transfer, times)) = here.hosts.endpoints[nth].endpoint.poll_ended_with_times() {

@@ -24,12 +24,12 @@ use frame::{TrafficClass, members};
 use scheduling::SchedulerSpec;
 use units::Time;
 
-/// Whether a scheduler has to be told what happens.
+/// Returns true if the scheduler keeps state, so that it has to be notified of arrivals and departures.
 pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
     !matches!(spec, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
 }
 
-/// Who is asked before a frame is sent.
+/// Stages that are called before a frame is sent.
 const WHEN_CHOOSING: PortFeatures = asked(When::CHOOSES);
 
 /// The port chooses what to send next.
@@ -48,7 +48,7 @@ pub fn decide(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Event
     }
 }
 
-/// The rest of [`decide`] where somebody has to be asked. Pause frames go first; they wait for the frame on the
+/// Slow path of [`decide`] for ports with such stages. Pause frames go first; they wait for the frame on the
 /// link only.
 #[inline(never)]
 fn decide_asking(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
@@ -166,12 +166,12 @@ pub fn next_eligible(here: &mut NodeView, egress: PortIx, now: Time) -> Time {
     if port.features.has(PortFeatures::DOWN) {
         return Time::NEVER;
     }
-    // While all that waits is stopped, its scheduler has not been told and has no say.
+    // While all waiting classes are stopped, the scheduler has not been notified and does not choose.
     let (mut held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
     let asks = port.features.has(PortFeatures::SCHEDULER);
     let classes = here.nodes[here.node_of[egress]].classes;
     let cold = &mut here.links.cold[egress];
-    // An acknowledgement ends that, at a time that nobody knows here.
+    // An acknowledgement of link-level retry ends that; its time is not known in advance.
     held &= !cold.retry.as_ref().map_or(0, |retry| retry.stopped(classes));
     let held = members(held).map(|class| TrafficClass(class as u8));
     let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();

@@ -28,7 +28,7 @@ pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
     if cold.down != 0 {
         stopped = u32::MAX;
     }
-    // A watch looks at what waits, too.
+    // A watchdog checks the queues, too.
     let changes = cold.watch.is_some() || retry != 0 || cold.down != 0;
     cold.stops_until = if changes { Time::ZERO } else { cold.control.unchanged_until(now) };
     let free = port.stopped & !stopped != 0;
@@ -36,7 +36,7 @@ pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
         decision::on_stopped(here, port_id, stopped, now);
     }
     if free {
-        // Before a frame leaves: who stands there has been held back.
+        // Before a frame leaves: the queued flows have been held back.
         let before = here.probes.pauses_ended();
         let cold = &mut here.links.cold[port_id];
         cold.control.run_out(now, |ended| here.probes.pause_ended(port_id, ended));

@@ -26,7 +26,7 @@ pub fn transmit(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, ev
     count_sent(here, egress, &frame, features, now);
 }
 
-/// Puts a frame on the link of a port that is free, and tells nobody.
+/// Puts a frame on the idle link of a port, without calling the stages that observe departures.
 #[inline(always)]
 pub fn transmit_unfed(here: &mut NodeView, egress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
     put_on_link(here, egress, frame, now, events);
