@@ -82,7 +82,15 @@ mod tests {
     #[test]
     fn a_cnp_halves_and_the_lowest_rate_stays() {
         let rate = BitRate::from_gbps(10);
-        let facts = PathFacts { rate, base_rtt: Time::from_us(10), packet: 1_000, hops: 1, overhead: 20 };
+        let facts = PathFacts {
+            rate,
+            base_rtt: Time::from_us(10),
+            packet: 1_000,
+            hops: 1,
+            overhead: 20,
+            planes: 1,
+            trims: false,
+        };
         let mut brake = Brake::new(&BrakeKeys::default(), &facts);
         for expected in [1e9, 5e8, 2.5e8, 1.25e8, 1e8, 1e8] {
             assert_eq!(brake.rate(Time::ZERO), expected);
