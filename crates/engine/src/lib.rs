@@ -1,13 +1,55 @@
-//! Clock, event windows, named random streams and the run loop. No network word in here.
+//! Clock, event windows, named random streams and the run loop of a discrete-event simulation. Nothing here knows networks.
 //!
 //! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event
-//! that one node makes for another lies at least that far in the future. So all events within a window
-//! no wider than that can be collected, and each node can run its own, in its own order, without asking the
-//! others. No order between nodes exists, none is needed, and that is why the trajectory does not depend
-//! on who runs first or on how many threads.
+//! that one node schedules for another lies at least that far in the future. All events within a window
+//! no wider than the look-ahead are therefore known when it begins, and each node handles its own in their order,
+//! independently of the others. No order between nodes is defined, so the trajectory does not depend on the order in
+//! which nodes run or on the number of threads.
 //!
 //! The order within a node is the key (time, kind, index): it depends on the scenario alone, never on the
 //! order in which events were inserted.
+//!
+//! The nodes implement [`World`], and a [`Runner`] dispatches their events. Two nodes that send a ball to and fro, with 5 ns between them:
+//!
+//! ```
+//! use engine::{Event, RunStatus, Runner, Windows, World};
+//! use units::Time;
+//!
+//! /// The ball reaches a node.
+//! #[derive(Clone, Copy, Default)]
+//! struct Ball { time: Time, node: u32 }
+//!
+//! impl Event for Ball {
+//!     fn time(&self) -> Time { self.time }
+//!     fn order(&self) -> u32 { 0 }
+//! }
+//!
+//! const LATENCY: Time = Time::from_ns(5);
+//!
+//! #[derive(Default)]
+//! struct Players { hits: [u32; 2] }
+//!
+//! impl World for Players {
+//!     type Event = Ball;
+//!     type Cargo = ();
+//!     fn nodes(&self) -> usize { 2 }
+//!     fn places(&self) -> usize { 2 }
+//!     fn node_of(&self, ball: &Ball) -> u32 { ball.node }
+//!     fn handle(&mut self, ball: Ball, windows: &mut Windows<Ball>) {
+//!         self.hits[ball.node as usize] += 1;
+//!         let back = Ball { time: ball.time + LATENCY, node: 1 - ball.node };
+//!         windows.send(back, || back.node);
+//!     }
+//!     fn stopped(&self) -> bool { false }
+//! }
+//!
+//! let mut players = Players::default();
+//! let mut runner = Runner::new(&players, LATENCY, 1);
+//! runner.windows().push(Ball { time: Time::ZERO, node: 0 });
+//! let status = runner.run(&mut players, Time::from_ns(100), u64::MAX);
+//! assert!(matches!(status, RunStatus::Done));
+//! assert_eq!(players.hits, [10, 10]);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 
@@ -30,52 +72,52 @@ pub use workers::{Panicked, Shard, Workers};
 use units::Time;
 
 /// Something that happens at a node at a time. Small and plain: it is copied in and out. Free memory holds the
-/// default, which never happens.
+/// default value, which is never dispatched.
 pub trait Event: Copy + Default {
-    /// When it happens.
+    /// Time of the event.
     fn time(&self) -> Time;
-    /// Orders events of one node at one time; unique among them. Below 2^26.
+    /// Orders the events of one node at one time; unique among them. Below 2^26.
     fn order(&self) -> u32;
 }
 
-/// The nodes, and what they do when an event reaches them.
+/// The nodes of a simulation, and their response to events.
 pub trait World {
-    /// The kinds of event.
+    /// Event type.
     type Event: Event;
-    /// What some events leave behind in the part of the world that made them, and takes its own way to other parts.
+    /// Data that an event refers to in the part of the world that made it. It is moved separately when the event goes to another part.
     type Cargo: Send;
-    /// How many nodes there are.
+    /// Number of nodes.
     fn nodes(&self) -> usize;
-    /// How many places make events of their own, like ports and sources: about as many pend at once. The same in all
-    /// parts of a run: it decides how wide windows are.
+    /// Number of places that schedule events of their own, such as ports and sources: an estimate of the events pending at once.
+    /// The same in all parts of a run, since it sets the width of windows.
     fn places(&self) -> usize;
     /// The node at which the event happens.
     fn node_of(&self, event: &Self::Event) -> u32;
     /// Handles an event. New events go to `windows`: at any time from now on for the same node, after
     /// the look-ahead for another.
     fn handle(&mut self, event: Self::Event, windows: &mut Windows<Self::Event>);
-    /// Whether it is one of those that happen most: they are handled within the loop, all others in a function of its
-    /// own. It decides how fast that is, not what it does.
+    /// Returns true for the most frequent kinds of event. They are handled within the loop, and all others in a separate function: this
+    /// affects speed, not results.
     fn is_common(&self, _event: &Self::Event) -> bool {
         true
     }
-    /// Whether it is so large that what an event needs is worth fetching before it runs. The same from beginning to end.
+    /// Returns true if the world is so large that prefetching for events pays. Constant during a run.
     fn is_far(&self) -> bool {
         false
     }
-    /// An event runs soon: fetches the memory that it needs. That takes several steps, because what one of them fetches says
-    /// what the next one has to: each is given what the one before it returned.
+    /// Prefetches the memory that an event needs shortly before it runs. A step may need the memory that an earlier one fetched: each is
+    /// passed the value that the previous step returned.
     fn fetch<const STEP: usize>(&self, _event: &Self::Event, _found: u32) -> u32 {
         0
     }
     /// Returns true if the run has to end: an invariant is broken.
     fn stopped(&self) -> bool;
-    /// Returns true if [`Runner::run_in_order`] is to come back after the present instant.
+    /// Returns true if [`Runner::run_in_order`] must return after the present instant.
     fn pauses(&self) -> bool {
         false
     }
-    /// Events leave for another part: takes what they left behind out of this one, in their order.
+    /// Events leave for another part: removes their cargo from this part, in their order.
     fn pack(&mut self, _mail: &mut [Self::Event], _cargo: &mut Vec<Self::Cargo>) {}
-    /// They have come here: takes in what [`World::pack`] took out there.
+    /// Events have arrived from another part: adds the cargo that [`World::pack`] removed there.
     fn unpack(&mut self, _mail: &mut [Self::Event], _cargo: &mut Vec<Self::Cargo>) {}
 }

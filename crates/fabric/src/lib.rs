@@ -1,7 +1,18 @@
 //! Links, ports, switches, hosts, topologies and routing: the crate that knows how the pieces meet.
 //!
 //! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and gives its result as
-//! described tables. `world` is the place to begin reading: the way of a frame.
+//! described tables. `run/steps.rs` is the place to begin reading: the path of a frame.
+//!
+//! Crate `scenario` reads a specification from a file, and crate `session` drives a run. A topology alone, as nodes and links:
+//!
+//! ```
+//! use fabric::topology::{Cable, FatTree, Shape};
+//! use units::{BitRate, Time};
+//!
+//! let cable = Cable::new(BitRate::from_gbps(100), Time::from_ns(10));
+//! let graph = FatTree::new(4, cable).graph().unwrap();
+//! assert_eq!((graph.hosts().count(), graph.switches().count(), graph.links.len()), (16, 20, 48));
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -2,6 +2,17 @@
 //!
 //! A [`Frame`] is a small plain value (24 bytes): it is copied from link to queue to link, never shared.
 //! Properties that all frames of a flow have in common are stored with the flow, not in the frame.
+//!
+//! ```
+//! use frame::{Ecn, Flags, Frame, FrameKind, MIN_FRAME_BYTES, Priority, members};
+//!
+//! // The priorities of a PFC enable vector, from the lowest.
+//! assert_eq!(members(0b0000_1001_u8).collect::<Vec<_>>(), [0, 3]);
+//!
+//! let frame = Frame { bytes: MIN_FRAME_BYTES, flags: Flags::new(FrameKind::Raw, Ecn::NotCapable).at(Priority(3)), ..Frame::default() };
+//! assert_eq!((frame.flags.priority(), frame.flags.kind()), (Priority(3), FrameKind::Raw));
+//! assert_eq!(size_of::<Frame>(), 24);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -4,6 +4,31 @@
 //! no memory for messages to come. A [`Rank`] interprets it beside the connections of its host: notices and the time go in,
 //! messages to post come out. Both of its notices are local: *sent* (acknowledged at the sender) and *delivered* (the last byte has
 //! arrived at the receiver).
+//!
+//! The messages of rank 0 in a ring all-reduce of 4 KiB over four ranks: three steps that reduce and three that gather, a quarter each.
+//!
+//! ```
+//! use jobs::{Action, Algorithm, Collective, CollectiveSpec, Schedule};
+//!
+//! let ring = CollectiveSpec {
+//!     collective: Collective::AllReduce,
+//!     algorithm: Algorithm::Ring,
+//!     bytes: 4_096,
+//!     chunks: 1,
+//!     group: 1,
+//!     root: 0,
+//!     skew: 0.0,
+//! };
+//! let ranks = ring.start(4);
+//! let sends: Vec<(u32, u64)> = (0..)
+//!     .map_while(|at| ranks.action(0, 0, at))
+//!     .filter_map(|action| match action {
+//!         Action::Send { to, bytes, .. } => Some((to, bytes)),
+//!         _ => None,
+//!     })
+//!     .collect();
+//! assert_eq!(sends, [(1, 1_024); 6]);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -5,6 +5,23 @@
 //! each key's meaning, unit, range and default. This crate adds what derives do not do: values of several forms
 //! ([`Forms`]), a choice among mechanisms ([`Choice`]), errors in a value, with its place
 //! ([`Remark`]), and keys without effect ([`Unused`]).
+//!
+//! Suggestions come from one function, and warnings about keys without effect from one type:
+//!
+//! ```
+//! use keys::{Unused, nearest};
+//!
+//! assert_eq!(nearest("dcqnc", ["dctcp", "dcqcn", "hpcc"]), Some("dcqcn"));
+//! assert_eq!(nearest("victim", ["dctcp", "dcqcn", "hpcc"]), None);
+//!
+//! #[derive(serde::Serialize)]
+//! struct Red { curve: &'static str, slope: f64 }
+//!
+//! let given = Red { curve: "steps", slope: 0.5 };
+//! let default = Red { curve: "steps", slope: 0.1 };
+//! let warnings = Unused::of(&given, &default).unless(given.curve == "line", "curve = \"line\"", &["slope"]).remarks();
+//! assert!(warnings[0].contains("`slope` changes nothing here; it needs curve = \"line\""));
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -2,6 +2,12 @@
 //!
 //! Both are advice: they change how fast memory is, never what it holds. The unsafe code of
 //! Penstock is here and in the border of `capi` with C, beside that of its tests.
+//!
+//! ```
+//! let counters: Vec<u64> = memory::filled(0, 1_000);
+//! memory::fetch_at(&counters, 500); // is in the caches by the time it is read
+//! assert_eq!(counters[500], 0);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

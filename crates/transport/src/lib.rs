@@ -5,6 +5,22 @@
 //! timeouts and records come out. It has no clock, no queue and no address; the NIC pulls a
 //! segment when the wire is free and sends it to the peer. A [`Controller`] says how much may be in flight
 //! and how fast, and knows nothing of retransmission.
+//!
+//! A controller alone, as a sender calls it: additive increase, multiplicative decrease (RFC 5681) adds what is acknowledged in slow start, and starts again from one segment after a timeout.
+//!
+//! ```
+//! use transport::{Ack, AimdParams, CongestionControl, ControllerConfiguration, Growth, Loss, LossKind};
+//! use units::{Amount, Time};
+//!
+//! let params = AimdParams { initial: Amount::Frames(10), threshold: None, growth: Growth::Acks, grows_unused: false };
+//! let mut aimd = params.start(1_000);
+//! let (now, in_flight) = (Time::from_us(100), 10_000);
+//! let ack = Ack { bytes: 1_000, in_flight, ece: false, round_trip: None, recovering: false, window_used: true };
+//! aimd.on_ack(now, &ack);
+//! assert_eq!(aimd.window(), 11_000);
+//! aimd.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight });
+//! assert_eq!(aimd.window(), 1_000);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -5,6 +5,20 @@
 //! `encode` appends it. Reserved bits are ignored when read and zero when written, so that every frame that a sender may send survives a
 //! round trip.
 //!
+//! A PFC frame that pauses priority 3 for as long as possible, to octets and back:
+//!
+//! ```
+//! use wire::mac_control::{MacControl, Pfc};
+//! use wire::{Contents, Frame, Mac, PrioritySet};
+//!
+//! let pfc = Pfc { enabled: PrioritySet(1 << 3), quanta: [0, 0, 0, u16::MAX, 0, 0, 0, 0] };
+//! let bytes = Frame::control(Mac([2, 0, 0, 0, 0, 1]), MacControl::Pfc(pfc)).to_bytes();
+//! assert_eq!(bytes[..6], [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01]); // not forwarded by bridges
+//! assert_eq!(bytes[12..18], [0x88, 0x08, 0x01, 0x01, 0x00, 0x08]);
+//! assert_eq!(Frame::decode(&bytes)?.contents, Contents::MacControl(MacControl::Pfc(pfc)));
+//! # Ok::<_, wire::Error>(())
+//! ```
+//!
 //! Not modelled: preamble and FCS, which no capture holds; IPv6.
 
 #![warn(clippy::too_many_lines)]

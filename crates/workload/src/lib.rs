@@ -6,6 +6,37 @@
 //! Every draw of a source comes from its own random stream, and logarithms and powers from `libm`, so that
 //! the frames of a source depend only on its specification and seed: not on the machine or other
 //! sources.
+//!
+//! Frames of 1,000 B at 1 Gb/s are due every 8 us:
+//!
+//! ```
+//! use frame::NodeId;
+//! use rand::SeedableRng;
+//! use rand_xoshiro::Xoshiro256PlusPlus;
+//! use units::{BitRate, ClockOffset, Time};
+//! use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, Source, SourceSpec, Wake};
+//!
+//! let spec = SourceSpec {
+//!     arrivals: Arrivals::Constant(ConstantParams { rate: BitRate::from_gbps(1), random_phase: false }),
+//!     rate_basis: RateBasis::Frame,
+//!     sizes: FrameSizes::Fixed(1_000),
+//!     destinations: Destinations::Fixed(NodeId(0)),
+//!     start: Time::ZERO,
+//!     stop: None,
+//!     script: vec![],
+//!     limit: None,
+//!     jitter: Time::ZERO,
+//! };
+//! let random = Xoshiro256PlusPlus::seed_from_u64(1);
+//! let mut source = Source::new(&spec, BitRate::from_gbps(10), 20, ClockOffset::NOMINAL, random);
+//! let mut due = Vec::new();
+//! while let Some(now) = source.next_wake().filter(|&now| now < Time::from_us(30)) {
+//!     if let Wake::Emit(frame) = source.wake(now) {
+//!         due.push((now, frame.bytes));
+//!     }
+//! }
+//! assert_eq!(due, [0, 8, 16, 24].map(|us| (Time::from_us(us), 1_000)));
+//! ```
 
 #![warn(clippy::too_many_lines)]
 
