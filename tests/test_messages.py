@@ -154,3 +154,8 @@ def test_what_explain_prints_is_made_for_readers(penstock: Command) -> None:
     assert "its threshold takes the place of both watermarks" in pfc
     for topic in glossary.topics():
         assert not any("[`" in line for line in topic.lines), topic.name
+
+
+def test_pages_have_no_links_of_rust() -> None:
+    text = "a [`wire::Mac`], the [path states](crate::MrcPathsKeys), [`Y`](crate::Z), [page](docs/x.md)"
+    assert glossary.without_links(text) == "a `Mac`, the path states, `Y`, [page](docs/x.md)"

@@ -296,8 +296,9 @@ def _concepts() -> Iterator[Topic]:
 
 
 def without_links(text: str) -> str:
-    """Without the links of Rust's documentation: what they lead to has its last name."""
-    return re.sub(r"\[`(?:\w+::)*([^`]+)`\]", r"`\1`", text)
+    """Removes the links of Rust's documentation: an item keeps its last name, and a link with a text its text."""
+    text = re.sub(r"\[`(?:\w+::)*([^`]+)`\](?!\()", r"`\1`", text)
+    return re.sub(r"\[([^][]+)\]\(\w+(?:::\w+)+\)", r"\1", text)
 
 
 def cells(line: str) -> list[list[str]]:

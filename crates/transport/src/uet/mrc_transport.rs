@@ -1,6 +1,6 @@
 //! Multipath Reliable Connection (MRC): RDMA over hundreds of paths, across the planes of one NIC, in a fabric that may lose packets.
 //!
-//! A connection carries WRITEs. Each packet has an entropy value of its own, which the [path states](crate::MrcPathsKeys) choose, and is
+//! A connection carries WRITEs. Each packet has an entropy value of its own, which the path states of `paths` choose, and is
 //! placed when it arrives; a message is delivered when all of its packets are. Acknowledgements are selective: the cumulative
 //! sequence number, a bitmap of 64 packets, the entropy value and the mark of the packet that they answer. One leaves for the first packet,
 //! after `ack_every` bytes, and at once for a mark, a duplicate, a request and the end of a gap. A packet that a switch has trimmed
