@@ -296,7 +296,7 @@ def _concepts() -> Iterator[Topic]:
 
 
 def without_links(text: str) -> str:
-    """Removes the links of Rust's documentation: an item keeps its last name, and a link with a text its text."""
+    """Removes the links of Rust's documentation: an item keeps its last name, a link with a text its text."""
     text = re.sub(r"\[`(?:\w+::)*([^`]+)`\](?!\()", r"`\1`", text)
     return re.sub(r"\[([^][]+)\]\(\w+(?:::\w+)+\)", r"\1", text)
 
