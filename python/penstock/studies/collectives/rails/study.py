@@ -1,0 +1,178 @@
+"""An all-reduce of 256 GPUs on rails and on DCN+, by size, hash and slow link."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from penstock.plots.style import style
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+SERVERS, RAILS = 32, 8
+REPORTED = {
+    "rails": {16: 33.1, 32: 38.6, 64: 42.0, 128: 44.0, 256: 45.1, 512: 45.65},
+    "DCN+": {16: 23.3, 32: 25.8, 64: 23.7, 128: 35.2, 256: 36.2, 512: 36.2},
+}
+"""Bus bandwidth in GB/s by megabytes."""
+LINE_GBPS, SLOW_GBPS = 400, 100
+COMPARED_MB = 128
+FILES = {"rails": "rails", "DCN+": "dcn-plus"}
+COLOURS = {"rails": "#0072B2", "DCN+": "#E69F00"}
+
+Curve = dict[int, list[float]]
+"""Bus bandwidths in GB/s, one for each hash, by megabytes."""
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    hashes = range(1, 4 if context.quick else 11)
+    sizes = [mb for mb in REPORTED["rails"] if mb <= (64 if context.quick else 512)]
+    curves: dict[str, Curve] = {"rails": {}, "DCN+": {}}
+    for mb in sizes:
+        context.say(f"{mb} MB")
+        curves["rails"][mb] = [bus(fabric(context, "rails", mb))]
+        if mb <= COMPARED_MB:
+            curves["DCN+"][mb] = [bus(fabric(context, "DCN+", mb, seed)) for seed in hashes]
+    compared = min(COMPARED_MB, max(sizes))
+    table(context, curves)
+    cover = context.save_figure(picture(curves), "curves", cover=True)
+    on_rails, without = fmean(curves["rails"][compared]), curves["DCN+"][compared]
+    off = {mb: fmean(curves["rails"][mb]) / REPORTED["rails"][mb] - 1 for mb in sizes}
+    ratio = on_rails / fmean(without)
+    return [
+        context.outcome(
+            "C-1",
+            measured=", ".join(f"{mb} MB {share:+.1%}" for mb, share in off.items()),
+            passed=max(map(abs, off.values())) <= 0.08,
+            pictures=[cover],
+        ),
+        context.outcome(
+            "C-2",
+            measured=f"{ratio:.2f} ({on_rails:.1f} over {fmean(without):.1f} GB/s; {min(without):.1f} to "
+            f"{max(without):.1f} over {len(without)} hashes of {compared} MB)",
+            passed=ratio >= 1.2,
+            decided=not context.quick,
+        ),
+        one_rail(context),
+        slow_link(context),
+        sprayed(context, compared, on_rails),
+    ]
+
+
+def fabric(context: Context, name: str, mb: int, seed: int | None = None) -> Scenario:
+    """An all-reduce of some megabytes on a fabric; `seed` is that of all hashes."""
+    scenario = context.scenario(FILES[name])
+    (job,) = scenario.to_dict()["jobs"]
+    job["workload"]["bytes"] = f"{mb} MB"
+    if name == "DCN+":
+        job["ranks"] = [f"h{RAILS * server + rail}" for rail in range(RAILS) for server in range(SERVERS)]
+    scenario = scenario.with_value("jobs", [job])
+    return scenario if seed is None else scenario.with_value("simulation.path_seed", seed)
+
+
+def bus(scenario: Scenario) -> float:
+    """Bus bandwidth of the job of a scenario, in GB/s."""
+    return bus_of(scenario.run())
+
+
+def bus_of(result: Result) -> float:
+    """Bus bandwidth of the job of a result, in GB/s."""
+    (row,) = result.rows("jobs")
+    return float(row["bus_bps"]) / 8e9
+
+
+def one_rail(context: Context) -> Outcome:
+    """An all-reduce among the NICs of one rail."""
+    scenario = fabric(context, "rails", 16)
+    (job,) = scenario.to_dict()["jobs"]
+    result = scenario.with_value("jobs", [{**job, "ranks": "h*.0"}]).run()
+    passed = sum(row["frames_sent"] for row in result.rows("ports") if "spine" in row["port"])
+    sent = sum(row["frames_sent"] for row in result.rows("ports"))
+    return context.outcome(
+        "C-3", measured=f"{passed} of {sent:,} frames sent", passed=passed == 0 and sent > 0
+    )
+
+
+def slow_link(context: Context) -> Outcome:
+    """One NIC at a quarter of its rate."""
+    fault = {"link": ["h0.0", "leaf0.0"], "rate": f"{SLOW_GBPS} Gb/s", "at": "0 s"}
+    reached = bus(fabric(context, "rails", COMPARED_MB).with_value("faults", [fault]))
+    bound = SLOW_GBPS / 8
+    return context.outcome(
+        "C-4",
+        measured=f"{reached:.2f} of {bound:.2f} GB/s",
+        passed=0.95 * bound <= reached <= bound,
+    )
+
+
+def sprayed(context: Context, mb: int, on_rails: float) -> Outcome:
+    """DCN+ with switches that spray."""
+    scenario = fabric(context, "DCN+", mb).with_value("switch.path_choice", "spray")
+    (job,) = scenario.to_dict()["jobs"]
+    over: dict[str, Any] = {"rdma": {**job["over"]["rdma"], "recovery": "reordering"}}
+    reached = bus(scenario.with_value("jobs", [{**job, "over": over}]))
+    return context.outcome(
+        "C-5", measured=f"{reached:.1f} GB/s, {reached / on_rails:.2f}", passed=reached >= 0.95 * on_rails
+    )
+
+
+def table(context: Context, curves: dict[str, Curve]) -> None:
+    """Bus bandwidths of all."""
+    rows = [
+        (
+            name,
+            str(mb),
+            f"{REPORTED[name][mb]}",
+            f"{fmean(found):.1f}",
+            f"{min(found):.1f}",
+            f"{max(found):.1f}",
+        )
+        for name, curve in curves.items()
+        for mb, found in curve.items()
+    ]
+    columns = ("fabric", "MB", "SimAI", "mean", "least", "most")
+    context.save_table(
+        "bandwidths",
+        "Bus bandwidth in GB/s",
+        columns,
+        rows,
+        note="DCN+: over hashes; rails have no choice that matters.",
+    )
+
+
+def picture(curves: dict[str, Curve]) -> Figure:
+    """Both curves beside SimAI's."""
+    with style():
+        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        axes = figure.subplots()
+        for name, curve in curves.items():
+            reported = REPORTED[name]
+            axes.plot(
+                list(reported), list(reported.values()), "--", color=COLOURS[name], label=f"{name}, SimAI"
+            )
+            means = [fmean(found) for found in curve.values()]
+            axes.plot(list(curve), means, "o-", color=COLOURS[name], label=name)
+            spread = [(min(found), max(found)) for found in curve.values()]
+            axes.fill_between(list(curve), *zip(*spread, strict=True), color=COLOURS[name], alpha=0.2, lw=0)
+        axes.axhline(LINE_GBPS / 8, color="#777777", lw=0.8)
+        axes.annotate(
+            "rate of a NIC",
+            (1, LINE_GBPS / 8),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            fontsize=8,
+        )
+        axes.set_xscale("log", base=2)
+        sizes = list(REPORTED["rails"])
+        axes.set_xticks(sizes, [str(mb) for mb in sizes])
+        axes.minorticks_off()
+        axes.set_xlabel("bytes of the all-reduce (MB)")
+        axes.set_ylabel("bus bandwidth (GB/s)")
+        axes.set_ylim(0, 55)
+        axes.legend(ncols=2, loc="lower right")
+    return figure
