@@ -60,10 +60,10 @@ def places(program: Path, addresses: list[int]) -> dict[int, str]:
     """The innermost line of this project's sources at each address; empty if there is none."""
     command = ["addr2line", "--inlines", "--addresses", f"--exe={program}"]
     lines = "\n".join(hex(address) for address in addresses)
-    told = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout
+    reported = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout
     found: dict[int, str] = {}
     address = 0
-    for line in told.splitlines():
+    for line in reported.splitlines():
         if line.startswith("0x"):
             address = int(line, 16)
         elif "crates/" in line and "registry" not in line:

@@ -53,10 +53,10 @@ def start(program: Path, workload: str, *options: str) -> subprocess.Popen[str]:
 
 def end(run: subprocess.Popen[str]) -> Run:
     """Waits for it."""
-    told, _ = run.communicate()
+    reported, _ = run.communicate()
     if run.returncode:
         raise subprocess.CalledProcessError(run.returncode, run.args)
-    said = json.loads(told)
+    said = json.loads(reported)
     return Run(
         said["million_hops_per_s"],
         said["memory_mb"],

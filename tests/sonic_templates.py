@@ -60,8 +60,8 @@ def rendered(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             for remap in (False, True):
                 for subtype in ("", "DualToR"):
                     for asic in ("broadcom", "mellanox"):
-                        told = {**_device(role, remap, subtype), "asic_type": asic}
-                        text = environment.get_template(path.name).render(told)
+                        record = {**_device(role, remap, subtype), "asic_type": asic}
+                        text = environment.get_template(path.name).render(record)
                         tables = json.loads(text)
                         key = json.dumps(tables, sort_keys=True)
                         if key not in seen:

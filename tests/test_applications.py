@@ -215,5 +215,5 @@ def test_captures_tell_operations_of_both_ends(source: str, words: set[str], tmp
     text = SCENARIO.replace("[topology.star]", '[[probes]]\nwhat = "frames"\n[topology.star]')
     result = ps.run(ps.Scenario.from_toml(text.format(source=source, limit="7 kB", frame=1114)))
     write_capture(result, tmp_path / "out.pcapng")
-    told = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
-    assert {what.partition(" to queue pair")[0] for what in told} == {f"RoCEv2 {word}" for word in words}
+    seen = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
+    assert {what.partition(" to queue pair")[0] for what in seen} == {f"RoCEv2 {word}" for word in words}

@@ -210,7 +210,7 @@ sys.exit(code)
 def test_no_command_imports_pandas(tmp_path: Path, command: list[str], text: str) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(text, "utf-8")
-    told = [sys.executable, "-c", NO_PANDAS, command[0], str(file), *command[1:]]
-    done = subprocess.run(told, cwd=tmp_path, capture_output=True, text=True, check=False)
+    entries = [sys.executable, "-c", NO_PANDAS, command[0], str(file), *command[1:]]
+    done = subprocess.run(entries, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -168,8 +168,8 @@ def test_wrong_texts_are_told(kind: str, capsys: pytest.CaptureFixture[str]) -> 
     for _, what, data in (case for case in CASES if case[0] == kind):
         Path("it.csv").write_bytes(data)
         code, said = _check(kind, capsys)
-        told = code == 2 and said.startswith("error: ") and "help: " in said and "Traceback" not in said
-        if not (told and "it.csv" in said):
+        reported = code == 2 and said.startswith("error: ") and "help: " in said and "Traceback" not in said
+        if not (reported and "it.csv" in said):
             wrong.append((what, code, said))
     assert not wrong, f"{len(wrong)}: {wrong[:3]}"
 

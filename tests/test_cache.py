@@ -165,20 +165,20 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, engine: list[int | None]) 
         "utf-8",
     )
     study, out = reproduce.Study.load(folder), tmp_path / "out" / "part"
-    told: list[str] = []
+    entries: list[str] = []
 
     def stop_at_two(text: str) -> None:
-        told.append(text)
+        entries.append(text)
         if text == "2":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         reproduce.reproduce(study, out, say=stop_at_two)
-    assert "the same command resumes" in told[-1]
+    assert "the same command resumes" in entries[-1]
     assert not out.exists()
-    told.clear()
-    result = reproduce.reproduce(study, out, say=told.append)
-    assert "3 finished runs" in told[0]
+    entries.clear()
+    result = reproduce.reproduce(study, out, say=entries.append)
+    assert "3 finished runs" in entries[0]
     assert engine == [0, 1, 2, 3]
     assert [path.name for path in out.parent.iterdir()] == ["part"]
     fresh = reproduce.reproduce(study, tmp_path / "fresh")
@@ -203,9 +203,9 @@ def test_interrupted_replications_go_on(tmp_path: Path) -> None:
     again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
     assert f"{there} finished run" in again.stderr
     assert not finished.exists()
-    told = json.loads((tmp_path / "out" / "some" / "replications.json").read_text("utf-8"))
-    assert told["complete"] is True
-    assert told["fingerprints"] == replicate_source(Source(text, "some.toml"), 6).summary()["fingerprints"]
+    report = json.loads((tmp_path / "out" / "some" / "replications.json").read_text("utf-8"))
+    assert report["complete"] is True
+    assert report["fingerprints"] == replicate_source(Source(text, "some.toml"), 6).summary()["fingerprints"]
 
 
 def test_a_clock_before_1980_keeps_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def test_bash_completes(
         'COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))\n_penstock\necho "${COMPREPLY[@]}"\n',
         "utf-8",
     )
-    told = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == [completed]
+    reported = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=True)
+    assert reported.stdout.split() == [completed]
 
 
 def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

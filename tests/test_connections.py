@@ -184,8 +184,8 @@ def test_results_that_differ_in_connections_are_compared(penstock: Command, tmp_
     (tmp_path / "small.toml").write_text(text.replace("64 frames", "4 frames"), "utf-8")
     penstock("run", "closed-loops", "--no-report")
     penstock("run", "small.toml", "--no-report")
-    told = penstock("compare", "out/closed-loops", "out/small", "--json").stdout
-    metrics = {(row["name"], row["metric"]) for row in json.loads(told)["connections"]}
+    reported = penstock("compare", "out/closed-loops", "out/small", "--json").stdout
+    metrics = {(row["name"], row["metric"]) for row in json.loads(reported)["connections"]}
     assert {("requests", "exchange_mean_ns"), ("bulk", "round_trip_mean_ns")} <= metrics
 
 

@@ -69,17 +69,17 @@ def test_rates_have_bounds_and_every_control_frame_is_accounted_for(drawn: dict[
 def test_the_property_is_not_empty() -> None:
     """Messages and tags there are, and some are lost where bits flip."""
     still = {"topology": "star", "per": "flow", "senders": 5, "gbps": 9, "pauses": False, "seed": 1}
-    told = {
+    record = {
         (scheme, damaged): fabric({**still, "scheme": scheme, "damaged": damaged}).run(seed=1)
         for scheme in ("qcn", "fecn")
         for damaged in (False, True)
     }
-    heard = {key: sum(row["messages"] for row in of.rows("rate_limiters")) for key, of in told.items()}
-    tags = {key: sum(row["tags_returned"] for row in of.rows("rate_limiters")) for key, of in told.items()}
+    heard = {key: sum(row["messages"] for row in of.rows("rate_limiters")) for key, of in record.items()}
+    tags = {key: sum(row["tags_returned"] for row in of.rows("rate_limiters")) for key, of in record.items()}
     assert heard["qcn", False] > 20 and tags["fecn", False] > 20
-    sent = sum(row["messages"] for row in told["qcn", True].rows("queues"))
+    sent = sum(row["messages"] for row in record["qcn", True].rows("queues"))
     assert heard["qcn", True] < sent
-    assert tags["fecn", True] < sum(row["tags_sent"] for row in told["fecn", True].rows("rate_limiters"))
+    assert tags["fecn", True] < sum(row["tags_sent"] for row in record["fecn", True].rows("rate_limiters"))
 
 
 def fabric(drawn: dict[str, Any]) -> Scenario:

@@ -61,8 +61,8 @@ def test_every_copy_is_counted_where_it_ends(result: Result) -> None:
 
 def test_receivers_share_the_links_of_a_frame(result: Result) -> None:
     assert copies.receivers(result) == {"all": 3}
-    (told,) = copies.for_each(result, result.rows("flows"))
-    assert 3 * told["throughput_bps"] == pytest.approx(result.rows("flows")[0]["throughput_bps"])
+    (reported,) = copies.for_each(result, result.rows("flows"))
+    assert 3 * reported["throughput_bps"] == pytest.approx(result.rows("flows")[0]["throughput_bps"])
     # Fair is what the link that all share gives, though three hosts read it.
     (share,) = oracle.assess(result).shares
     assert share.fair_bps["max_min"] == pytest.approx(10e9)

@@ -215,8 +215,8 @@ def chain(*, inherits: bool) -> tuple[list[int], list[int]]:
             while (frame := one.send(now_ns)) is not None:
                 other.receive(frame, now_ns)
         if inherits:
-            told = inherited(edge_down, json.loads(up.state(now_ns)))
-            down.administer(tomli_w.dumps(told), "settings", now_ns)
+            reported = inherited(edge_down, json.loads(up.state(now_ns)))
+            down.administer(tomli_w.dumps(reported), "settings", now_ns)
     now = json.loads(host.state(now_ns))["operational"]
     return now["pfc"]["enabled"], now["ets"]["table"]["percent"][:2]
 
@@ -555,10 +555,10 @@ def test_settings_that_are_wrong(
     file = tmp_path / "wrong.toml"
     file.write_text(text, "utf-8")
     code = main(["dcbx", "run", "--interface", pair[0], "--settings", str(file), "--seconds", "0"])
-    told = capsys.readouterr().err
+    reported = capsys.readouterr().err
     assert code == 2
-    assert said in told
-    assert "wrong.toml" in told
+    assert said in reported
+    assert "wrong.toml" in reported
 
 
 @pytest.mark.parametrize(

@@ -114,8 +114,8 @@ def test_changes_of_results_are_in_the_changelog(study: library.Entry) -> None:
     """CHANGELOG.md names the digest of all pinned fingerprints of a study."""
     line = f"- `{study.name}`: `{digest(study)}`"
     section = CHANGELOG.read_text("utf-8").partition("### Pinned trajectories\n")[2].partition("\n#")[0]
-    told = [entry for entry in section.splitlines() if entry.startswith(f"- `{study.name}`:")]
-    assert told == [line], (
+    entries = [entry for entry in section.splitlines() if entry.startswith(f"- `{study.name}`:")]
+    assert entries == [line], (
         f"the results of {study.name} have changed: say in CHANGELOG.md why, and give below "
         f'"Pinned trajectories" the line\n{line}'
     )

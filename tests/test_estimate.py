@@ -81,8 +81,8 @@ def test_an_estimate_is_right_within_a_factor_of_two(penstock: Command, tmp_path
     took = json.loads(done.stdout)
 
     def factors() -> dict[str, float]:
-        told = json_of(penstock("check", file, "--estimate", "--json"))
-        return {what: told[what] / took[what] for what in ("frame_hops", "memory_bytes")}
+        reported = json_of(penstock("check", file, "--estimate", "--json"))
+        return {what: reported[what] / took[what] for what in ("frame_hops", "memory_bytes")}
 
     # An estimate looks at the beginning of a run for a part of a second: little where others use the machine.
     tried = []
@@ -96,19 +96,19 @@ def test_an_estimate_is_right_within_a_factor_of_two(penstock: Command, tmp_path
 def test_seconds_and_work_go_together() -> None:
     """The speed behind the seconds is that of the run that follows, as far as a shared machine lets it be."""
     text = SCENARIOS["star, much to record"]
-    told = json.loads(_core.estimate(text, "star.toml", threads=1))
+    report = json.loads(_core.estimate(text, "star.toml", threads=1))
     run = json.loads(_core.run(text, "star.toml").run)
-    speeds = [one["frame_hops"] / one["wall_s"] for one in (told, run)]
+    speeds = [one["frame_hops"] / one["wall_s"] for one in (report, run)]
     assert 0.2 < speeds[0] / speeds[1] < 5
 
 
 def test_a_short_run_is_known_exactly(penstock: Command) -> None:
-    told = json_of(penstock("check", "first-light", "--estimate", "--json"))
+    reported = json_of(penstock("check", "first-light", "--estimate", "--json"))
     run = json_of(penstock("run", "first-light", "--json"))
-    assert told["schema"] == "penstock-estimate/1"
-    assert told["exact"]
-    assert told["frame_hops"] == run["frame_hops"]
-    assert (told["flows"], told["nodes"], told["links"]) == (3, 5, 4)
+    assert reported["schema"] == "penstock-estimate/1"
+    assert reported["exact"]
+    assert reported["frame_hops"] == run["frame_hops"]
+    assert (reported["flows"], reported["nodes"], reported["links"]) == (3, 5, 4)
 
 
 def test_an_estimate_in_words(penstock: Command) -> None:

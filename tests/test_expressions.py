@@ -147,8 +147,8 @@ def test_any_measure_is_numbers_or_an_error_of_ours(text: str) -> None:
     try:
         found = measured(text)
     except ArgumentError as error:
-        told = str(error).replace(text, "")
-        assert not INTERNALS.search(told), told
+        note = str(error).replace(text, "")
+        assert not INTERNALS.search(note), note
     else:
         numbers = found.values() if isinstance(found, dict) else [found]
         assert all(type(one) is float and not math.isinf(one) for one in numbers)
@@ -178,8 +178,8 @@ def test_any_key_that_follows_is_a_value_or_an_error_of_ours(text: str) -> None:
     try:
         _ = ps.Plan(BASE, vary, {"host.queue_limit": text}).settings
     except ArgumentError as error:
-        told = str(error).replace(text, "")
-        assert not INTERNALS.search(told), told
+        note = str(error).replace(text, "")
+        assert not INTERNALS.search(note), note
 
 
 HOSTS = {"topology.star.hosts": [10**19]}

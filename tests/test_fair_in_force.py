@@ -92,8 +92,8 @@ def test_flows_that_keep_their_shares_do_not_deviate(case: str) -> None:
         assert abs(share.deviation("proportional") or 1) < 0.005
         if part is not None:
             assert share.fair_bps["max_min"] == pytest.approx(part * link, rel=0.001)
-    told = summary.against_max_min(result)
-    assert told is not None and abs(told["largest_deviation"]) < 0.005
+    reported = summary.against_max_min(result)
+    assert reported is not None and abs(reported["largest_deviation"]) < 0.005
 
 
 def test_a_class_that_is_starved_is_due_nothing() -> None:

@@ -491,8 +491,8 @@ def test_a_queue_counts_what_it_counts_at_its_bottleneck() -> None:
 
 
 def test_shares_are_told_by_run_and_by_fair(penstock: Command, small: Path) -> None:
-    told = penstock("run", small, "--out", "out", "--no-report")
-    assert "of weighted max-min (Jain), largest deviation" in told.stdout
+    reported = penstock("run", small, "--out", "out", "--no-report")
+    assert "of weighted max-min (Jain), largest deviation" in reported.stdout
     against = json_of(penstock("run", small, "--json"))["fairness"]["max_min"]
     assert set(against) == {"jain", "largest_deviation", "flow"}
     document = json_of(penstock("fair", "out", "--json"))

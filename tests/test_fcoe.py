@@ -176,10 +176,10 @@ def test_a_capture_has_frames_of_fcoe(tmp_path: Path) -> None:
     path = tmp_path / "san.pcapng"
     code, err = call("capture", str(tmp_path / "san.toml"), "--out", str(path))
     assert code == 0, err
-    told = [json.loads(line) for line in _core.Capture(str(path))]
+    entries = [json.loads(line) for line in _core.Capture(str(path))]
     # Encapsulation and header, 50 B without the data: of a command, a full frame, FCP_XFER_RDY.
-    assert {one["what"] for one in told} == {f"FCoE, {46 + data} B" for data in (32, 2_112, 12)}
-    assert not [one for one in told if "error" in one]
+    assert {one["what"] for one in entries} == {f"FCoE, {46 + data} B" for data in (32, 2_112, 12)}
+    assert not [one for one in entries if "error" in one]
 
 
 def test_the_bundled_scenario_tells_the_two_apart(tmp_path: Path) -> None:

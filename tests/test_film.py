@@ -44,9 +44,9 @@ def test_a_film_says_what_the_tables_say() -> None:
     assert found["queue_bytes_max"] == max(port["queue_bytes_max"] for port in ports if port["node"] == "sw")
     # Paused time, to a ninth of a stretch.
     for port in ports:
-        told = np.array([int(level) for level in by_port[port["port"]][1]]) / 9
-        seconds = told.sum() * found["stretch_ns"] / 1e9
-        stretches = np.count_nonzero(told)
+        reported = np.array([int(level) for level in by_port[port["port"]][1]]) / 9
+        seconds = reported.sum() * found["stretch_ns"] / 1e9
+        stretches = np.count_nonzero(reported)
         assert port["paused_s"] <= seconds + 1e-12
         assert seconds - port["paused_s"] <= stretches * found["stretch_ns"] / 1e9 / 9
     assert any("9" in levels[1] or "8" in levels[1] for levels in by_port.values())
@@ -66,13 +66,13 @@ def test_marks_are_a_series_and_play() -> None:
     result = ps.run("tcp-incast")
     marks = result.curves()["queue_marks"]
     queues = result.table("queues").to_pylist()
-    told = {f"{queue['port']}/{queue['class']}": queue["marks"] for queue in queues if queue["marks"]}
-    assert {name: values.sum() for name, (_, values) in marks.items()} == told and len(told) == 1
+    record = {f"{queue['port']}/{queue['class']}": queue["marks"] for queue in queues if queue["marks"]}
+    assert {name: values.sum() for name, (_, values) in marks.items()} == record and len(record) == 1
     found = film(result)
     assert found is not None
     (place,) = {at for line in found["marked"] for at, level in enumerate(line) if level != "0"}
-    assert found["ports"][place] == next(iter(told)).partition("/")[0]
-    assert 0 < found["marks_max"] <= sum(told.values())
+    assert found["ports"][place] == next(iter(record)).partition("/")[0]
+    assert 0 < found["marks_max"] <= sum(record.values())
     assert {line[place] for line in found["marked"]} > {"0", "9"}
     assert "marked" not in (film(run()) or {})
 

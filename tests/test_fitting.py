@@ -78,6 +78,6 @@ def test_the_command_prints_lines(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["fit", str(baseline)]) == 0
     assert "f(x) = -0.008 x + 2.276" in capsys.readouterr().out
     assert main(["fit", str(baseline), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["schema"], round(told["large"]["intercept"], 6)) == ("penstock-fit/1", 1.106)
+    report = json.loads(capsys.readouterr().out)
+    assert (report["schema"], round(report["large"]["intercept"], 6)) == ("penstock-fit/1", 1.106)
     assert main(["fit", str(tmp_path / "none.csv")]) == 2

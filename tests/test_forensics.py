@@ -308,9 +308,9 @@ def _storm_with(text: str) -> Result:
 def test_losses_are_told_with_place_and_cause(fault: str, flow: str, place: str, port: str) -> None:
     """Also at the sending port of a link, although the table names the one where frames would arrive."""
     result = _storm_with(f"\n{fault}\n")
-    told = [line for line in forensics.why(result, flow) if line.endswith(f" {place}.")]
-    assert len(told) == 1
-    assert told[0].startswith("  It lost ")
+    entries = [line for line in forensics.why(result, flow) if line.endswith(f" {place}.")]
+    assert len(entries) == 1
+    assert entries[0].startswith("  It lost ")
     assert any(f" lost {place}: " in line for line in forensics.why(result, port))
 
 

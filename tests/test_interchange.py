@@ -198,9 +198,9 @@ def _topology(found: dict[str, Any]) -> str:
     ],
 )
 def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         piece(text, form)
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +214,9 @@ def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:
     ids=["no fabric", "two fabrics", "a switch", "itself"],
 )
 def test_what_does_not_go_together(texts: list[str], said: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         joined(*texts)
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 @pytest.mark.parametrize(

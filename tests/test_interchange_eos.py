@@ -136,9 +136,9 @@ def test_ecn_and_drops_of_a_queue_are_one_line() -> None:
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:
-    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: ") as told:
+    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: ") as reported:
         read(EOS.replace(before, after))
-    assert re.search(re.escape(message), str(told.value)), str(told.value)
+    assert re.search(re.escape(message), str(reported.value)), str(reported.value)
 
 
 def test_sizes_of_the_command_line_are_checked() -> None:

@@ -130,9 +130,9 @@ def test_three_tiers_of_htsim_with_bundles() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_tiers_that_do_not_fit(change: tuple[str, str], said: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         piece(TWO_TIERS.replace(*change))
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 MATRIX = """Nodes 8
@@ -264,9 +264,9 @@ def test_a_network_of_astra_sim() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_networks_that_are_none(change: tuple[str, str], said: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         piece(RING.replace(*change))
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 SERVER = """<!-- two GPUs and a NIC behind a bridge -->
@@ -322,9 +322,9 @@ def test_the_inside_of_a_server() -> None:
     ],
 )
 def test_servers_that_are_none(text: str, said: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         piece(text)
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 GML = """# a comment
@@ -380,9 +380,9 @@ def test_a_graph_of_the_topology_zoo() -> None:
 )
 def test_graphs_that_are_none(change: tuple[str, str], said: str) -> None:
     document = Document("file", GML.replace(*change))
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         format_of(document, "gml").read(document)
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 @pytest.mark.parametrize(
@@ -444,6 +444,6 @@ def test_a_distribution_of_sizes(penstock: Command, tmp_path: Path) -> None:
 )
 def test_distributions_that_are_none(text: str, said: str) -> None:
     document = Document("file", text)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         format_of(document, "sizes").read(document)
-    assert said in str(told.value)
+    assert said in str(reported.value)

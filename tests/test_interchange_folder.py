@@ -173,7 +173,7 @@ def test_a_folder_without_switches(tmp_path: Path) -> None:
 def test_any_wiring_comes_back(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     count = data.draw(st.integers(2, 5))
     free = {f"s{n}": [f"Ethernet{4 * port}" for port in range(5)] for n in range(count)}
-    told: dict[str, dict[str, tuple[str, str]]] = {name: {} for name in free}
+    record: dict[str, dict[str, tuple[str, str]]] = {name: {} for name in free}
     # A chain, so that the fabric is in one piece, and a host at its first switch.
     pairs = [(f"s{n}", f"s{n + 1}") for n in range(count - 1)]
     pairs += [("s0", "h0"), ("s0", "h1")]
@@ -188,11 +188,11 @@ def test_any_wiring_comes_back(data: st.DataObject, tmp_path_factory: pytest.Tem
         sides = [(one, near, other, far)] + ([(other, far, one, near)] if other in free else [])
         # Either end may be silent, if the other says both ports.
         for name, port, peer, at in sides if data.draw(st.booleans()) else sides[:1]:
-            told[name][port] = (peer, at)
+            record[name][port] = (peer, at)
         expected.append(sorted((one, other)))
     switches = {}
     for name, left in free.items():
         used = [port for n in range(5) if (port := f"Ethernet{4 * n}") not in left]
-        switches[name] = switch(name, dict.fromkeys(used, 100_000), told[name])
+        switches[name] = switch(name, dict.fromkeys(used, 100_000), record[name])
     directory = written(tmp_path_factory.mktemp("any") / "fabric", switches)
     assert pairs_of(imported(directory)[0]) == sorted(expected)

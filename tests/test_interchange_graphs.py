@@ -121,9 +121,9 @@ def test_what_is_wrong_in_a_graph_has_its_line(change: tuple[str, str], said: st
         return
     if "mismatched" in said:
         text = GRAPH.replace("</graph>", "")
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         piece(text)
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 def test_what_is_no_graph_of_networkx() -> None:
@@ -236,9 +236,9 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
     ],
 )
 def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         piece(text, form)
-    assert said in str(told.value)
+    assert said in str(reported.value)
 
 
 def test_tables_as_csv_and_parquet_are_the_tables(penstock: Command, made_up: Result, tmp_path: Path) -> None:
@@ -318,5 +318,5 @@ def test_what_readers_of_graphs_leave_out_is_told() -> None:
     plain, other = (
         piece(json.dumps(graph), "node-link", length="1 m").remarks for graph in (made, {**made, "role": "x"})
     )
-    told = "file: not read: graph{}: an attribute of the graph, which a fabric does not have"
-    assert [told.format("") in plain, told.format(", role") in other] == [True, True]
+    text = "file: not read: graph{}: an attribute of the graph, which a fabric does not have"
+    assert [text.format("") in plain, text.format(", role") in other] == [True, True]

@@ -104,9 +104,9 @@ def test_every_line_that_is_not_read_is_reported() -> None:
     text = JUNOS.replace(
         "transmit-rate percent 5;", "transmit-rate percent 5;\n            shaping-rate 10g;"
     )
-    told = read(text).remarks
-    assert any("shaping-rate 10g: queues have no highest rate" in line for line in told)
-    assert any("dynamic-threshold 10" in line or "shared-buffer" in line for line in told)
+    reported = read(text).remarks
+    assert any("shaping-rate 10g: queues have no highest rate" in line for line in reported)
+    assert any("dynamic-threshold 10" in line or "shared-buffer" in line for line in reported)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_every_line_that_is_not_read_is_reported() -> None:
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:
-    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: ") as told:
+    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: ") as reported:
         read(JUNOS.replace(before, after, 1), buffer="160 MiB")
-    assert re.search(re.escape(message), str(told.value)), str(told.value)
+    assert re.search(re.escape(message), str(reported.value)), str(reported.value)
 
 
 def test_a_block_without_an_end_is_refused() -> None:

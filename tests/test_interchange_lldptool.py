@@ -35,8 +35,8 @@ def test_tlvs_of_ieee() -> None:
         {"selector": "stream_port", "protocol": 3260, "priority": 4},
         {"selector": "datagram_port", "protocol": 4791, "priority": 3},
     ]
-    told = [line for line in piece.remarks if "no setting of queues" in line]
-    assert re.search(r"tlvs\.txt:1: not read: .*\(lines 1-6, 9-10, 15-17, 30\)", told[0]), told
+    entries = [line for line in piece.remarks if "no setting of queues" in line]
+    assert re.search(r"tlvs\.txt:1: not read: .*\(lines 1-6, 9-10, 15-17, 30\)", entries[0]), entries
 
 
 def test_tlvs_of_cee() -> None:
@@ -80,6 +80,6 @@ def test_a_part_and_the_form_of_a_nic() -> None:
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:
-    with pytest.raises(InputError, match=r"tlvs\.txt:\d+: ") as told:
+    with pytest.raises(InputError, match=r"tlvs\.txt:\d+: ") as reported:
         read(LLDPTOOL.replace(before, after, 1))
-    assert re.search(re.escape(message), str(told.value)), str(told.value)
+    assert re.search(re.escape(message), str(reported.value)), str(reported.value)

@@ -315,6 +315,6 @@ def test_any_text_is_recognised_or_not(name: str) -> None:
         document = Document("file", mutated(SEEDS[name], draw))
         for one in FORMATS:
             one.recognises(document)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         format_of(Document("file", "hello\nworld"))
-    assert all(f"\n  {one.name} (" in str(told.value) for one in FORMATS)
+    assert all(f"\n  {one.name} (" in str(reported.value) for one in FORMATS)

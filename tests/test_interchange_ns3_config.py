@@ -53,7 +53,7 @@ def scenario(text: str, like: str = LIKE) -> tuple[dict[str, Any], list[str]]:
 
 
 def test_dcqcn_and_the_switches_of_a_fabric() -> None:
-    keys, told = scenario(NS3_CONFIG)
+    keys, reported = scenario(NS3_CONFIG)
     (entry,) = keys["transfers"]
     assert entry["frame"] == "1066 B"
     rdma = entry["over"]["rdma"]
@@ -80,8 +80,8 @@ def test_dcqcn_and_the_switches_of_a_fabric() -> None:
     threshold = keys["switch"]["buffer"]["dynamic_threshold"]
     assert (threshold["alpha"], threshold["minimum"], threshold["resume_offset"]) == (0.125, "4 KiB", "3 KiB")
     assert keys["flow_control"]["pfc"] == {"priorities": [3], "accounting": "ingress"}
-    assert any("not read: SIMULATOR_STOP_TIME 4.00: the duration is that" in line for line in told)
-    assert any("DCTCP_RATE_AI 1000Mb/s, U_TARGET 0.95, MI_THRESH 5" in line for line in told)
+    assert any("not read: SIMULATOR_STOP_TIME 4.00: the duration is that" in line for line in reported)
+    assert any("DCTCP_RATE_AI 1000Mb/s, U_TARGET 0.95, MI_THRESH 5" in line for line in reported)
 
 
 @pytest.mark.parametrize(
@@ -104,22 +104,22 @@ def test_links_of_other_rates_are_reported() -> None:
         '[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 3\nrate = "25 Gb/s"\n'
         'uplink_rate = "100 Gb/s"\n',
     )
-    _, told = scenario(NS3_CONFIG, uplinks)
-    assert any("thresholds of links of 100 Gb/s: all have those of 25 Gb/s" in line for line in told)
-    _, told = scenario(NS3_CONFIG, LIKE.replace("25 Gb/s", "40 Gb/s"))
-    assert any("assumed: no thresholds for 40 Gb/s: those of 25 Gb/s" in line for line in told)
+    _, reported = scenario(NS3_CONFIG, uplinks)
+    assert any("thresholds of links of 100 Gb/s: all have those of 25 Gb/s" in line for line in reported)
+    _, reported = scenario(NS3_CONFIG, LIKE.replace("25 Gb/s", "40 Gb/s"))
+    assert any("assumed: no thresholds for 40 Gb/s: those of 25 Gb/s" in line for line in reported)
 
 
 def test_switches_of_the_simulator() -> None:
-    keys, told = scenario(NS3_CONFIG.replace("ENABLE_QCN 1", "ENABLE_QCN 0"))
+    keys, reported = scenario(NS3_CONFIG.replace("ENABLE_QCN 1", "ENABLE_QCN 0"))
     assert "queue_managers" not in keys["switch"]
     assert keys["transfers"][0]["over"]["rdma"]["control"] == "none"
-    assert any("ENABLE_QCN is 0" in line for line in told)
+    assert any("ENABLE_QCN is 0" in line for line in reported)
     off, _ = scenario(NS3_CONFIG + "ENABLE_PFC 0\nENABLE_IRN 1\n")
     assert off["flow_control"] == "off"
     assert off["transfers"][0]["over"]["rdma"]["recovery"] == "selective"
-    _, told = scenario(NS3_CONFIG, LIKE.replace("priority = 3\n", ""))
-    assert any("all traffic is of priority 0, whose queue never marks" in line for line in told)
+    _, reported = scenario(NS3_CONFIG, LIKE.replace("priority = 3\n", ""))
+    assert any("all traffic is of priority 0, whose queue never marks" in line for line in reported)
 
 
 def test_a_configuration_needs_traffic() -> None:
@@ -155,6 +155,6 @@ def test_fabric_flows_and_configuration_are_a_scenario_that_runs(penstock: Comma
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:
-    with pytest.raises(InputError, match=r"config\.txt:\d+: ") as told:
+    with pytest.raises(InputError, match=r"config\.txt:\d+: ") as reported:
         read(NS3_CONFIG.replace(before, after))
-    assert re.search(re.escape(message), str(told.value)), str(told.value)
+    assert re.search(re.escape(message), str(reported.value)), str(reported.value)

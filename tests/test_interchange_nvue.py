@@ -87,14 +87,14 @@ def test_what_is_not_read_is_told_once_with_its_meaning() -> None:
         "nv set qos traffic-pool default-lossy memory-percent 50\nnv set qos roce\n"
         "nv set qos pfc default-global port-buffer 20000\nnv config apply\n"
     )
-    told = read(text).remarks
-    assert sum("qos traffic-pool" in line for line in told) == 1
+    reported = read(text).remarks
+    assert sum("qos traffic-pool" in line for line in reported) == 1
     for words in (
         ":1: not read: system",
         ":2: not read: qos traffic-pool: pools are shares of the memory",
         ":5: not read: pfc",
     ):
-        assert any(words in line for line in told), words
+        assert any(words in line for line in reported), words
 
 
 def test_ports_that_differ_need_a_name() -> None:
@@ -204,8 +204,8 @@ def scenario_of(text: str) -> tuple[str, list[str]]:
 @given(configurations())
 @settings(max_examples=60, deadline=None)
 def test_what_is_exported_is_what_was_imported(text: str) -> None:
-    first, told = scenario_of(text)
-    assert not [line for line in told if "not set" in line and "queue" in line], told
+    first, reported = scenario_of(text)
+    assert not [line for line in reported if "not set" in line and "queue" in line], reported
     with running.engine_errors():
         effective = tomllib.loads(str(_core.check(first, "out.toml")))
     own = effective["topology"]["star"].get("length")
@@ -227,8 +227,12 @@ def test_what_commands_cannot_say_is_told_or_refused(penstock: Command, tmp_path
     done = penstock("export", path, "--format", "nvue", "--interface", "swp1-4")
     assert done.returncode == 0, done.stderr
     assert "nv set interface swp1-4 qos mapping profile penstock" in done.stdout
-    for told in ("switch.buffer.queue is left out", "switch.mtu is", "switch.maps.dscp_to_color is left out"):
-        assert told in done.stderr, told
+    for reported in (
+        "switch.buffer.queue is left out",
+        "switch.mtu is",
+        "switch.maps.dscp_to_color is left out",
+    ):
+        assert reported in done.stderr, reported
     path.write_text(in_bytes + '[switch]\nqueue_managers = [{ step = { threshold = "30 KiB" } }]\n')
     done = penstock("export", path, "--format", "nvue")
     assert done.returncode == 2

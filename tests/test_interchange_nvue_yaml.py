@@ -101,6 +101,6 @@ def test_texts_in_blocks_are_passed_over() -> None:
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:
-    with pytest.raises(InputError, match=r"startup\.yaml:\d+: ") as told:
+    with pytest.raises(InputError, match=r"startup\.yaml:\d+: ") as reported:
         read(NVUE_YAML.replace(before, after))
-    assert re.search(re.escape(message), str(told.value)), str(told.value)
+    assert re.search(re.escape(message), str(reported.value)), str(reported.value)

@@ -80,8 +80,8 @@ def test_mode_decides_which_ports_are_lossless() -> None:
     assert piece.keys["flow_control"]["pfc"]["priorities"] == [3]
     assert any("assumed: mode auto" in line for line in piece.remarks)
     one_off = NXOS.replace("priority-flow-control mode on", "priority-flow-control mode off", 1)
-    told = read(one_off).remarks
-    assert any("Ethernet1/1 set up otherwise than Ethernet1/2 (pfc_enable)" in line for line in told)
+    reported = read(one_off).remarks
+    assert any("Ethernet1/1 set up otherwise than Ethernet1/2 (pfc_enable)" in line for line in reported)
 
 
 def test_every_line_that_is_not_read_is_reported() -> None:
@@ -89,9 +89,9 @@ def test_every_line_that_is_not_read_is_reported() -> None:
         "    bandwidth remaining percent 60\n",
         "    bandwidth remaining percent 60\n    queue-limit dynamic 8\n",
     )
-    told = read(text).remarks
-    assert any(":2: not read: feature bgp: no setting of queues" in line for line in told)
-    assert any(":20: not read: queue-limit dynamic 8: limits of queues depend" in line for line in told)
+    reported = read(text).remarks
+    assert any(":2: not read: feature bgp: no setting of queues" in line for line in reported)
+    assert any(":20: not read: queue-limit dynamic 8: limits of queues depend" in line for line in reported)
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_every_line_that_is_not_read_is_reported() -> None:
     ],
 )
 def test_errors_name_the_line(before: str, after: str, message: str) -> None:
-    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: ") as told:
+    with pytest.raises(InputError, match=r"leaf\.cfg:\d+: ") as reported:
         read(NXOS.replace(before, after))
-    assert re.search(re.escape(message), str(told.value)), str(told.value)
+    assert re.search(re.escape(message), str(reported.value)), str(reported.value)
 
 
 def test_a_share_of_nothing_and_levels_of_priority() -> None:

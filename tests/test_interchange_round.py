@@ -159,7 +159,7 @@ def values(tables: Mapping[str, Any], table: str, field: str) -> set[str]:
 @given(configurations())
 @settings(max_examples=40, deadline=None)
 def test_import_export_import_gives_the_same_document(tables: dict[str, Any]) -> None:
-    first, told = imported(tables)
+    first, reported = imported(tables)
     back = exported(first)
     again, _ = imported(back)
     assert checked(again) == checked(first)
@@ -187,7 +187,7 @@ def test_import_export_import_gives_the_same_document(tables: dict[str, Any]) ->
     }
     if stops := tables.get("MAP_PFC_PRIORITY_TO_QUEUE"):
         assert back["MAP_PFC_PRIORITY_TO_QUEUE"]["PENSTOCK"] == stops["AZURE"]
-    rounded = any("as whole per cent" in line for line in told)
+    rounded = any("as whole per cent" in line for line in reported)
     if not rounded:
         scheduled = [tables["SCHEDULER"][f"s{one}"] for one in range(8)]
         asked = [int(str(one["weight"])) for one in scheduled if "weight" in one]
@@ -212,10 +212,10 @@ def test_wred_of_colors_that_no_flow_has_is_left_out_and_told_once() -> None:
         },
     }
     for like, has in ((LIKE, set()), (LIKE + COLORED, {"yellow", "red", "mark_above_max"})):
-        text, told = imported(tables, like)
+        text, reported = imported(tables, like)
         [manager] = tomllib.loads(text)["switch"]["queue_managers"]
         assert {"yellow", "red", "mark_above_max"} & manager["red"].keys() == has
-        lines = [line for line in told if "WRED of yellow and red frames is left out" in line]
+        lines = [line for line in reported if "WRED of yellow and red frames is left out" in line]
         assert len(lines) == (not has)
         assert not any("changes nothing" in line for line in _core.warnings(text, "out.toml"))
 

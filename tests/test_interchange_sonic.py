@@ -134,7 +134,7 @@ def test_the_usual_configuration() -> None:
     }
     assert {"profile": PROFILE, "groups": [3, 4]} in memory["attach"]
     assert piece.keys["watchdog"]["detection_time"] == "400 ms"
-    told = "\n".join(piece.remarks)
+    text = "\n".join(piece.remarks)
     for said in (
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
         "BUFFER_POOL: size is read as the part that is shared",
@@ -142,7 +142,7 @@ def test_the_usual_configuration() -> None:
         "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map counts for nothing",
         "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
     ):
-        assert told.count(said) == 1, said
+        assert text.count(said) == 1, said
 
 
 def changed(table: str, entry: str, **fields: object) -> dict[str, Any]:
@@ -233,13 +233,13 @@ def test_maps_of_a_tunnel_and_of_colors() -> None:
     [manager] = piece.keys["switch"]["queue_managers"]
     assert manager["red"]["yellow"] == {"min": "500 B", "max": "600 B", "max_probability": 0.05}
     assert manager["red"]["mark_above_max"] is True
-    told = "\n".join(piece.remarks)
+    text = "\n".join(piece.remarks)
     for said in (
         "TC_TO_QUEUE_MAP: traffic class 8 is taken as 1, which has the same queue",
         "TC_TO_DSCP_MAP: frames of DSCP 3 wait in the queue of their old code point",
         "WRED_PROFILE|W: spares red frames: they are taken as green",
     ):
-        assert told.count(said) == 1, (said, told)
+        assert text.count(said) == 1, (said, text)
     tables["TC_TO_QUEUE_MAP"]["AZURE"]["8"] = "9"
     with pytest.raises(InputError, match="traffic class 8 has queue 9, as no other"):
         read(tables)

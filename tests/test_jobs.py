@@ -172,9 +172,9 @@ def test_a_long_chain_is_told_from_both_ends(tmp_path: Path) -> None:
     result = run(scenario(tmp_path, 'goal = "job.goal"', hosts=count))
     (chain,) = jobs.unfinished(result)
     assert [row["rank"] for row in chain.waits] == list(range(count - 1, 0, -1))
-    told = list(jobs.sentences(chain))
-    assert told[0].startswith(f"Rank {count - 1} ") and told[-1].endswith("This is the root.")
-    assert any("7 more ranks of the chain" in line for line in told)
+    entries = list(jobs.sentences(chain))
+    assert entries[0].startswith(f"Rank {count - 1} ") and entries[-1].endswith("This is the root.")
+    assert any("7 more ranks of the chain" in line for line in entries)
 
 
 def test_check_warns_of_a_receive_that_nobody_sends(

@@ -29,9 +29,9 @@ def test_a_level_keeps_what_is_extreme() -> None:
     pyramid = Pyramid(times, values)
     assert [len(level[0]) for level in pyramid.levels[1:]] == [125_000, 15_624]
     assert len(pyramid.levels[-1][0]) <= STEP * LEAST
-    whole, told = pyramid.part(0, 1e7, 2_000)
-    assert len(whole) <= 2_000 and told.max() == 9.0 and told.min() == -9.0
-    assert whole[told == 9.0] == 70 and whole[told == -9.0] == 6_543_210
+    whole, reported = pyramid.part(0, 1e7, 2_000)
+    assert len(whole) <= 2_000 and reported.max() == 9.0 and reported.min() == -9.0
+    assert whole[reported == 9.0] == 70 and whole[reported == -9.0] == 6_543_210
     # A part has its own extremes, and where it is short each of its points with the one before it.
     begin, end = 3_000_000, 3_400_000
     some = pyramid.part(begin, end, 2_000)[1]
@@ -76,11 +76,11 @@ def test_a_page_gets_the_points_of_a_part(served: Pages, recorded: Path) -> None
     status, text = ask(
         served, "/0/levels?" + urlencode([*wanted.items(), ("entity", "greedy"), ("entity", "x")])
     )
-    told = json.loads(text)
-    assert status == 200 and set(told["series"]) == {"greedy"}
+    report = json.loads(text)
+    assert status == 200 and set(report["series"]) == {"greedy"}
     times, values = ps.Result.load(recorded).curves()["flow_throughput_bps"]["greedy"]
     part = (times >= 2_000_000) & (times <= 2_500_000)
-    assert told["series"]["greedy"] == {"time_ns": times[part].tolist(), "value": values[part].tolist()}
+    assert report["series"]["greedy"] == {"time_ns": times[part].tolist(), "value": values[part].tolist()}
     for path, expected in (
         ("/0/levels", 400),
         ("/0/levels?from=x&to=1&points=2&metric=m&entity=e", 400),
@@ -134,6 +134,6 @@ await browser.close();
 def test_a_browser_zooms_and_pans_a_million_points(served: Pages, tmp_path: Path) -> None:
     done = browse(BROWSE, served.url, tmp_path, 300)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["said"] == [] and told["answers"] >= 2 and told["frames"] > 60
-    assert told["median"] < MEDIAN_FRAME_MS and told["slow"] < SLOWEST_FRAME_MS, told
+    report = json.loads(done.stdout)
+    assert report["said"] == [] and report["answers"] >= 2 and report["frames"] > 60
+    assert report["median"] < MEDIAN_FRAME_MS and report["slow"] < SLOWEST_FRAME_MS, report

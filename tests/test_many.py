@@ -30,10 +30,10 @@ def seeds(number: int) -> list[ps.Scenario]:
 def test_processes_and_threads_give_what_single_runs_give() -> None:
     alone = [one.run().fingerprint for one in seeds(3)]
     assert len(set(alone)) == 3
-    told: list[tuple[int, int]] = []
-    found = ps.run_many(seeds(3), progress=lambda done, of: told.append((done, of)))
+    entries: list[tuple[int, int]] = []
+    found = ps.run_many(seeds(3), progress=lambda done, of: entries.append((done, of)))
     assert [one.fingerprint for one in found] == alone
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert entries == [(1, 3), (2, 3), (3, 3)]
     with ThreadPoolExecutor(2) as pool:
         assert [one.fingerprint for one in ps.run_many(seeds(3), executor=pool)] == alone
         assert pool.submit(int, "1").result() == 1

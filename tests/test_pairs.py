@@ -92,10 +92,10 @@ def test_the_command_pairs_replications(penstock: Callable[..., Any], tmp_path: 
     (tmp_path / "b.toml").write_text(SCENARIO.replace('uplink_rate = "10 Gb/s"', 'uplink_rate = "40 Gb/s"'))
     for name in "ab":
         penstock("run", f"{name}.toml", "--replications", "5", "--out", name, "--no-report")
-    told = json.loads(penstock("compare", "a", "b", "--json").stdout)
-    assert (told["pairs"], told["first"]["seeds"]) == (5, [1, 2, 3, 4, 5])
-    assert any("uplink_rate" in line for line in told["scenario_diff"])
-    found = {(row["name"], row["metric"]): row for row in told["differences"]}
+    report = json.loads(penstock("compare", "a", "b", "--json").stdout)
+    assert (report["pairs"], report["first"]["seeds"]) == (5, [1, 2, 3, 4, 5])
+    assert any("uplink_rate" in line for line in report["scenario_diff"])
+    found = {(row["name"], row["metric"]): row for row in report["differences"]}
     # The same traffic over faster links: the same bytes, sooner, with certainty.
     latency = found["f[h0]", "latency_mean_ns"]
     assert latency["change"] + latency["half_width"] < 0 and latency["pairs"] == 5

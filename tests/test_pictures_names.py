@@ -176,8 +176,8 @@ def test_sweeps_name_all_that_they_show(
     if len(values) == 2:
         heats = list((outcome.directory / "pictures").glob("heat-*.svg"))
         assert len(heats) == (2 if measure.startswith("flows.") else 1)
-        told = " ".join(map(texts, heats))
-        assert all(value in told for key in values if "queues" in key for value in values[key])
+        text = " ".join(map(texts, heats))
+        assert all(value in text for key in values if "queues" in key for value in values[key])
     vary = [word for key, own in values.items() for word in ("--vary", f"{key}={', '.join(own)}")]
     command = ["sweep", str(tmp_path / "s.toml"), *vary, "--measure", f"p99_ns={measure}", "--grid"]
     assert main([*command, "--out", str(tmp_path / "again")]) == 0

@@ -168,9 +168,9 @@ def test_captures_tell_packets_by_their_place(verb: str, words: list[str], tmp_p
     two = flow(1, "h2", "h0", f'{keys}, message = "1 kB"')
     result = run([one, two, probe], hosts=3, duration="20 us")
     write_capture(result, tmp_path / "out.pcapng")
-    told = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
+    seen = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
     for word in words:
-        assert any(f"RoCEv2 {word} to queue pair" in what for what in told), (word, sorted(told)[:20])
+        assert any(f"RoCEv2 {word} to queue pair" in what for what in seen), (word, sorted(seen)[:20])
 
 
 @pytest.mark.parametrize("control", ["none", "hpcc"])

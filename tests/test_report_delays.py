@@ -72,10 +72,10 @@ def test_the_slowest_flows_are_told() -> None:
     scenario = ps.Scenario("200 us").topology.star(hosts=13, rate="10 Gb/s", length="1 m")
     source = {"constant": {"rate": "0.8 Gb/s"}}
     scenario = scenario.flow("alone", from_="h0", to="h1", source=source)
-    told = scenario.flow("crowd", from_="h2..h11", to="h12", source=source).run()
-    found = delays(told)["latency"]
+    reported = scenario.flow("crowd", from_="h2..h11", to="h12", source=source).run()
+    found = delays(reported)["latency"]
     assert (found["flows"], len(found["above"])) == (11, 8)
-    p99 = {row["flow"]: row["latency_p99_ns"] for row in told.rows("flows")}
+    p99 = {row["flow"]: row["latency_p99_ns"] for row in reported.rows("flows")}
     assert min(p99[flow] for flow in found["above"]) >= max(
         slow for flow, slow in p99.items() if flow not in found["above"]
     ) * (1 - 1 / 32)
@@ -84,18 +84,18 @@ def test_the_slowest_flows_are_told() -> None:
 def test_slowdowns_are_those_of_the_transfers(result: ps.Result) -> None:
     web, answers = delays(result)["slowdown"]
     rows = [row for row in result.rows("transfers") if row["start_ns"] >= 50_000]
-    for told in (web, answers):
-        own = [row for row in rows if row["name"] == told["name"]]
+    for reported in (web, answers):
+        own = [row for row in rows if row["name"] == reported["name"]]
         done = [row for row in own if not math.isnan(row["slowdown"] or math.nan)]
-        assert (told["begun"], told["complete"]) == (len(own), len(done))
-        assert sum(one["transfers"] for one in told["bins"]) == len(done) > 20
-        for one in told["bins"]:
+        assert (reported["begun"], reported["complete"]) == (len(own), len(done))
+        assert sum(one["transfers"] for one in reported["bins"]) == len(done) > 20
+        for one in reported["bins"]:
             values = sorted(
                 row["slowdown"] for row in done if one["bytes_min"] <= row["bytes"] <= one["bytes_max"]
             )
             for rank, part in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
                 assert one[rank] == values[math.ceil(part * len(values)) - 1]
-        assert told["slowdown"]["max"] == max(row["slowdown"] for row in done)
+        assert reported["slowdown"]["max"] == max(row["slowdown"] for row in done)
     assert "steps" not in web and len(web["bins"]) > 5
     values = np.sort([row["slowdown"] for row in rows if row["name"] == "answers" and row["slowdown"]])
     assert answers["steps"]["slowdown"] == values.tolist()

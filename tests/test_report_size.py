@@ -34,13 +34,17 @@ def test_the_rows_that_matter_stay_and_sums_are_of_all() -> None:
     page = shorten({"flows": flows, "classes": few}, {"nodes": [], "links": []})
     kept = set(page.tables["flows"]["flow"].to_pylist())
     assert len(kept) == MOST_ROWS and {"f4321", "f77", "f976"} <= kept
-    told = page.totals["flows"]
-    assert (told["rows"], told["sums"]["frames_dropped"], told["above_zero"]["frames_dropped"]) == (
+    reported = page.totals["flows"]
+    assert (
+        reported["rows"],
+        reported["sums"]["frames_dropped"],
+        reported["above_zero"]["frames_dropped"],
+    ) == (
         count,
         1,
         1,
     )
-    assert told["sums"]["throughput_bps"] == (count - 1) * 1e9
+    assert reported["sums"]["throughput_bps"] == (count - 1) * 1e9
     assert page.tables["classes"] is few and set(page.totals) == {"flows"}
     assert "(flows 1,000 of 5,000)" in page.notes[0]
 
@@ -128,12 +132,12 @@ def test_curves_are_found_wherever_their_rows_stand() -> None:
             "value": [1.0, 2.0, 3.0, 4.0, 5.0],
         }
     )
-    told = {
+    record = {
         (metric, entity): [column.tolist() for column in curve]
         for metric, of in curves_of(table).items()
         for entity, curve in of.items()
     }
-    assert told == {
+    assert record == {
         ("a", "x"): [[0.0, 1.0, 2.0], [1.0, 2.0, 5.0]],
         ("a", "y"): [[0.0], [3.0]],
         ("b", "y"): [[0.0], [4.0]],

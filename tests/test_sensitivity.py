@@ -113,6 +113,6 @@ def test_the_command_shows_a_table(
     Path("two.toml").write_text(TWO, "utf-8")
     words = [word for key, values in RANGES.items() for word in ("--vary", f"{key}={values}")]
     assert main(["sensitivity", "two.toml", *words, "--number", "2", "--workers", "1"]) == 0
-    told = capsys.readouterr().out
-    assert "effect" in told
-    assert "sensitivity.png" in told
+    reported = capsys.readouterr().out
+    assert "effect" in reported
+    assert "sensitivity.png" in reported

@@ -142,8 +142,8 @@ def test_the_command_tells_who_starves(penstock: Command, tmp_path: Any) -> None
     scenario("strict_priority").save(path)
     done = penstock("fair", path, "--starvation", "--bound", "50 us")
     assert "weakly fair: 3 fair, 1 starves" in done.stdout
-    told = json_of(penstock("fair", path, "--starvation", "--json"))
-    assert told["classes"][0]["class"] == 0 and told["classes"][0]["waits_still"]
-    assert told["classes"][0]["weak"]["judgement"] == "no bound"
+    reported = json_of(penstock("fair", path, "--starvation", "--json"))
+    assert reported["classes"][0]["class"] == 0 and reported["classes"][0]["waits_still"]
+    assert reported["classes"][0]["weak"]["judgement"] == "no bound"
     for words in (("--bound", "1 us"), ("--starvation", "--bound", "soon"), ("--starvation", "--by", "node")):
         assert "expected" in penstock("fair", path, *words).stderr

@@ -197,8 +197,8 @@ def test_the_page_is_the_same_in_either_order(
     page = tmp_path / "docs" / "nobody-2001-part.md"
     before = page.read_text()
     assert main(["reproduce", "./nobody-2001", "--search", "--json", "--document", "docs"]) == 0
-    [told] = json.loads(capsys.readouterr().out.partition("{\n")[2].join(("{\n", "")))["searches"]
-    assert len(told["choices"]) == 33
+    [reported] = json.loads(capsys.readouterr().out.partition("{\n")[2].join(("{\n", "")))["searches"]
+    assert len(reported["choices"]) == 33
     searched = page.read_text()
     assert "| B | out of reach | - | at most 0 | 5 | **1** (" in searched
     assert "Nothing helps b." in searched

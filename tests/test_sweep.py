@@ -221,7 +221,9 @@ def test_tables_hold_what_single_runs_measure(tmp_path: Path) -> None:
     assert {row["entity"] for row in summary if row["metric"] == "rate_bps"} == {"steady", "greedy"}
     again = ps.Outcome.load(tmp_path / "s")
     assert again.table("runs").equals(found.table("runs"))
-    described = {name: [one["name"] for one in told["columns"]] for name, told in again.description.items()}
+    described = {
+        name: [one["name"] for one in reported["columns"]] for name, reported in again.description.items()
+    }
     assert described == {name: again.table(name).column_names for name in described}
     assert found.result(runs[0]["run"]).fingerprint == alone[0].fingerprint
 

@@ -127,8 +127,8 @@ def test_a_pipe_is_read_once_and_a_device_to_its_limit(said: Said) -> None:
 @pytest.mark.parametrize("key", ["flows.name", "flows.from", "flows.9", "flows.steady.from.x", "probes.0"])
 def test_keys_through_lists(command: str, key: str, said: Said) -> None:
     goal = ("--minimize", "run.events") if command == "optimise" else ()
-    told = said.refused(command, "small.toml", "--vary", f"{key}=a,b", *goal)
-    assert key in told
+    reported = said.refused(command, "small.toml", "--vary", f"{key}=a,b", *goal)
+    assert key in reported
     if command == "sweep":
         key_and_seed = ("--vary", "simulation.seed=1,2", "--set", f"{key}=1")
         assert key in said.refused(command, "small.toml", *key_and_seed)
@@ -141,10 +141,10 @@ NINES = "9" * 5_000
     "text", [f"4..{NINES}", f"-{NINES}..4", f"1 Gb/s:{NINES} Gb/s:3", f"1:{NINES}:3", NINES]
 )
 def test_numbers_of_thousands_of_digits(text: str, said: Said) -> None:
-    told = said.refused("sweep", "small.toml", "--vary", f"topology.star.rate={text}")
-    assert "topology.star.rate: " in told
-    assert f"is too large; at most {MOST_DIGITS} digits" in told
-    assert len(told) < 2_000
+    reported = said.refused("sweep", "small.toml", "--vary", f"topology.star.rate={text}")
+    assert "topology.star.rate: " in reported
+    assert f"is too large; at most {MOST_DIGITS} digits" in reported
+    assert len(reported) < 2_000
 
 
 def test_digits_that_are_no_large_number() -> None:
@@ -202,7 +202,7 @@ def test_an_entry_of_a_list_is_set_and_removed() -> None:
     assert found[0] == two
     assert [flow["name"] for flow in BASE.with_value("flows.steady", None).to_dict()["flows"]] == ["greedy"]
     assert BASE.with_value("host.queue_limit", None).to_dict().get("host", {}) == {}
-    for key, told in (
+    for key, reported in (
         (
             "flows.name",
             "flows.name goes through the list flows, which has no entry 'name'; .* such as flows.steady",
@@ -212,7 +212,7 @@ def test_an_entry_of_a_list_is_set_and_removed() -> None:
         ("flows." + NINES, "has no entry"),
     ):
         for value in (4, None):
-            with pytest.raises(UnknownNameError, match=told):
+            with pytest.raises(UnknownNameError, match=reported):
                 BASE.with_value(key, value)
 
 
@@ -221,18 +221,20 @@ def test_what_every_trial_says_is_said(said: Said, capsys: pytest.CaptureFixture
     assert "flows is a table; name a column" in said.refused(*words, "--minimize", "count(flows)")
     Path("small.toml").write_text(SMALL.replace('queue = "200 frames"', 'total = "22 frames"'), "utf-8")
     assert main([*words[:-1], "t", "--minimize", "run.events"]) == 1
-    told = capsys.readouterr()
-    assert "each of 3 trials failed: " in told.err, told.err
-    assert "total_limit" in told.err
-    assert "failed" in told.out
+    reported = capsys.readouterr()
+    assert "each of 3 trials failed: " in reported.err, reported.err
+    assert "total_limit" in reported.err
+    assert "failed" in reported.out
 
 
 def test_who_waits_for_a_cluster_is_told(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(engines, "PATIENCE_S", 0.2)
     place = "tcp://127.0.0.1:1"
-    told = said.refused("sweep", "small.toml", "--vary", "simulation.seed=1,2", "--executor", f"dask:{place}")
-    first, second, *_ = told.splitlines()
+    reported = said.refused(
+        "sweep", "small.toml", "--vary", "simulation.seed=1,2", "--executor", f"dask:{place}"
+    )
+    first, second, *_ = reported.splitlines()
     assert first == f"asking the scheduler at {place}"
     assert second.startswith(f"penstock: no scheduler of Dask answers at {place}")
 

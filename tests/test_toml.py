@@ -39,9 +39,9 @@ WRONG = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_python_cannot_read_is_told_at_once(what: str) -> None:
-    text, told = WRONG[what]
+    text, reported = WRONG[what]
     began = time.monotonic()
-    with pytest.raises(TomlError, match=rf"it\.toml: .*{told}"):
+    with pytest.raises(TomlError, match=rf"it\.toml: .*{reported}"):
         library.toml(text, "it.toml")
     assert time.monotonic() - began < 5
 
@@ -90,7 +90,7 @@ def test_any_text_is_a_table_or_an_error_of_ours(text: str) -> None:
 
 @pytest.mark.parametrize("what", WRONG)
 def test_every_door_tells_it(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text, told = WRONG[what]
+    text, reported = WRONG[what]
     file = tmp_path / "scenario.toml"
     file.write_text(text, "utf-8")
     for words in (
@@ -99,17 +99,17 @@ def test_every_door_tells_it(what: str, tmp_path: Path, capsys: pytest.CaptureFi
         ("sensitivity", str(file), "--vary", "a=1,2"),
     ):
         assert main(words) == 2, words
-        assert f"scenario.toml: {'tables' if told == DEEP else 'an'}" in (said := capsys.readouterr().err), (
-            said
-        )
-        assert told in said
+        assert f"scenario.toml: {'tables' if reported == DEEP else 'an'}" in (
+            said := capsys.readouterr().err
+        ), said
+        assert reported in said
     table = Document("it.csv", "start_us,from,to,bytes\n0,h0,h1,1000\n")
-    with pytest.raises(TomlError, match=told):
+    with pytest.raises(TomlError, match=reported):
         join([(table, format_of(table).read(table))], tmp_path / "o.toml", like=library.read(str(file)))
-    with pytest.raises(ResultError, match=told):
+    with pytest.raises(ResultError, match=reported):
         checked.scenario(file)
     file.rename(tmp_path / "study.toml")
-    with pytest.raises(StudyError, match=told):
+    with pytest.raises(StudyError, match=reported):
         Study.load(tmp_path)
     assert dcbx._uplink_of(text) is None  # the agent tells what is wrong
     assert values.read("key", "[" * 200 + "1" + "]" * 200) == ["[" * 200 + "1" + "]" * 200]

@@ -179,7 +179,7 @@ def test_a_list_is_imported_as_it_is(tmp_path: Path) -> None:
         str(out),
     ]
     assert cli.main(words) == 0
-    told = [
+    entries = [
         [row[key] for key in ("source", "start_ns", "completion_ns")] for row in ps.run(out).rows("transfers")
     ]
     own = [
@@ -187,7 +187,7 @@ def test_a_list_is_imported_as_it_is(tmp_path: Path) -> None:
         for row in ps.run(like).rows("transfers")
     ]
     # Times of what is imported begin with the first transfer.
-    assert [[name, start + 3_000, took] for name, start, took in told] == own
+    assert [[name, start + 3_000, took] for name, start, took in entries] == own
     for change, said in (("b,a", "b,z"), ("c,a", "b,a"), ("a,\n", "a,c\n"), (",h0,h3", "5,h0,h3")):
         text = (tmp_path / "list.csv").read_text("utf-8")
         assert change in text, said

@@ -192,9 +192,9 @@ def test_series_have_what_transfers_deliver(busy: ps.Result) -> None:
 
 
 def test_summary_and_picture(busy: ps.Result, tmp_path: Path) -> None:
-    told = summarise(busy)["transfers"]
-    assert [entry["name"] for entry in told] == ["rounds", "web"]
-    assert told[0]["begun"] == 24 and told[1]["begun"] > 1000
+    reported = summarise(busy)["transfers"]
+    assert [entry["name"] for entry in reported] == ["rounds", "web"]
+    assert reported[0]["begun"] == 24 and reported[1]["begun"] > 1000
     figure = transfers(busy)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["rounds", "web"]
     bins = analysis.size_bins(busy, name="web")

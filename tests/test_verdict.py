@@ -150,9 +150,9 @@ def test_the_verdict_is_the_same_everywhere(state, penstock, tmp_path: Path) -> 
     assert (judged.state, judged.tone, judged.exit_code) == (state, tone, code)
     assert ran.stdout.splitlines()[0] == f"verdict  {judged}"
     assert str(judged) in ran.stderr or not code
-    told = penstock("run", "s.toml", "--json")
-    assert told.returncode == code
-    assert json.loads(told.stdout)["verdict"] == judged.to_dict()
+    reported = penstock("run", "s.toml", "--json")
+    assert reported.returncode == code
+    assert json.loads(reported.stdout)["verdict"] == judged.to_dict()
     for arguments in (
         ("why", "r"),
         ("why", "r", "--json"),

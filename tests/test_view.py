@@ -45,8 +45,8 @@ def pages(runs: list[Path]) -> Iterator[Pages]:
 
 
 def get(pages: Pages, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
-    told = {"Host": f"127.0.0.1:{pages.server_port}", **headers}
-    lines = [f"{name}: {value}" for name, value in told.items()]
+    record = {"Host": f"127.0.0.1:{pages.server_port}", **headers}
+    lines = [f"{name}: {value}" for name, value in record.items()]
     status, text = raw(pages, f"{method} /{pages.token}{path} HTTP/1.0", *lines)
     return status, text.partition(b"\r\n\r\n")[2]
 

@@ -225,8 +225,8 @@ frame = "4300 B"
 """
     scenario.write_text(f"{star}{writes}over = {{ rdma = {{ {keys} }} }}\n")
     ran = penstock("run", str(scenario), "--no-report", "--out", str(tmp_path / "out"))
-    told = "in error: 1 of 2, the first of writes[h1] to h0 at 3"
-    assert told in " ".join(ran.stdout.split())
+    text = "in error: 1 of 2, the first of writes[h1] to h0 at 3"
+    assert text in " ".join(ran.stdout.split())
     result = Result.load(tmp_path / "out")
     said = [line for line in why(result, "writes[h1]") if "error" in line]
     assert len(said) == 1 and said[0].startswith("Its queue pair came to be in error at 3")

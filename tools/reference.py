@@ -142,8 +142,8 @@ def man_page() -> str:
     lines += ["", "DESCRIPTION", "-----------", ""]
     lines += _paragraphs(inspect.getdoc(cli) or "")
     lines += ["", "COMMANDS", "--------"]
-    for name, told, arguments in _commands():
-        lines += ["", f"penstock {name}", "~" * (len(name) + 9), "", told]
+    for name, reported, arguments in _commands():
+        lines += ["", f"penstock {name}", "~" * (len(name) + 9), "", reported]
         for shown, meaning in arguments:
             lines += ["", f"``{shown}``", f"    {meaning.replace('*', chr(92) + '*')}"]
     page: bytes = publish_string("\n".join(lines), writer="manpage", settings_overrides={"datestamp": None})

@@ -140,8 +140,8 @@ def table(theirs: dict[str, float], ours: dict[str, float]) -> tuple[str, bool]:
         difference = ours[quantity] / load - 1 if load else float("inf")
         near = abs(difference) <= ALLOWED
         agree &= near
-        told = f"{difference:+.2%}" if near else f"**{difference:+.2%}**"
-        lines.append(f"| {quantity} | {load:.4f} | {ours[quantity]:.4f} | {told} |")
+        text = f"{difference:+.2%}" if near else f"**{difference:+.2%}**"
+        lines.append(f"| {quantity} | {load:.4f} | {ours[quantity]:.4f} | {text} |")
     return "\n".join(lines), agree
 
 

@@ -126,8 +126,8 @@ def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterato
     except known:
         raise
     except Exception as error:
-        told = ", ".join(map(str, places))
+        text = ", ".join(map(str, places))
         raise ResultError(
-            f"{told}: what it holds does not fit together ({type(error).__name__}: {error}); run the "
+            f"{text}: what it holds does not fit together ({type(error).__name__}: {error}); run the "
             "scenario again. If this version of Penstock wrote it so, that is a bug"
         ) from error

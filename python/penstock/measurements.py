@@ -383,8 +383,8 @@ class Measurements:
         chosen = table.filter(arrow.call("equal", table[column], of))
         if chosen.num_rows == 0:
             known = [str(entity) for entity in pc.unique(table[column]).to_pylist()]
-            told = suggestion(of, known) if known else f"the table {name!r} is empty"
-            raise UnknownNameError(f"no {what!r} of {of!r}; {told}")
+            reported = suggestion(of, known) if known else f"the table {name!r} is empty"
+            raise UnknownNameError(f"no {what!r} of {of!r}; {reported}")
         if name == "transfers":
             values = np.sort(numpy_of(chosen[what]))  # those that are not numbers come last
             known_values = values[np.isfinite(values)]

@@ -50,8 +50,8 @@ def converting(text: str) -> list[str]:
 def _arity(name: str) -> int:
     if name in ("fill_null", "index"):  # written in Python
         return 2 if name == "fill_null" else 1
-    told = getattr(getattr(pc, name, None), "__arrow_compute_function__", None) or {}
-    return int(told.get("arity", 1))
+    reported = getattr(getattr(pc, name, None), "__arrow_compute_function__", None) or {}
+    return int(reported.get("arity", 1))
 
 
 def _is_plain(call: ast.Call) -> bool:

@@ -89,11 +89,11 @@ def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text("utf-8")
     broken = [link["target"] for link in LINK.finditer(text) if not (page.parent / link["target"]).exists()]
     # Paths in words; what a reader is told to make has a name in capitals or is announced as not there yet.
-    told = [word["path"] for word in IN_WORDS.finditer(text)]
+    entries = [word["path"] for word in IN_WORDS.finditer(text)]
     yet_to_come = {"crates/congestion"}
     broken += [
         path
-        for path in told
+        for path in entries
         if not any(part.isupper() for part in re.split(r"[/.]", path))
         and path not in yet_to_come
         and not (ROOT / path).exists()

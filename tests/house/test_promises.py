@@ -37,7 +37,7 @@ def test_what_is_gone_or_different_is_told(
     promises.PROMISED.write_text(json.dumps(more), "utf-8")
     monkeypatch.setattr("sys.argv", ["promises.py"])
     assert promises.main() == 1
-    told = capsys.readouterr().out
-    assert "penstock-result/1: flows.colour (nm) is gone" in told
-    assert "penstock-result/1: flows.latency_p99_ns (s) is ns" in told
+    reported = capsys.readouterr().out
+    assert "penstock-result/1: flows.colour (nm) is gone" in reported
+    assert "penstock-result/1: flows.latency_p99_ns (s) is ns" in reported
     assert json.loads(promises.PROMISED.read_text("utf-8")) == more

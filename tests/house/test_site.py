@@ -41,9 +41,11 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     words += ["-D", "penstock_runs=0", ".", tmp_path]
     done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    told = re.search(r'^\t@echo "build/site/(\S+)"$', (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    assert told, "make site says what it has made"
-    home = (tmp_path / told[1]).read_text("utf-8")
+    reported = re.search(
+        r'^\t@echo "build/site/(\S+)"$', (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
+    assert reported, "make site says what it has made"
+    home = (tmp_path / reported[1]).read_text("utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
         made = page.relative_to(ROOT).with_suffix(".html")
         assert (tmp_path / made).exists()

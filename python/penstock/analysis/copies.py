@@ -51,9 +51,9 @@ def for_each(result: Measurements, flows: Iterable[dict[str, Any]]) -> list[dict
     """
     several = receivers(result)
     rates = ("throughput_bps", "goodput_bps")
-    told = []
+    entries = []
     for row in flows:
         number = several.get(row["flow"], 1)
         own = {key: row[key] / number for key in rates if row.get(key)} if number > 1 else {}
-        told.append({**row, **own, "receivers": number})
-    return told
+        entries.append({**row, **own, "receivers": number})
+    return entries

@@ -56,7 +56,7 @@ def film(result: Measurements) -> dict[str, Any] | None:
     at_switch = arrow.places(ports["node"], hosts) < 0
     deepest = float(depth[at_switch].max(initial=0.0))
     marks = _points(result, "queue_marks", names)
-    told = {} if marks is None else _marked(marks.total(stretch_ns, count))
+    record = {} if marks is None else _marked(marks.total(stretch_ns, count))
     return {
         "stretch_ns": stretch_ns,
         "ports": names,
@@ -64,7 +64,7 @@ def film(result: Measurements) -> dict[str, Any] | None:
         "paused": _strings(_levels(np.ceil, _paused(result, names, stretch_ns, count))),
         "queued": _strings(_levels(np.rint, depth / deepest if deepest else np.zeros_like(depth))),
         "queue_bytes_max": deepest,
-        **told,
+        **record,
     }
 
 

@@ -275,8 +275,8 @@ def waited(result: Measurements, span: Span) -> Iterator[str]:
             at, longest = max(during, key=lambda point: point[1])
             seen.append((longest, f"{name} ({size(longest)} around {instant(at)})"))
     if seen and max(seen)[0] > 0:
-        told = [text for level, text in sorted(seen, reverse=True)[:_QUEUES_NAMED] if level > 0]
-        yield f"The longest queues on its way meanwhile: {', '.join(told)}."
+        entries = [text for level, text in sorted(seen, reverse=True)[:_QUEUES_NAMED] if level > 0]
+        yield f"The longest queues on its way meanwhile: {', '.join(entries)}."
     elif not seen and (waits := [queue for queue in queues if queue["wait_max_ns"]]):
         most = max(waits, key=lambda queue: queue["wait_mean_ns"])
         yield (

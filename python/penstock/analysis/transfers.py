@@ -110,10 +110,10 @@ def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS
             continue
         end = int(np.searchsorted(sizes, sizes[end - 1], side="right"))
         part = slowdown[first:end]
-        told = statistics(part)
+        reported = statistics(part)
         # Those that are larger than all that were complete belong to the last bin.
         below = len(left) if end == len(sizes) else int(np.searchsorted(left, sizes[end - 1], side="right"))
-        own = {**told, "unfinished": below - passed}
+        own = {**reported, "unfinished": below - passed}
         found.append(SizeBin(end - first, int(sizes[first]), int(sizes[end - 1]), **own))  # type: ignore[arg-type]
         first, passed = end, below
     return found

@@ -265,17 +265,17 @@ def _promises(messages: Sequence[str]) -> Iterable[Finding]:
 
 
 def _unfinished(result: Measurements) -> Iterable[Finding]:
-    told = []
+    entries = []
     if (found := unfinished(result)).count:
-        told.append(found.text)
+        entries.append(found.text)
     if waiting := jobs.of_run(result):
-        told.append(waiting)
+        entries.append(waiting)
     if never := connections.unfinished(result):
-        told.append(f"{len(never):,} connection{'' if len(never) == 1 else 's'} with an end")
+        entries.append(f"{len(never):,} connection{'' if len(never) == 1 else 's'} with an end")
     if failed := failures.of_run(result):
-        told.append(failed)
-    if told:
-        yield Finding(UNFINISHED, "; ".join(told))
+        entries.append(failed)
+    if entries:
+        yield Finding(UNFINISHED, "; ".join(entries))
 
 
 def _stopped(result: Measurements) -> Iterable[Finding]:

@@ -150,8 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE
     except CycloptsError as error:
-        told = _renamed(words) or _told(error)
-        complain(f"{told}{_dashed(words)}\nTry: penstock {_command(words)}--help")
+        reported = _renamed(words) or _told(error)
+        complain(f"{reported}{_dashed(words)}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
     except ScenarioError as error:
         say(str(error).rstrip())  # diagnostics with their places, made to be read as they are

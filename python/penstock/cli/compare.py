@@ -174,9 +174,9 @@ def _differ(left: Sequence[Unfinished]) -> bool:
 
 
 def _warned(labels: Sequence[str], left: Sequence[Unfinished]) -> str:
-    told = ", ".join(f"{label}: {one.text}" for label, one in zip(labels, left, strict=True))
+    text = ", ".join(f"{label}: {one.text}" for label, one in zip(labels, left, strict=True))
     return (
-        f"unfinished transfers differ ({told}): statistics of transfers leave these out, and compare "
+        f"unfinished transfers differ ({text}): statistics of transfers leave these out, and compare "
         "different transfers"
     )
 
@@ -322,10 +322,10 @@ def _show(
     out: Screen, title: str, rows: list[Row], writers: dict[str, Writer], labels: Sequence[str]
 ) -> None:
     # Rows whose printed values are equal are left out: they would look like an error of the table.
-    told = [row for row in rows if len({writers[row["metric"]](value) for value in row["values"]}) > 1]
-    if told:
-        _show_rows(out, title, told, writers, labels)
-    if alike := len(rows) - len(told):
+    entries = [row for row in rows if len({writers[row["metric"]](value) for value in row["values"]}) > 1]
+    if entries:
+        _show_rows(out, title, entries, writers, labels)
+    if alike := len(rows) - len(entries):
         differ = "measure differs" if alike == 1 else "measures differ"
         out.print(f"{alike:,} {differ} by less than is shown; --json has all of them")
 
@@ -361,5 +361,5 @@ def _change(first: float | None, second: float | None) -> str:
 
 def _identity(path: Path, result: Result) -> Row:
     keys = ("name", "seed", "fingerprint", "engine_version", "simulated_s", "complete")
-    told = {"verdict": result.verdict.to_dict(), "unfinished": asdict(unfinished(result))}
-    return {"directory": str(path), **told, **{key: result.run.get(key) for key in keys}}
+    record = {"verdict": result.verdict.to_dict(), "unfinished": asdict(unfinished(result))}
+    return {"directory": str(path), **record, **{key: result.run.get(key) for key in keys}}

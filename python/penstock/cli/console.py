@@ -405,8 +405,8 @@ class Bar:
 
     def update(self, completed: float, total: float | None, first: str, last: str) -> None:
         """Updates the progress and the text before and after the bar. Without a total the bar only pulses."""
-        told: dict[str, Any] = {"first": visible(first), "last": visible(last)}
-        self._bar.update(self._task, completed=completed, total=total, **told)
+        record: dict[str, Any] = {"first": visible(first), "last": visible(last)}
+        self._bar.update(self._task, completed=completed, total=total, **record)
 
     def say(self, message: str) -> None:
         """Prints a message above the bar."""

@@ -69,7 +69,7 @@ def run(
     if uplink == interface:
         raise InputError(f"--uplink {uplink}: expected another interface than that of the agent")
     wanted = serving.Settings(text, file, uplink)
-    told: dict[str, str] = {}
+    record: dict[str, str] = {}
 
     def tell(now_s: float, state: dict[str, Any]) -> None:
         if json:
@@ -77,12 +77,12 @@ def run(
             return
         lines = dict(_lines(state))
         for what, line in lines.items():
-            if told.get(what) != line:
+            if record.get(what) != line:
                 print_now(f"{now_s:9.3f} s  {what:<12}  {line}")
-        for what in told.keys() - lines.keys():
+        for what in record.keys() - lines.keys():
             print_now(f"{now_s:9.3f} s  {what:<12}  gone")
-        told.clear()
-        told.update(lines)
+        record.clear()
+        record.update(lines)
 
     serving.serve(interface, wanted, seconds=seconds, tell=tell)
     return EXIT_DONE

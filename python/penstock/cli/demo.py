@@ -42,8 +42,8 @@ def demo(*, out: Path = Path("out/demo")) -> int:
         Directory for pictures and outcomes.
     """
     [study] = studies.find(STUDY)
-    with _telling() as told, aside():
-        result = studies.reproduce(study, out / STUDY, quick=True, say=told)
+    with _telling() as reported, aside():
+        result = studies.reproduce(study, out / STUDY, quick=True, say=reported)
     picture = out / STUDY / PICTURE
     if not picture.exists():
         raise StudyError(f"there is no picture: {STUDY} did not run to its end")
@@ -63,12 +63,12 @@ def demo(*, out: Path = Path("out/demo")) -> int:
 def _telling() -> Iterator[Callable[[str], None]]:
     """Reports progress: in a bar that is removed at the end, or in a few lines if there is no terminal."""
     if not has_terminal():
-        told: list[float] = []
+        entries: list[float] = []
 
         def tell(step: str) -> None:
             now = time.monotonic()
-            if not told or (now - told[-1] >= SAYS_EVERY_S and len(told) < MOST_LINES):
-                told.append(now)
+            if not entries or (now - entries[-1] >= SAYS_EVERY_S and len(entries) < MOST_LINES):
+                entries.append(now)
                 say(step)
 
         yield tell

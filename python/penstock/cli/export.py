@@ -118,14 +118,14 @@ def export(
             print_json(changes.tables if base.whole else changes.operations)
             return EXIT_DONE
         if format == "sonic":
-            tables, told = _sonic(effective, name, role, link)
-            for line in told:
+            tables, reported = _sonic(effective, name, role, link)
+            for line in reported:
                 say(f"note: {line}")
             print_json(tables)
             return EXIT_DONE
         if format == "nvue":
-            commands, told = _nvue(effective, interface, role, link)
-            for line in told:
+            commands, reported = _nvue(effective, interface, role, link)
+            for line in reported:
                 say(f"note: {line}")
             write_data("".join(f"{line}\n" for line in commands))
             return EXIT_DONE

@@ -71,8 +71,8 @@ def show_evenness(out: Screen, result: Result) -> None:
     """Shows how evenly flows of equal demand were served; prints nothing if there are none."""
     found = evenness(result)[:3]
     if found:
-        told = ", ".join(f"{one.jain:.4f} of {one.name} ({count(one.flows)} flows)" for one in found)
-        out.print(f"fairness (Jain) among flows that ask for the same: {told}")
+        text = ", ".join(f"{one.jain:.4f} of {one.name} ({count(one.flows)} flows)" for one in found)
+        out.print(f"fairness (Jain) among flows that ask for the same: {text}")
 
 
 def show_losses(out: Screen, result: Result) -> None:

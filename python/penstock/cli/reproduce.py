@@ -79,12 +79,12 @@ def reproduce(
             overview.keep(results[-1], document, quick=quick)
         if not (json or all):
             _show(results[-1])
-    told = answer.to_json(results, study or "all")
+    reported = answer.to_json(results, study or "all")
     if json:
-        print_json(told)
+        print_json(reported)
     elif all:
-        _show_all(told)
-    return EXIT_DONE if told["passed"] else EXIT_FAILED
+        _show_all(reported)
+    return EXIT_DONE if reported["passed"] else EXIT_FAILED
 
 
 def _check(chosen: Sequence[studies.Study], experiments: Sequence[str]) -> None:
@@ -106,12 +106,12 @@ def _search(study: str | None, out: Path, *, json: bool, document: Path | None) 
 
     chosen = studies.find(study)
     known = [one for one in chosen if (one.folder / searches.DESCRIPTION).is_file()]
-    told = []
+    entries = []
     for one in known or chosen[:1]:  # without a search, this one reports that it has none
         say(f"{one.name}: {one.title}")
         with aside():
             found = searches.search(one, out / f"{one.name}-search", say=_say_inside)
-        told.append(searches.to_json(found))
+        entries.append(searches.to_json(found))
         if document is not None:
             say(f"page  {pages.keep(found, document)}")
         for shown in [] if json else searches.tables(found):
@@ -120,7 +120,7 @@ def _search(study: str | None, out: Path, *, json: bool, document: Path | None) 
                 cells.add_row(*(cell.replace("**", "") for cell in row))
             console().print(cells)
     if json:
-        print_json({"schema": searches.SCHEMA, "searches": told})
+        print_json({"schema": searches.SCHEMA, "searches": entries})
     return EXIT_DONE
 
 

@@ -74,8 +74,8 @@ def check(
             raise InputError(f"{scenario}: is the configuration of a switch; expected {expected}")
         return tell_risks(config, as_json=json)
     if links != NO_LINKS:
-        told = "--rate, --length, --cell and --buffer are for configurations of switches"
-        raise InputError(f"{scenario}: is no configuration of a switch; {told}")
+        note = "--rate, --length, --cell and --buffer are for configurations of switches"
+        raise InputError(f"{scenario}: is no configuration of a switch; {note}")
     if json and not (estimate or thresholds):
         raise InputError("--json belongs to --estimate and --thresholds; --effective prints TOML")
     if effective + estimate + thresholds > 1:
@@ -96,8 +96,8 @@ def check(
         return judged.exit_code
     if thresholds:
         with running.engine_errors():
-            told = loads(_core.thresholds(source.text, source.file, allow_files=source.allow_files))
-        print_json(told) if json else _tell_thresholds(told)
+            note = loads(_core.thresholds(source.text, source.file, allow_files=source.allow_files))
+        print_json(note) if json else _tell_thresholds(note)
     elif effective:
         write_data(text + "\n")
     elif judged.failed:
@@ -113,29 +113,32 @@ def check(
 def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
     from penstock.running import estimate, memory
 
-    told = estimate.estimate(source, threads=threads)
-    named = told.memory_limit
+    reported = estimate.estimate(source, threads=threads)
+    named = reported.memory_limit
     limit = memory.limit_bytes() if named is None else named
-    if limit is not None and told.memory_bytes > limit:
+    if limit is not None and reported.memory_bytes > limit:
         origin = "what is free on this machine allows" if named is None else "its memory_limit allows"
         say(
-            f"warning: the run will take about {_rough_size(told.memory_bytes)} of memory, more than the "
+            f"warning: the run will take about {_rough_size(reported.memory_bytes)} of memory, more than the "
             f"{_rough_size(limit)} that {origin}: it will end early"
         )
     if json:
-        print_json(told.to_dict())
+        print_json(reported.to_dict())
         return
-    about = "" if told.exact else "about "
-    on = "one thread" if told.threads == 1 else f"{told.threads} threads"
+    about = "" if reported.exact else "about "
+    on = "one thread" if reported.threads == 1 else f"{reported.threads} threads"
     rows = (
-        ("fabric", f"{count(told.nodes)} nodes, {count(told.links)} links, {count(told.flows)} flows"),
-        ("work", f"{about}{count(_rounded(told.frame_hops, told.exact))} frame-hops"),
+        (
+            "fabric",
+            f"{count(reported.nodes)} nodes, {count(reported.links)} links, {count(reported.flows)} flows",
+        ),
+        ("work", f"{about}{count(_rounded(reported.frame_hops, reported.exact))} frame-hops"),
         (
             "time",
-            f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine, "
+            f"about {duration(_rounded(reported.wall_s, False) * 1e9)} on {on} of this machine, "
             "the report not counted",
         ),
-        ("memory", f"about {_rough_size(told.memory_bytes)} without the program itself"),
+        ("memory", f"about {_rough_size(reported.memory_bytes)} without the program itself"),
     )
     for name, what in rows:
         console().print(f"{name:<8} {what}")

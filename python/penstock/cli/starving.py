@@ -55,13 +55,13 @@ def show(result: Result, origin: str, bound_ns: float | None, *, json: bool) -> 
     if any(one.bound_ns is None for one in found.classes):
         out.print("no bound: the scheduler promises these classes nothing; --bound gives one")
     if found.unknown:
-        told = (
+        text = (
             f"{found.unknown[0]} and {count(len(found.unknown) - 1)} others"
             if found.unknown[1:]
             else found.unknown[0]
         )
         out.print(
-            f"not known: {told}, whose series of queue and class are not recorded, or differ in their bins"
+            f"not known: {text}, whose series of queue and class are not recorded, or differ in their bins"
         )
 
 
@@ -142,6 +142,6 @@ def _span(span: Span) -> str:
 def _verdict(found: Starvation, how: str) -> str:
     judged = [getattr(one, how) for one in found.classes]
     counted = [f"{judged.count(word)} {word}" for word in _WORDS if word in judged]
-    told = f"{how} fair: {', '.join(counted) or 'no class had to wait'}"
+    text = f"{how} fair: {', '.join(counted) or 'no class had to wait'}"
     still = sum(one.waits_still and one.bound_ns is None for one in found.classes)
-    return f"{told} ({still} of them not served again before the end)" if still else told
+    return f"{text} ({still} of them not served again before the end)" if still else text

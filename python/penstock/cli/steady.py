@@ -54,15 +54,15 @@ def steady(
     title = f"{metric}: warm-up by MSER-5, and the mean of the rest with its 95 % interval by batch means"
     shown = Table(title, "of", "warm-up", "mean", "±", "", numeric=1)
     for row in rows[:ROWS_SHOWN]:
-        told = "" if row["is_settled"] else "not settled in the first half"
+        text = "" if row["is_settled"] else "not settled in the first half"
         if (row["correlation"] or 0.0) > CORRELATED:
-            told = told or "batches are correlated: run longer"
+            text = text or "batches are correlated: run longer"
         shown.add_row(
             row["entity"],
             duration(row["warmup_ns"]),
             write(row["mean"]),
             write(row["half_width"]),
-            told,
+            text,
         )
     console().print(shown)
     if len(rows) > ROWS_SHOWN:

@@ -193,16 +193,16 @@ def plan_of(scenario: str, question: Question) -> Plan:
         return from_file
     if sum((question.grid, question.zip, question.latin is not None)) > 1:
         raise InputError("--grid, --zip and --latin exclude each other")
-    told = {
+    record = {
         option: assignments(f"--{option}", given)
         for option, given in (("vary", question.vary), ("set", question.set), ("measure", question.measure))
     }
     mode = "zip" if question.zip else "latin" if question.latin is not None else "grid"
     return plan.Plan(
         base,
-        told["vary"],
-        told["set"],
-        told["measure"] or DEFAULT_MEASURES,
+        record["vary"],
+        record["set"],
+        record["measure"] or DEFAULT_MEASURES,
         mode,
         question.latin,
         question.until,
@@ -237,10 +237,10 @@ def watching(what: str = "runs") -> Iterator[SweepCallback]:
     with progress_bar(f"{what}: starting") as bar:
 
         def watch(progress: SweepProgress) -> None:
-            told = f"{progress.found} found" if progress.found else ""
+            text = f"{progress.found} found" if progress.found else ""
             if progress.failed:
-                told += f" {progress.failed} failed"
-            bar.update(progress.done, progress.runs, f"{progress.done} of {progress.runs} {what}", told)
+                text += f" {progress.failed} failed"
+            bar.update(progress.done, progress.runs, f"{progress.done} of {progress.runs} {what}", text)
 
         yield watch
 

@@ -22,8 +22,8 @@ def devices() -> Iterator[tuple[str, Table]]:
     """Yields ports with the headroom computed for a memory with cells, by cable length."""
     for metres in (5, 100, 300):
         link = {"rate": "10 Gb/s", "length": f"{metres} m", "mtu": f"{SMALL} B", "interface_delay": "0 ns"}
-        told = loads(_core.headroom({**link, "cell": f"{CELL} B"}))
-        headroom = told["headroom_memory_bytes"] // CELL
+        reported = loads(_core.headroom({**link, "cell": f"{CELL} B"}))
+        headroom = reported["headroom_memory_bytes"] // CELL
         cells = {"xoff": XOFF_CELLS, "xon": XON_CELLS, "headroom": headroom}
         # Two ports fill the memory.
         memory = {"total": f"{2 * (XOFF_CELLS + headroom) * SMALL} B"}

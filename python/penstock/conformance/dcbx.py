@@ -397,8 +397,8 @@ def _chain() -> list[Trial]:
     ):
         uplink = {"settings": {}, "inherits": inherits}
         admin = {**settings(pfc_willing=False, ets_willing=False), "uplink": uplink}
-        told = Expect("the host is told PFC and shares", (priorities, shares), _told)
-        trials.append(Trial(name, admin, (core, Wait(3), told)))
+        reported = Expect("the host is told PFC and shares", (priorities, shares), _told)
+        trials.append(Trial(name, admin, (core, Wait(3), reported)))
     return trials
 
 

@@ -180,5 +180,5 @@ class AgentDevice:
 
         from penstock.dcbx.inherit import inherited
 
-        told = inherited(self._own, json.loads(uplink.state(self._now_ns)))
-        self._agent.administer(tomli_w.dumps(told), "settings of the case", self._now_ns)
+        reported = inherited(self._own, json.loads(uplink.state(self._now_ns)))
+        self._agent.administer(tomli_w.dumps(reported), "settings of the case", self._now_ns)

@@ -96,39 +96,39 @@ def _fields() -> list[Trial]:
     """The fields agree with each other in each message, and with a queue of known length."""
 
     def disagreeing(frames: list[bytes]) -> int:
-        told = Message.all_of(frames)
-        count = len({one.point for one in told}) - 1
-        for before, one in zip([None, *told[:-1]], told, strict=True):
+        reported = Message.all_of(frames)
+        count = len({one.point for one in reported}) - 1
+        for before, one in zip([None, *reported[:-1]], reported, strict=True):
             excess = (-one.offset + WEIGHT * one.delta) * UNIT
             feedback = min(excess, MOST) * 63 / MOST
             # Each field is rounded down by less than one unit.
             count += abs(feedback - one.feedback - 0.5) > 0.5 + 3 * UNIT * 63 / MOST
             count += before is not None and abs(before.offset - one.offset - one.delta) > 2
-        return count if told else -1
+        return count if reported else -1
 
     def last(frames: list[bytes]) -> float:
-        told = Message.all_of(frames)
-        return float(told[-1].offset) if told else 0.0
+        reported = Message.all_of(frames)
+        return float(reported[-1].offset) if reported else 0.0
 
     repeated = FRAME - FCS - 16
 
     def head(frames: list[bytes]) -> list[str]:
-        told = Message.all_of(frames)
+        reported = Message.all_of(frames)
         wrong = [
             name
             for name, holds in (
-                ("length", all(len(one.repeated) == 64 for one in told)),
-                ("type", all(one.repeated[:2] == TYPES["ipv4"] for one in told)),
+                ("length", all(len(one.repeated) == 64 for one in reported)),
+                ("type", all(one.repeated[:2] == TYPES["ipv4"] for one in reported)),
                 (
                     "length in the IP header",
-                    all(struct.unpack_from("!H", one.repeated, 4)[0] == repeated - 2 for one in told),
+                    all(struct.unpack_from("!H", one.repeated, 4)[0] == repeated - 2 for one in reported),
                 ),
-                ("destination", all(one.to == mac("02:00:00:00:00:04") for one in told)),
-                ("priority", all(one.priority == CNPV for one in told)),
+                ("destination", all(one.to == mac("02:00:00:00:00:04") for one in reported)),
+                ("priority", all(one.priority == CNPV for one in reported)),
             )
             if not holds
         ]
-        return wrong if told else ["no message"]
+        return wrong if reported else ["no message"]
 
     expected = (SET_POINT - FULL) / UNIT
     slack = 2 * FRAME / UNIT

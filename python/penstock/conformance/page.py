@@ -30,10 +30,10 @@ def page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]
 def counts(outcomes: Sequence[Outcome]) -> str:
     """Numbers of cases and trials by verdict."""
     verdicts = [one.verdict for one in outcomes]
-    told = (f"{verdicts.count(word)} {word}" for word in ("pass", "fail", "not applicable"))
+    entries = (f"{verdicts.count(word)} {word}" for word in ("pass", "fail", "not applicable"))
     numbers = {"case": len({one.case.id for one in outcomes}), "trial": len(outcomes)}
     tried = [f"{number} {what}{'' if number == 1 else 's'}" for what, number in numbers.items()]
-    return f"{', '.join(tried)}: {', '.join(told)}"
+    return f"{', '.join(tried)}: {', '.join(entries)}"
 
 
 def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> Iterator[str]:

@@ -78,7 +78,7 @@ class Traffic:
         found: dict[str, list[Logged]] = {}
         for row in self.result.rows("frames"):
             if row["direction"] == "out" and row["event"] == "sent":
-                told = (
+                entries = (
                     row["priority"],
                     row["bytes"],
                     row["kind"],
@@ -87,7 +87,7 @@ class Traffic:
                     row["destination"],
                     row["cn_tag"],
                 )
-                found.setdefault(row["port"], []).append(Logged(row["time_ps"] / PS_A_MICROSECOND, *told))
+                found.setdefault(row["port"], []).append(Logged(row["time_ps"] / PS_A_MICROSECOND, *entries))
         return found
 
     def sent(self, port: str | None = None) -> list[Logged]:

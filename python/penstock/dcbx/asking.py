@@ -152,5 +152,5 @@ def ask(name: str, patience_s: float = ANSWER_S) -> State:
 
 def uplinks_of(state: State) -> list[str]:
     """The interfaces that an agent inherits from, the nearest first; empty if the state has no valid list."""
-    told = state.get("uplinks")
-    return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
+    reported = state.get("uplinks")
+    return [one for one in reported if isinstance(one, str)] if isinstance(reported, list) else []

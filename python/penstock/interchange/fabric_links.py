@@ -26,7 +26,7 @@ def fit_links(topology: dict[str, Any], document: Document, classes: Sequence[Li
     if kind == "explicit":
         said = [f"{key} of ports is {value}" for one in classes for key, value in _said(one).items()]
         return [f"{document.file}: {line}; links of the fabric keep theirs" for line in dict.fromkeys(said)]
-    keys, told = topology[kind], []
+    keys, reported = topology[kind], []
     chosen, own_rate, own_length = classes[0], keys.get("rate"), keys.get("length")
     for prefix in TIERS.get(kind, ("",)):
         own_rate = keys.get(f"{prefix}rate", own_rate)
@@ -41,14 +41,14 @@ def fit_links(topology: dict[str, Any], document: Document, classes: Sequence[Li
                 continue
             ports = f"{document.file}: {key} of ports is {value}"
             if key == "length" and not prefix and "delay" in keys:
-                told.append(f"{ports}; links of the fabric keep their delay")
+                reported.append(f"{ports}; links of the fabric keep their delay")
                 continue
             keys[f"{prefix}{key}"] = value
-            told.append(f"{ports}: that of the {ends}" + (f", in place of {own}" if own else ""))
+            reported.append(f"{ports}: that of the {ends}" + (f", in place of {own}" if own else ""))
         own_rate, own_length = (
             keys.get(f"{prefix}{key}", own) for key, own in (("rate", own_rate), ("length", own_length))
         )
-    return told
+    return reported
 
 
 def _said(one: LinkClass) -> Mapping[str, str]:

@@ -102,7 +102,7 @@ def read(document: Document) -> Piece:
         if isinstance(one.value, list)
     }
     of_graph = {brief(item.key) for item in items} - {"node", "edge", "directed"}
-    told = [
+    entries = [
         f"{document.file}: {what} that are not read: {', '.join(sorted(keys))}"
         for what, keys in (
             ("lists of nodes and edges", lists),
@@ -110,7 +110,7 @@ def read(document: Document) -> Piece:
         )
         if keys
     ]
-    return replace(piece, remarks=[*piece.remarks, *told])
+    return replace(piece, remarks=[*piece.remarks, *entries])
 
 
 def _one(document: Document, item: Item, key: str) -> str:

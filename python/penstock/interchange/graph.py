@@ -85,10 +85,10 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
 def _given(document: Document, edges: Sequence[Edge]) -> list[str]:
     """Remarks on links that get their rate or length from the command line."""
     without = {key: sum(not _said(edge, key) for edge in edges) for key in WORDS}
-    told = [f"{without['rate']} links have no rate: {document.rate}, of --rate"] if without["rate"] else []
+    entries = [f"{without['rate']} links have no rate: {document.rate}, of --rate"] if without["rate"] else []
     if document.length is not None and without["length"]:
-        told.append(f"links without delay or length are {document.length} long, of --length")
-    return [f"{document.file}: {line}" for line in told]
+        entries.append(f"links without delay or length are {document.length} long, of --length")
+    return [f"{document.file}: {line}" for line in entries]
 
 
 def _said(edge: Edge, key: str) -> list[tuple[str, str, Any]]:

@@ -136,7 +136,7 @@ def _simulators(
     read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], priorities: Collection[int]
 ) -> list[str]:
     """Applies simulator configurations to transfers and switches; returns remarks on the choices."""
-    told: list[str] = []
+    entries: list[str] = []
     for document, piece in read:
         if piece.transfer_keys and not keys.get("transfers"):
             raise refuse_without_transfers(document)
@@ -144,8 +144,8 @@ def _simulators(
             keys["transfers"] = [_over(dict(entry), piece.transfer_keys) for entry in keys["transfers"]]
         if piece.simulated is not None:
             used = {*priorities} or {entry.get("priority", 0) for entry in keys.get("transfers", ())} or {0}
-            told += [f"{document.file}: {line}" for line in fit_switch(keys, piece.simulated, used)]
-    return told
+            entries += [f"{document.file}: {line}" for line in fit_switch(keys, piece.simulated, used)]
+    return entries
 
 
 def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Path) -> str:
@@ -255,10 +255,10 @@ def _endless(
 def _merged(read: Sequence[tuple[Document, Piece]]) -> tuple[dict[str, Any], list[str]]:
     """Merges the keys of all documents; reports which one wins in a conflict. There is one topology."""
     said: dict[str, Any] = {}
-    told: list[str] = []
+    entries: list[str] = []
     for document, piece in read:
-        _add(said, piece.keys, document.file, "", told)
-    return said, told
+        _add(said, piece.keys, document.file, "", entries)
+    return said, entries
 
 
 def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str, told: list[str]) -> None:

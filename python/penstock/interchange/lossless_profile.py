@@ -69,23 +69,25 @@ class Profile:
             "minimum": size(self.reserve),
             "resume_offset": size(NEVER_BYTES if self.xon_offset is None else self.xon_offset),
         }
-        told = []
+        entries = []
         if self.xon != self.reserve:
-            told.append(
+            entries.append(
                 f"xon is {self.xon} and the reserve {self.reserve}: a paused group resumes at its reserve, "
                 "or where the offset from the threshold lets it"
             )
-        return keys, told
+        return keys, entries
 
     def of_pool(self, pool: str, *, has_shared_headroom: bool) -> tuple[dict[str, Any], list[str]]:
         """Keys of a profile of `switch.buffer.memory`, and remarks on what they cannot express."""
-        told = []
+        entries = []
         reserved = self.size
         if not has_shared_headroom and self.xoff:
             if self.size >= self.xoff:
                 reserved = self.size - self.xoff
             else:
-                told.append(f"size is {self.size} and xoff {self.xoff}: headroom is read as beside the size")
+                entries.append(
+                    f"size is {self.size} and xoff {self.xoff}: headroom is read as beside the size"
+                )
         keys: dict[str, Any] = {"pool": pool, "reserved": size(reserved)}
         if self.exponent is not None:
             keys["alpha"] = 2.0**self.exponent
@@ -97,14 +99,14 @@ class Profile:
             keys |= {"headroom": size(self.xoff), "xon": size(self.xon)}
             if self.xon_offset is not None:
                 keys["xon_offset"] = size(self.xon_offset)
-        return keys, told
+        return keys, entries
 
     def watermarks(self) -> tuple[dict[str, str], list[str]]:
         """Keys of `flow_control.pfc` for a static threshold, and remarks on what they cannot express."""
-        xoff, told = self.static or 0, []
+        xoff, reported = self.static or 0, []
         xon = self.xon if self.xon_offset is None else max(self.xon, xoff - self.xon_offset)
         if xon != self.xon:
-            told.append(f"xon_offset is {self.xon_offset}: a paused group resumes at {xon} B")
+            reported.append(f"xon_offset is {self.xon_offset}: a paused group resumes at {xon} B")
         if self.size not in (0, self.xon + self.xoff):
-            told.append(f"size is {self.size}: a static threshold has no reserve beside it")
-        return {"xoff": size(xoff), "xon": size(xon), "headroom": size(self.xoff)}, told
+            reported.append(f"size is {self.size}: a static threshold has no reserve beside it")
+        return {"xoff": size(xoff), "xon": size(xon), "headroom": size(self.xoff)}, reported

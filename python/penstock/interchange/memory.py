@@ -40,13 +40,13 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
     used = sorted({flow.get("priority", 0) for flow in keys.get("flows", ())}) or [0]
     lossless = len(keys["flow_control"]["pfc"].get("priorities", used))
     threshold = buffer["dynamic_threshold"]
-    told = []
+    entries = []
     if memory.shared_bytes is not None:
-        told += count_losses(keys)
+        entries += count_losses(keys)
     if memory.headroom_bytes is not None:
         each, room = memory.headroom_bytes, most * lossless * memory.headroom_bytes
         threshold["headroom"] = size(room)
-        told.append(
+        entries.append(
             f"shared headroom: {most} ports and {lossless} priorities with {size(each)} each, {size(room)}"
         )
     if memory.shared_bytes is not None:
@@ -54,13 +54,13 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
         reserved = queues * _bytes(threshold["minimum"])
         buffer["total"] = size(memory.shared_bytes + reserved + _bytes(threshold["headroom"]))
         headroom = _bytes(threshold["headroom"])
-        told.append(
+        entries.append(
             f"switch.buffer.total: {memory.shared_bytes} B that are shared, {headroom} B of headroom, "
             f"{reserved} B reserved by {queues} queues"
         )
         if len(set(ports.values())) > 1:
-            told.append(f"switches with less than {most} ports reserve less, and share that")
-    return told
+            entries.append(f"switches with less than {most} ports reserve less, and share that")
+    return entries
 
 
 UNLIMITED_BYTES = 1 << 40
@@ -77,7 +77,7 @@ def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
     """
     buffer = keys["switch"]["buffer"]
     memory = buffer["memory"]
-    told = []
+    entries = []
     total = _bytes(buffer.get("total", "unlimited"))
     for name in assumed.unsized:
         memory["pools"][name]["size"] = size(total or UNLIMITED_BYTES)
@@ -86,8 +86,8 @@ def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
             if total
             else f"{size(UNLIMITED_BYTES)}, as good as no limit"
         )
-        told.append(f"assumed: pool {name} has no size, the switch computes it: {said}")
-    return told + [f"assumed: {line}" for line in _computed_groups(keys, memory, assumed)]
+        entries.append(f"assumed: pool {name} has no size, the switch computes it: {said}")
+    return entries + [f"assumed: {line}" for line in _computed_groups(keys, memory, assumed)]
 
 
 def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: Assumed) -> list[str]:
@@ -132,7 +132,7 @@ def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[s
     """
     attach = keys["switch"]["buffer"]["memory"]["attach"]
     cables = _without_interfaces(keys["topology"])
-    told = []
+    entries = []
     for what in ("groups", "queues"):
         own = [one for one in attach if what in one]
         if all("rate" not in one and "length" not in one for one in own):
@@ -148,12 +148,12 @@ def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[s
             for one in own
             if {key: one[key] for key in ("rate", "length") if key in one} == most
         ]
-        told += [
+        entries += [
             f"no port is for links of {plainest(rate, 'rate')} and {plainest(delay // PS_PER_MM, 'length')}: "
             f"profiles of {what} are those for {classes[0]}"
             for rate, delay in rest
         ]
-    return told
+    return entries
 
 
 PS_PER_MM = 5

@@ -269,12 +269,12 @@ def read_packets(document: Document) -> Piece:
         If the text is something else; the message has the line.
     """
     piece = _transfers(document, _PACKETS)
-    told = [
+    entries = [
         f"{document.file}: packets are of {PACKET_BYTES} B, PACKET_PAYLOAD_SIZE of the configuration "
         f"beside it",
         f"{document.file}: ends are left out: transfers go on until all their bytes are sent",
     ]
-    return replace(piece, remarks=[*piece.remarks, *told])
+    return replace(piece, remarks=[*piece.remarks, *entries])
 
 
 def _transfers(document: Document, columns: tuple[str, ...]) -> Piece:

@@ -148,8 +148,8 @@ def read(document: Document) -> Piece:
                 line, f"{brief(key)} is in line {config.line(key)} as well; expected it once"
             )
         config.words[key] = (line, words)
-    told: list[str] = []
-    transfers = _transfers(config, told)
+    entries: list[str] = []
+    transfers = _transfers(config, entries)
     keys: dict[str, Any] = {}
     if config.truth("ENABLE_PFC") is False:
         keys["flow_control"] = "off"
@@ -160,7 +160,7 @@ def read(document: Document) -> Piece:
         keys=keys,
         transfer_keys=transfers,
         simulated=switch,
-        remarks=[*(f"{document.file}:{line}" for line in told), *_unread(config)],
+        remarks=[*(f"{document.file}:{line}" for line in entries), *_unread(config)],
         notes=[
             Note(config.line(key), brief(f"{key} {' '.join(config.words[key][1])}")) for key in config.used
         ],

@@ -50,16 +50,16 @@ def fit_switch(keys: dict[str, Any], own: SimulatedSwitch, priorities: Collectio
     built = run_source(Source(text, "the fabric")).topology
     switches = {node["name"] for node in built["nodes"] if node["role"] != "host"}
     ends = [(end, link) for link in built["links"] for end in (link["a"], link["b"]) if end in switches]
-    told: list[str] = []
+    entries: list[str] = []
     if own.marks and ends:
         marked = sorted({*priorities} - {UNMARKED})
-        _marks(keys, own, Counter(round(link["rate_bps"]) for _, link in ends), marked, told)
+        _marks(keys, own, Counter(round(link["rate_bps"]) for _, link in ends), marked, entries)
     if own.buffer_bytes:
         buffer = keys.setdefault("switch", {}).setdefault("buffer", {})
         buffer["total"] = size(own.buffer_bytes)
     if own.buffer_bytes and own.is_dynamic and keys.get("flow_control") != "off":
-        _thresholds(keys, Counter(name for name, _ in ends), sorted(priorities), told)
-    return told
+        _thresholds(keys, Counter(name for name, _ in ends), sorted(priorities), entries)
+    return entries
 
 
 def _marks(

@@ -54,22 +54,22 @@ def commands(effective: Mapping[str, Any], port: Port) -> tuple[list[str], list[
     InputError
         If NVUE cannot express a setting of the scenario; the message names the key.
     """
-    told: list[str] = []
+    entries: list[str] = []
     profile = GLOBAL if port.interface is None else OWN
     parts = {
-        "mapping": _mapping(effective, told),
+        "mapping": _mapping(effective, entries),
         "egress-queue-mapping": _queues(port),
-        "pfc": _pfc(effective, port, told),
+        "pfc": _pfc(effective, port, entries),
         "egress-scheduler": _schedulers(port),
-        "congestion-control": _marks(effective, port, told),
+        "congestion-control": _marks(effective, port, entries),
     }
     said = {kind: list(lines) for kind, lines in parts.items()}
     lines = [f"nv set qos {kind} {profile} {line}" for kind, own in said.items() for line in own]
     if port.interface is not None:
         ports = f"nv set interface {port.interface} qos"
         lines += [f"{ports} {kind} profile {profile}" for kind, own in said.items() if own]
-    told += _left_out(effective["switch"])
-    return lines, told
+    entries += _left_out(effective["switch"])
+    return lines, entries
 
 
 def _left_out(switch: Mapping[str, Any]) -> Iterator[str]:

@@ -72,15 +72,15 @@ def read(document: Document) -> Piece:
     pfc: dict[str, Any] = {"accounting": "ingress"}
     profile = row.profile
     if profile.exponent is None:
-        watermarks, told = profile.watermarks()
+        watermarks, reported = profile.watermarks()
         keys: dict[str, Any] = {"flow_control": {"pfc": pfc | watermarks}}
         memory = None
     else:
-        threshold, told = profile.dynamic()
+        threshold, reported = profile.dynamic()
         keys = {"switch": {"buffer": {"dynamic_threshold": threshold}}, "flow_control": {"pfc": pfc}}
         memory = SharedMemory(headroom_bytes=row.xoff)
-        told.append(f"xoff is {row.xoff}: the groups of a switch share the headroom of all")
-    remarks += [f"{document.file}:{row.line}: {one}" for one in told]
+        reported.append(f"xoff is {row.xoff}: the groups of a switch share the headroom of all")
+    remarks += [f"{document.file}:{row.line}: {one}" for one in reported]
     remarks += other_rows(document, rows, row)
     return Piece(keys=keys, remarks=remarks, memory=memory, notes=notes)
 

@@ -189,12 +189,12 @@ def risks(document: Document) -> Risks:
     text = _with_traffic(joined.text, own, piece.alone)
     try:
         with engine_errors():
-            told = json.loads(_core.thresholds(text, document.file))
+            note = json.loads(_core.thresholds(text, document.file))
     except ValueError:
         if any(one.severity == "red" for one in found):
             return Risks([], found, joined.remarks)
         raise
-    thresholds, keys = _Thresholds(told["rows"]), piece.keys
+    thresholds, keys = _Thresholds(note["rows"]), piece.keys
     classes = [
         ClassRows(
             one.names, str(one.link), [*thresholds.rows(one.link, one.port, switch.views[one.port], own)]
@@ -206,8 +206,8 @@ def risks(document: Document) -> Risks:
         "memory" not in keys["switch"].get("buffer", {}) and "xoff" not in keys["flow_control"]["pfc"]
     )
     if is_computed:
-        told = "XOFF, XON and headroom are left to the switch: those shown are computed from the links"
-        joined.remarks.append(f"{document.file}: assumed: {told}")
+        note = "XOFF, XON and headroom are left to the switch: those shown are computed from the links"
+        joined.remarks.append(f"{document.file}: assumed: {note}")
     for one in classes:
         for row in one.rows:
             verdict = "" if is_computed else thresholds.verdict(one.ports[0], row.queue)

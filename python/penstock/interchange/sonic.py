@@ -74,14 +74,14 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
     InputError
         If SONiC cannot express a setting of the scenario; the message names the key.
     """
-    told: list[str] = []
-    tables = _maps(effective, port, told) | _schedulers(port) | _of_link(effective, port)
-    _wred(effective, port, tables, told)
+    entries: list[str] = []
+    tables = _maps(effective, port, entries) | _schedulers(port) | _of_link(effective, port)
+    _wred(effective, port, tables, entries)
     memory = "memory" in effective["switch"].get("buffer", {})
     if port.settings.lossless or (memory and "trimming" in effective["switch"]):
-        tables |= _buffers(effective, port, told) | _watchdog(effective, port)
-    tables |= sonic_trimming.written(effective, told)
-    return tables, told
+        tables |= _buffers(effective, port, entries) | _watchdog(effective, port)
+    tables |= sonic_trimming.written(effective, entries)
+    return tables, entries
 
 
 def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database:

@@ -218,14 +218,14 @@ def wiring(all_members: Sequence[Member]) -> Wiring:
     made = Wiring(switches=[one.name for one in all_members])
     known = {one.name: one for one in all_members}
     types = {name: kind for one in all_members for name, kind in _types(one)}
-    told = {End(one.name, port): far for one in all_members for port, far in _neighbors(one)}
+    record = {End(one.name, port): far for one in all_members for port, far in _neighbors(one)}
     done: set[End] = set()
-    for near, far in told.items():
+    for near, far in record.items():
         if near in done:
             continue
         done.add(near)
         if far.name in known:
-            other = _far_end(near, far, known, told)
+            other = _far_end(near, far, known, record)
             if other in done:
                 raise InputError(
                     f"{far.source}: {near} leads to {other}, as another port does; expected one link"

@@ -110,11 +110,11 @@ def choose(document: Document, views: Mapping[str, View]) -> Chosen:
     for own in sorted(by_link.values(), key=len, reverse=True):
         port = _most_alike(own, views, ["groups", "queues"])[0]
         classes.append(PortClass(tuple(own), port, link_of(views[port], tuple(own))))
-    told = _differences(views, classes[0].port, [name for name in ABOUT if name not in BY_LINK])
+    reported = _differences(views, classes[0].port, [name for name in ABOUT if name not in BY_LINK])
     for one in classes:
         within = {name: views[name] for name in one.names}
-        told += _differences(within, one.port, ["groups", "queues"])
-    return Chosen(classes, told)
+        reported += _differences(within, one.port, ["groups", "queues"])
+    return Chosen(classes, reported)
 
 
 def _most_alike(names: Sequence[str], views: Mapping[str, View], settings: Sequence[str]) -> list[str]:
@@ -136,16 +136,16 @@ def _agree(one: View, other: View, settings: Sequence[str]) -> bool:
 
 def _differences(views: Mapping[str, View], port: str, settings: Sequence[str]) -> list[str]:
     """A line for each setting in which ports differ from their representative."""
-    told = []
+    entries = []
     for setting in settings:
         differ = [name for name, one in views.items() if not _agree(one, views[port], [setting])]
         if differ:
             more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
-            told.append(
+            entries.append(
                 f"{', '.join(differ[:NAMED])}{more} set up otherwise than {port} ({ABOUT[setting]}): "
                 f"taken as {port}; --interface names another"
             )
-    return told
+    return entries
 
 
 def link_of(view: View, names: tuple[str, ...]) -> LinkClass:

@@ -281,8 +281,8 @@ class Memory:
         for number, (profile, pool) in sorted(entries.items()):
             if pool.name not in pools:
                 pools[pool.name] = self._pool(pool)
-            own, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
-            for line in told:
+            own, reported = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
+            for line in reported:
                 self._tables.tell(f"BUFFER_PROFILE|{profile.name}", line)
             if what == "queues":
                 own = self._of_queue(profile, own)

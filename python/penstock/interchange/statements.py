@@ -218,8 +218,8 @@ class Statements:
             if _path(one) not in ledger.read or _path(one) in ledger.dropped:
                 missed.setdefault(ledger.dropped.get(_path(one)) or meaning(one), []).append(one)
         file = self.document.file
-        told = [f"{file}:{line}" if line[:1].isdigit() else f"{file}: {line}" for line in self.told]
-        return told + [
+        entries = [f"{file}:{line}" if line[:1].isdigit() else f"{file}: {line}" for line in self.told]
+        return entries + [
             f"{file}:{found[0].line}: not read: {_names(found)}: {reason}{_lines(found)}"
             for reason, found in missed.items()
         ]

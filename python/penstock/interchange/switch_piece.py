@@ -245,8 +245,8 @@ class _Memory:
             made.append((link, groups, {one: found for one in used if (found := _used(port.queues, one))}))
         profiles = [profile for _, groups, _ in made for profile, _ in groups.values()]
         if profiles and all(one.static is not None for one in profiles):
-            self.watermarks, told = profiles[0].watermarks()
-            for line in told:
+            self.watermarks, reported = profiles[0].watermarks()
+            for line in reported:
                 statements.tell(profiles[0].name, line)
             if len({(one.size, one.xon, one.xoff, one.static) for one in profiles}) > 1:
                 statements.tell(
@@ -294,8 +294,8 @@ class _Memory:
     def _profile(self, profile: Profile, pool: Pool, what: str) -> str:
         """The name of a profile; adds the profile and its pool."""
         self._pool(pool)
-        keys, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
-        for line in told:
+        keys, reported = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
+        for line in reported:
             self._statements.tell(profile.name, line)
         if what == "queues":
             keys = {key: one for key, one in keys.items() if key not in ("headroom", "xon", "xon_offset")}

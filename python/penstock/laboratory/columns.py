@@ -306,8 +306,8 @@ def _key(result: Measurements, key: str) -> float:
 def _quantile(column: Any, share: Any) -> float:
     """Percentile by nearest rank."""
     if isinstance(share, Column) or not 0 < share <= 1:
-        told = share.about if isinstance(share, Column) else share
-        raise ArgumentError(f"the quantile {told}; expected a number above 0, at most 1")
+        reported = share.about if isinstance(share, Column) else share
+        raise ArgumentError(f"the quantile {reported}; expected a number above 0, at most 1")
     values = np.sort(_numbers(column))
     return float(values[math.ceil(share * len(values)) - 1]) if len(values) else math.nan
 

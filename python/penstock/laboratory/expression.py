@@ -220,9 +220,9 @@ def _called(function: str, given: Surroundings, values: list[Any]) -> Any:
     try:
         signature.bind(*values)
     except TypeError:
-        told = {0: "nothing", 1: "one value"}.get(len(values), f"{len(values)} values")
+        reported = {0: "nothing", 1: "one value"}.get(len(values), f"{len(values)} values")
         usage = f"{function}({', '.join(signature.parameters)})"
-        raise ArgumentError(f"{function}() cannot take {told}; expected {usage}") from None
+        raise ArgumentError(f"{function}() cannot take {reported}; expected {usage}") from None
     return known(*map(given.operand, values))
 
 

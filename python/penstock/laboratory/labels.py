@@ -25,8 +25,8 @@ def labels(values: Iterable[Any]) -> dict[Any, str]:
     """
     texts = list(dict.fromkeys(values))
     found = [_read(text) for text in texts]
-    told = [_spoken(one) for one in (_different(found) if len(found) > 1 else found)]
-    return dict(zip(texts, told if len({*told}) == len(told) else map(str, texts), strict=True))
+    entries = [_spoken(one) for one in (_different(found) if len(found) > 1 else found)]
+    return dict(zip(texts, entries if len({*entries}) == len(entries) else map(str, texts), strict=True))
 
 
 def labels_of(rows: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> dict[str, dict[Any, str]]:

@@ -70,8 +70,8 @@ class Measure:
         from .columns import FUNCTIONS
 
         for function in sorted(self._expression.calls - FUNCTIONS.keys()):
-            told = f"no function {function}; {suggestion(function, FUNCTIONS)}"
-            raise ArgumentError(f'{self.name} "{self.text}": {told}')
+            text = f"no function {function}; {suggestion(function, FUNCTIONS)}"
+            raise ArgumentError(f'{self.name} "{self.text}": {text}')
 
     def of(self, result: Measurements) -> Value:
         """Its value for a run.

@@ -195,7 +195,7 @@ Column = tuple[str, pa.DataType, list[Any], str, str]
 
 
 def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
-    told = [one.record.told for one in finished]
+    entries = [one.record.told for one in finished]
     columns: list[Column] = [
         ("run", pa.string(), [one.record.run for one in finished], "", "Name of the run: its file in runs/."),
         ("point", pa.int64(), [one.run.point.number for one in finished], "", "Setting of the varied keys."),
@@ -225,21 +225,39 @@ def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any
         (
             "transfers",
             pa.int64(),
-            [one.get("transfers") for one in told],
+            [one.get("transfers") for one in entries],
             "",
             "Transfers that began, or waited for others.",
         ),
         (
             "unfinished",
             pa.int64(),
-            [one.get("unfinished") for one in told],
+            [one.get("unfinished") for one in entries],
             "",
             "Transfers of these that were not complete at the end; statistics of transfers leave them out.",
         ),
-        ("fingerprint", pa.string(), [one.get("fingerprint") for one in told], "", "Hash of the trajectory."),
-        ("simulated_s", pa.float64(), [one.get("simulated_s") for one in told], "s", "Simulated time."),
-        ("frame_hops", pa.int64(), [one.get("frame_hops") for one in told], "", "Links crossed by frames."),
-        ("wall_s", pa.float64(), [one.get("wall_s") for one in told], "s", "Time that the simulation took."),
+        (
+            "fingerprint",
+            pa.string(),
+            [one.get("fingerprint") for one in entries],
+            "",
+            "Hash of the trajectory.",
+        ),
+        ("simulated_s", pa.float64(), [one.get("simulated_s") for one in entries], "s", "Simulated time."),
+        (
+            "frame_hops",
+            pa.int64(),
+            [one.get("frame_hops") for one in entries],
+            "",
+            "Links crossed by frames.",
+        ),
+        (
+            "wall_s",
+            pa.float64(),
+            [one.get("wall_s") for one in entries],
+            "s",
+            "Time that the simulation took.",
+        ),
     ]
     return _table("One row a run.", columns)
 
@@ -319,11 +337,11 @@ def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
         texts = [written(value) for value in values]
         found.append((key, pa.string(), texts, "", f"{about[:-1]}, as written."))
         amounts = {text: value_of(value) for text, value in dict(zip(texts, values, strict=True)).items()}
-        told = {text: one.in_tables() for text, one in amounts.items() if isinstance(one, Quantity)}
-        units = {unit for _, unit in told.values()}
-        if len(units) == 1 and len(told) == len(amounts):
+        record = {text: one.in_tables() for text, one in amounts.items() if isinstance(one, Quantity)}
+        units = {unit for _, unit in record.values()}
+        if len(units) == 1 and len(record) == len(amounts):
             unit = units.pop()
-            found.append((f"{key}_{unit}", pa.float64(), [told[text][0] for text in texts], unit, about))
+            found.append((f"{key}_{unit}", pa.float64(), [record[text][0] for text in texts], unit, about))
     return found
 
 

@@ -93,8 +93,8 @@ def _panels(plan: Plan, rows: list[dict[str, Any]], along: _Way) -> list[Panel]:
     short, labels = short_names([*plan.values, *plan.derive]), labels_of(rows, others)
     panels: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
-        told = [f"{short[one]} {labels[one][row[one]]}" for one in others]
-        label = ", ".join(([row["entity"]] if row["entity"] else []) + told)
+        entries = [f"{short[one]} {labels[one][row[one]]}" for one in others]
+        label = ", ".join(([row["entity"]] if row["entity"] else []) + entries)
         panels.setdefault(row["metric"], {}).setdefault(label, []).append(row)
     return [
         Panel(name, unit_of(name), [_line(label, along, group) for label, group in groups.items()])

@@ -243,17 +243,17 @@ class Plan:
         """
         if not point.values:
             return error
-        told = json.loads(error.diagnostics)
+        report = json.loads(error.diagnostics)
         try:
             self.base.check()
         except ScenarioError as own:
             before = [one["message"] for one in json.loads(own.diagnostics)]
-            if told and told[0]["message"] in before:
+            if report and report[0]["message"] in before:
                 return own
         values = ", ".join(f"{key} = {value}" for key, value in point.values.items())
-        what = "; ".join(f"{one['message']}: {one['help']}".rstrip(": ") for one in told[:MOST_TOLD])
+        what = "; ".join(f"{one['message']}: {one['help']}".rstrip(": ") for one in report[:MOST_TOLD])
         asked = ScenarioError(f"error: {what}\nin the first point of the sweep, with {values}")
-        asked.diagnostics = json.dumps([{**one, "line": 0, "column": 0} for one in told])
+        asked.diagnostics = json.dumps([{**one, "line": 0, "column": 0} for one in report])
         return asked
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
@@ -270,8 +270,8 @@ class Plan:
         if self.mode == "zip":
             lengths = {key: len(values) for key, values in lists.items()}
             if len(set(lengths.values())) > 1:
-                told = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-                raise ArgumentError(f"values that go together have one length; {told}")
+                text = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+                raise ArgumentError(f"values that go together have one length; {text}")
             rows: Iterator[tuple[Any, ...]] = zip(*lists.values(), strict=True) if lists else iter([()])
         else:
             rows = itertools.product(*lists.values())

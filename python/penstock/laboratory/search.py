@@ -283,8 +283,10 @@ class _Search:
                 trial.set_user_attr("given_up", True)
                 trial.set_constraint("0", BROKEN if failed else 0.0)
                 self._study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-                told = None if failed else value
-                made.append(Trial(trial.number, point.values, None, False, told, given_up=True, error=error))
+                reported = None if failed else value
+                made.append(
+                    Trial(trial.number, point.values, None, False, reported, given_up=True, error=error)
+                )
         return made
 
     def _tell(self, trial: Any, values: dict[str, Any], runs: Sequence[Finished]) -> Trial:
@@ -294,7 +296,7 @@ class _Search:
         missed = () if failed else tuple(violations)
         if failed:
             violations = [*violations, BROKEN]
-        told = Trial(
+        reported = Trial(
             trial.number,
             values,
             None if failed else value,
@@ -309,13 +311,13 @@ class _Search:
             trial.set_user_attr(name, said)
         trial.set_user_attr("values", values)
         trial.set_user_attr("error", error)
-        trial.set_user_attr("objective", told.objective)
+        trial.set_user_attr("objective", reported.objective)
         for number, by in enumerate(violations):
             trial.set_constraint(str(number), by)
         worst = [one.objective for one in self.finished if one.objective is not None]
         bad = (max if self._goal.direction == "minimize" else min)(worst, default=0.0)
         self._study.tell(trial, bad if failed else value)
-        return told
+        return reported
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {key: parameter(self._plan.values[key], values[key]) for key in self._plan.values}
@@ -431,15 +433,15 @@ def _study(goal: Goal, directory: Path) -> Any:
 
 def _recalled(trial: Any) -> Trial | None:
     """A trial of the database, if it came to its end."""
-    told = trial.user_attrs
-    if not trial.state.is_finished() or "objective" not in told:
+    reported = trial.user_attrs
+    if not trial.state.is_finished() or "objective" not in reported:
         return None
-    feasible = told["objective"] is not None and all(one <= 0 for one in trial.constraints.values())
-    first_part, given_up = told.get("first_part"), told.get("given_up", False)
-    error = told.get("error", "")
-    account = {name: told[name] for name in ("unfinished", "transfers", "verdict") if name in told}
-    known = (trial.number, told["values"], told["objective"], feasible, first_part, given_up, error)
-    return Trial(*known, **account, missed=tuple(told.get("missed", ())))
+    feasible = reported["objective"] is not None and all(one <= 0 for one in trial.constraints.values())
+    first_part, given_up = reported.get("first_part"), reported.get("given_up", False)
+    error = reported.get("error", "")
+    account = {name: reported[name] for name in ("unfinished", "transfers", "verdict") if name in reported}
+    known = (trial.number, reported["values"], reported["objective"], feasible, first_part, given_up, error)
+    return Trial(*known, **account, missed=tuple(reported.get("missed", ())))
 
 
 def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:

@@ -174,9 +174,9 @@ def _means(finished: list[Finished], text: str, directory: Path) -> np.ndarray[A
     values: dict[int, list[float]] = {}
     for one in finished:
         if one.record.error:
-            told = ", ".join(f"{key} = {value}" for key, value in one.run.point.values.items())
+            note = ", ".join(f"{key} = {value}" for key, value in one.run.point.values.items())
             raise InputError(
-                f"the run with {told} failed: {one.record.error.strip()}\n"
+                f"the run with {note} failed: {one.record.error.strip()}\n"
                 f"an effect needs all points; vary less. {directory / 'failed'} has the scenario"
             )
         value = one.value(text)
@@ -197,13 +197,13 @@ def _analysed(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # intervals too wide to be conclusive
         if method == "morris":
-            told = morris.analyze(_problem(keys), shares, values, num_levels=LEVELS, seed=SEED)
+            reported = morris.analyze(_problem(keys), shares, values, num_levels=LEVELS, seed=SEED)
         else:
-            told = sobol.analyze(_problem(keys), values, calc_second_order=False, seed=SEED)
-    indices = [index for index in _NAMES if index in told]
-    order = np.argsort(-np.asarray(told[indices[-1] if method == "sobol" else "mu_star"]), kind="stable")
+            reported = sobol.analyze(_problem(keys), values, calc_second_order=False, seed=SEED)
+    indices = [index for index in _NAMES if index in reported]
+    order = np.argsort(-np.asarray(reported[indices[-1] if method == "sobol" else "mu_star"]), kind="stable")
     return [
-        Effect(measure, keys[at], _NAMES[index], *_index(told, index, at))
+        Effect(measure, keys[at], _NAMES[index], *_index(reported, index, at))
         for at in order
         for index in indices
     ]

@@ -250,8 +250,8 @@ class _Sweep:
         self._waiting.setdefault(name, []).append(run)
         if len(self._waiting[name]) > 1:
             return None  # two points are the same scenario
-        told = tuple((measure.name, measure.text) for measure in measures)
-        return Task(name, run.source, run.seed, told, str(kept) if self._keep else None, self._beside)
+        entries = tuple((measure.name, measure.text) for measure in measures)
+        return Task(name, run.source, run.seed, entries, str(kept) if self._keep else None, self._beside)
 
     def _end(self, run: Run, record: Record) -> None:
         self.finished.append(Finished(run, record))

@@ -84,8 +84,8 @@ def cdf(
         else:
             axes.set_ylim(0.0, 1.02)
         axes.set_ylabel("share above" if tail else "share at most")
-        told = f" ({scale.unit})" if scale.unit else ""
-        axes.set_xlabel(f"{what.rpartition('_')[0] or what} of {of}{told}")
+        text = f" ({scale.unit})" if scale.unit else ""
+        axes.set_xlabel(f"{what.rpartition('_')[0] or what} of {of}{text}")
         axes.legend(loc="upper right" if tail else "lower right")
     return figure
 

@@ -55,7 +55,7 @@ def latencies(result: Measurements) -> Figure:
         axes.set_xlabel("that took longer than so long")
         axes.set_title("latency", loc="left")
         if found.flows > len(found.above):
-            told = f"the {len(found.above)} slowest of {count(found.flows)} flows"
-            axes.set_title(told, loc="right", fontsize=8, fontweight="normal", color=FAINT)
+            text = f"the {len(found.above)} slowest of {count(found.flows)} flows"
+            axes.set_title(text, loc="right", fontsize=8, fontweight="normal", color=FAINT)
         axes.legend(loc="lower left")
         return figure

@@ -45,8 +45,8 @@ def occupancies(result: Measurements) -> Figure:
             _draw(axes, result, names[:MAX_LINES])
             axes.set_title(_KINDS[kind], loc="left")
             if len(names) > MAX_LINES:
-                told = f"the {MAX_LINES} fullest of {count(len(names))}"
-                axes.set_title(told, loc="right", fontsize=8, fontweight="normal", color=FAINT)
+                text = f"the {MAX_LINES} fullest of {count(len(names))}"
+                axes.set_title(text, loc="right", fontsize=8, fontweight="normal", color=FAINT)
         return figure
 
 

@@ -110,8 +110,8 @@ def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
                 _write_words(place, axis.words)
         _name_lines(figure, looks, columns, axis.words)
         if len(panels) > len(shown):
-            told = f"and {len(panels) - len(shown)} more measures, which the tables have"
-            figure.text(0.0, 1.0, told, va="bottom", fontsize=8, color=FAINT)
+            text = f"and {len(panels) - len(shown)} more measures, which the tables have"
+            figure.text(0.0, 1.0, text, va="bottom", fontsize=8, color=FAINT)
         return figure
 
 
@@ -191,8 +191,8 @@ def _draw_lines(axes: Axes, panel: Panel, along: Scale, looks: Mapping[str, Look
     if not any(y for line in drawn for y in line.mean):
         axes.set_ylim(0.0, 1.0)
     if len(panel.lines) > len(drawn):
-        told = f"and {len(panel.lines) - len(drawn)} more lines"
-        axes.annotate(told, (1.0, 0.0), xycoords="axes fraction", ha="right", fontsize=7, color=FAINT)
+        text = f"and {len(panel.lines) - len(drawn)} more lines"
+        axes.annotate(text, (1.0, 0.0), xycoords="axes fraction", ha="right", fontsize=7, color=FAINT)
 
 
 def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:

@@ -50,10 +50,10 @@ def transfers(result: Measurements) -> Figure:
                 _draw(axes, bins)
             axes.set_title(entry.name, loc="left")
             missing = entry.begun - entry.complete
-            told = f"{count(entry.complete)} transfers" + (
+            text = f"{count(entry.complete)} transfers" + (
                 f", {count(missing)} not complete" if missing else ""
             )
-            axes.set_title(told, loc="right", fontsize=8, fontweight="normal", color=FAINT)
+            axes.set_title(text, loc="right", fontsize=8, fontweight="normal", color=FAINT)
         return figure
 
 

@@ -52,10 +52,10 @@ def _slowdown(result: Measurements) -> list[dict[str, Any]]:
     found = []
     for entry in [one for one in totals(result) if one.complete][:MOST_ENTRIES]:
         bins = size_bins(result, name=entry.name)
-        told: dict[str, Any] = {"name": entry.name, "begun": entry.begun, "complete": entry.complete}
-        told |= {"slowdown": entry.slowdown, "bins": [asdict(one) for one in bins]}
+        record: dict[str, Any] = {"name": entry.name, "begun": entry.begun, "complete": entry.complete}
+        record |= {"slowdown": entry.slowdown, "bins": [asdict(one) for one in bins]}
         if len(bins) == 1:
             slowdown, share = distribution(result, entry.name, MOST_STEPS)
-            told["steps"] = {"slowdown": slowdown.tolist(), "share": share.tolist()}
-        found.append(told)
+            record["steps"] = {"slowdown": slowdown.tolist(), "share": share.tolist()}
+        found.append(record)
     return found

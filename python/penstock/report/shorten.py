@@ -90,8 +90,8 @@ def shorten(
         _cut(page, name, arrow.take(table, rows))
     _shorten_trees(page)
     cut = [
-        f"{name} {page.tables[name].num_rows:,} of {told['rows']:,}"
-        for name, told in page.totals.items()
+        f"{name} {page.tables[name].num_rows:,} of {reported['rows']:,}"
+        for name, reported in page.totals.items()
         if name in page.tables
     ]
     if cut:

@@ -189,8 +189,8 @@ def _check(
 
 
 def _called(value: object) -> str:
-    told = repr(value)
-    return told if len(told) <= 60 else f"{told[:57]}..."
+    reported = repr(value)
+    return reported if len(reported) <= 60 else f"{reported[:57]}..."
 
 
 def _is_text(value: object) -> bool:

@@ -77,28 +77,28 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
         If it breaks an invariant at once.
     """
     before = _peak_bytes()
-    told = json.loads(
+    report = json.loads(
         _core.estimate(source.text, source.file, allow_files=source.allow_files, threads=threads_of(threads))
     )
     after = _peak_bytes()
-    memory = int(told["memory_bytes"])
+    memory = int(report["memory_bytes"])
     if before is not None and after is not None:
         memory = max(memory, after - before)
     # What still grows then are queues without limit, and those grow to the end.
-    memory += round(told["growth_bytes"])
-    tables = sum(told["rows"][table] * size for table, size in ROW_BYTES.items())
-    if told["simulated_s"]:
-        memory += round(tables * (told["end_s"] / told["simulated_s"] - 1))
+    memory += round(report["growth_bytes"])
+    tables = sum(report["rows"][table] * size for table, size in ROW_BYTES.items())
+    if report["simulated_s"]:
+        memory += round(tables * (report["end_s"] / report["simulated_s"] - 1))
     return Estimate(
-        wall_s=told["wall_s"],
-        frame_hops=told["frame_hops"],
+        wall_s=report["wall_s"],
+        frame_hops=report["frame_hops"],
         memory_bytes=memory,
-        memory_limit=told["memory_limit"],
-        threads=told["threads"],
-        exact=bool(told["exact"]),
-        flows=told["flows"],
-        nodes=told["nodes"],
-        links=told["links"],
+        memory_limit=report["memory_limit"],
+        threads=report["threads"],
+        exact=bool(report["exact"]),
+        flows=report["flows"],
+        nodes=report["nodes"],
+        links=report["links"],
     )
 
 

@@ -113,8 +113,8 @@ class Replications:
                 for metric in TIME_METRICS:
                     values[row["flow"], metric].append(known(row, metric))
         for (name, metric), every in values.items():
-            if told := [value for value in every if not math.isnan(value)]:
-                yield FlowInterval(name, metric, student_t_interval(told, self.confidence))
+            if entries := [value for value in every if not math.isnan(value)]:
+                yield FlowInterval(name, metric, student_t_interval(entries, self.confidence))
 
     def _repr_html_(self) -> str:
         """Means with their intervals, for notebooks."""

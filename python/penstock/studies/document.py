@@ -173,13 +173,13 @@ def _verdict(result: StudyResult, outcome: Outcome) -> str:
 def _counted(result: StudyResult) -> str:
     """Number of experiments by verdict."""
     kinds = {outcome.id: result.study.experiment(outcome.id).kind for outcome in result.outcomes}
-    told = {
+    record = {
         "source": "{} of {} claims of the source are reproduced",
         "formula": "{} of {} formulas agree",
         "own": "{} of {} questions beyond the source are answered with yes",
     }
     parts = []
-    for kind, text in told.items():
+    for kind, text in record.items():
         of = [outcome.passed for outcome in result.outcomes if kinds[outcome.id] == kind]
         if of:
             parts.append(text.format(sum(of), len(of)))

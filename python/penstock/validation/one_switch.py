@@ -175,9 +175,9 @@ def run(senders: Sequence[Sender], point: Point, delay: int, duration: int) -> i
             heapq.heappush(events, (sender.free_at + delay, ARRIVE, n, length, length > FRAME))
             heapq.heappush(events, (following, SEND, n, 0, False))
         elif kind == ARRIVE:
-            told = point.arrive()
-            if told is not None:
-                heapq.heappush(events, (now + MESSAGE + delay, TOLD, n, told, False))
+            reported = point.arrive()
+            if reported is not None:
+                heapq.heappush(events, (now + MESSAGE + delay, TOLD, n, reported, False))
             begins = max(now, free)
             if begins > now:
                 waiting.append((begins, value))

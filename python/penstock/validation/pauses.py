@@ -337,7 +337,7 @@ def headroom(bench: Bench) -> Iterator[Row]:
             for room, loses in ((enough, 0), (enough - 1, expected)):
                 label = f"{name}, headroom {room:,} B: lost over {len(phases)} phases"
                 yield exact(label, "frames", loses, _lost_over(bench, loop.variants(room, phases)))
-            told = json.loads(
+            report = json.loads(
                 _core.headroom({"rate": f"{gbps} Gb/s", "length": f"{metres} m", "phy": PHYS[gbps]})
             )
             if metres == LENGTHS[-1]:
@@ -347,7 +347,7 @@ def headroom(bench: Bench) -> Iterator[Row]:
                     lost = _lost_over(bench, loop.variants(room, phases, below=below))
                     yield exact(label, "frames", loses, lost)
             label = f"{name}: bound by penstock headroom"
-            yield exact(label, "bit times", loop.bound_bits, told["total_bit_times"])
+            yield exact(label, "bit times", loop.bound_bits, report["total_bit_times"])
 
 
 def _lost_over(bench: Bench, variants: Sequence[Mapping[str, object]]) -> float:

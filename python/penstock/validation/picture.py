@@ -45,9 +45,9 @@ def draw(folder: Path, topics: Mapping[str, str], file: Path) -> None:
             deviation = float(row["deviation"].removesuffix("%").replace("−", "-"))
             axes.plot(deviation, place, "o", markersize=3.6, alpha=0.6, color=colour, markeredgewidth=0)
         passed = sum(row["verdict"] == "pass" for row in counted)
-        told = f"{passed} of {len(counted)} equal or within bounds" if counted else ""
+        text = f"{passed} of {len(counted)} equal or within bounds" if counted else ""
         axes.text(
-            1.01, place, told, transform=axes.get_yaxis_transform(), fontsize=7, va="center", color=QUIET
+            1.01, place, text, transform=axes.get_yaxis_transform(), fontsize=7, va="center", color=QUIET
         )
     axes.axvline(0.0, color=QUIET, lw=0.9, zorder=0)
     axes.set_yticks(range(len(topics)), list(topics.values()), fontsize=7.5)

@@ -423,12 +423,12 @@ class PauseLoop:
         last = 0
         while last + 1 - (last * self.frame // self.out + 1) < xoff:
             last += 1
-        told = last * self.frame + self.pause + self.delay
-        stops = told + self.response
+        reported = last * self.frame + self.pause + self.delay
+        stops = reported + self.response
         # All frames that began until then; the first began at -frame - delay.
         frames = (stops + self.delay) // self.frame + 2
         if xon is None:
-            goes_on = told + self.held
+            goes_on = reported + self.held
         else:
             goes_on = (frames - 1 - xon) * self.out + self.pause + self.delay + self.response
         period = goes_on + self.frame + self.delay

@@ -308,8 +308,8 @@ class _Handler(SimpleHTTPRequestHandler):
             return
         try:
             with reading(directory):
-                told = self.server.levels(directory).answer(metric, entities, begin, end, points)
-                text = json.dumps(told, allow_nan=False)
+                reported = self.server.levels(directory).answer(metric, entities, begin, end, points)
+                text = json.dumps(reported, allow_nan=False)
         except ResultError:
             self.send_error(HTTPStatus.NOT_FOUND)
             return

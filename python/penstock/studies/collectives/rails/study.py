@@ -156,8 +156,8 @@ def picture(curves: dict[str, Curve]) -> Figure:
             )
             means = [fmean(found) for found in curve.values()]
             axes.plot(list(curve), means, "o-", color=COLOURS[name], label=name)
-            spread = [(min(found), max(found)) for found in curve.values()]
-            axes.fill_between(list(curve), *zip(*spread, strict=True), color=COLOURS[name], alpha=0.2, lw=0)
+            least, most = ([pick(found) for found in curve.values()] for pick in (min, max))
+            axes.fill_between(list(curve), least, most, color=COLOURS[name], alpha=0.2, lw=0)
         axes.axhline(LINE_GBPS / 8, color="#777777", lw=0.8)
         axes.annotate(
             "rate of a NIC",

@@ -301,8 +301,8 @@ def unfair(context: Context) -> Outcome:
         note="A sender that was stopped begins anew at a hundredth of the link, and hears that it may send "
         "more when one of its own frames is sampled: the slower, the later. Meanwhile others fill the queue.",
     )
-    told = ", ".join(f"{senders} {stops} {ours} ({model})" for senders, stops, ours, model in rows)
-    return context.outcome("C-7", measured=f"senders, stops, index (model): {told}", passed=off <= 0.1)
+    text = ", ".join(f"{senders} {stops} {ours} ({model})" for senders, stops, ours, model in rows)
+    return context.outcome("C-7", measured=f"senders, stops, index (model): {text}", passed=off <= 0.1)
 
 
 BCN_SEEDS = (1, 2, 3)

@@ -106,10 +106,10 @@ def fixed(context: Context, runs: Runs) -> Outcome:
     """P-2."""
     near = min(runs["fixed", sources, trip].used for sources in (2, 8) for trip in (1, 10, 50))
     far = {trip: [runs["fixed", sources, trip].used for sources in SOURCES] for trip in ROUND_TRIPS_US}
-    told = ", ".join(f"{trip} us {min(of):.1%} to {max(of):.1%}" for trip, of in far.items())
+    text = ", ".join(f"{trip} us {min(of):.1%} to {max(of):.1%}" for trip, of in far.items())
     return context.outcome(
         "P-2",
-        measured=told,
+        measured=text,
         passed=near >= 0.99 and all(max(of) < 0.98 for trip, of in far.items() if trip >= 200),
     )
 

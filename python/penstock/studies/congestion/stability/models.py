@@ -42,17 +42,18 @@ def qcn(sources: int, loop_us: float, end_ms: float, at_line_rate: bool = False)
     queues = np.empty(round(end_ms * 1000 / STEP_US))
     arriving = np.empty(len(queues))
     for step in range(len(queues)):
-        rate, told, feedback = past[step % delay]
-        quiet = (1 - told) ** CYCLE
-        cycles = rate * (told * quiet / (1 - quiet) if told else 1 / CYCLE)
+        rate, reported, feedback = past[step % delay]
+        quiet = (1 - reported) ** CYCLE
+        cycles = rate * (reported * quiet / (1 - quiet) if reported else 1 / CYCLE)
         growth = sources * current - LINE
         queues[step], arriving[step] = queue, sources * current / LINE
         if queue <= 0 and growth < 0:
             growth = 0.0
         queue = max(0.0, queue + growth * STEP_US)
-        cut = GAIN * feedback * current * rate * told
+        cut = GAIN * feedback * current * rate * reported
         target, current = (
-            target + STEP_US * ((current - target) * rate * told + INCREASE * quiet**FAST_CYCLES * cycles),
+            target
+            + STEP_US * ((current - target) * rate * reported + INCREASE * quiet**FAST_CYCLES * cycles),
             current + STEP_US * ((target - current) / 2 * cycles - cut),
         )
         current, target = (min(LINE, max(LEAST, value)) for value in (current, target))
@@ -113,15 +114,15 @@ def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Se
     chance = np.random.default_rng(1)
     senders = [Sender(chance, 0.9 * LINE / sources, 1.05 * LINE / sources) for _ in range(sources)]
     delay = max(1, round(loop_us / STEP_US))
-    told: list[tuple[int, int] | None] = [None] * delay
+    entries: list[tuple[int, int] | None] = [None] * delay
     queue = before = SET_POINT
     until = 1 / SAMPLED[0]
     queues = np.empty(round(end_ms * 1000 / STEP_US))
     arriving = np.empty(len(queues))
     for step in range(len(queues)):
-        if message := told[step % delay]:
+        if message := entries[step % delay]:
             senders[message[0]].cut(message[1])
-        told[step % delay] = None
+        entries[step % delay] = None
         rates = [sender.current for sender in senders]
         total = sum(rates)
         queue = max(0.0, queue + (total - LINE) * STEP_US)
@@ -132,7 +133,7 @@ def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Se
             before = queue
             until += chance.uniform(0.85, 1.15) / SAMPLED[bits // 8]
             if bits:
-                told[step % delay] = (int(chance.choice(sources, p=np.array(rates) / total)), bits)
+                entries[step % delay] = (int(chance.choice(sources, p=np.array(rates) / total)), bits)
         for sender in senders:
             sender.send(STEP_US)
     return queues, arriving

@@ -255,13 +255,13 @@ def too_long(context: Context, pairs: Pairs) -> Outcome:
         for loop in FECN.loops_us
         if loop >= 1000
     }
-    told = "; ".join(
+    text = "; ".join(
         f"{loop} us: {min(ours.used for ours, _ in of):.0%} to {max(ours.used for ours, _ in of):.0%} (model "
         f"{min(model.used for _, model in of):.0%} to {max(model.used for _, model in of):.0%})"
         for loop, of in used.items()
     )
     beyond = [one.used for loop, of in used.items() if loop >= 1500 for pair in of for one in pair]
-    return context.outcome("S-4", measured=told, passed=max(beyond) <= 0.9)
+    return context.outcome("S-4", measured=text, passed=max(beyond) <= 0.9)
 
 
 def settling(context: Context, pairs: Pairs) -> Outcome:
@@ -292,10 +292,10 @@ def steep(context: Context) -> Outcome:
     context.save_table(
         "slopes", "Linear queue control by its slope, 8 sources at 10 us", ("slope", *HEADS), rows
     )
-    told = ", ".join(f"{row[0]} {row[3]} ({row[6]})" for row in rows)
+    text = ", ".join(f"{row[0]} {row[3]} ({row[6]})" for row in rows)
     return context.outcome(
         "S-6",
-        measured=f"swing in packets (model): {told}",
+        measured=f"swing in packets (model): {text}",
         passed=all(agree),
         note="the warning begins at 0.029, where a loop swings whose sources all take over a rate at once; "
         "they do so one after the other, which damps it.",
@@ -318,12 +318,12 @@ def limits(context: Context, found: Mapping[str, Pairs]) -> Outcome:
         ("control", "sources", "simulation", "fluid", "with samples"),
         rows,
     )
-    told = "; ".join(
+    text = "; ".join(
         f"{name} {count}: {ours} ({fluid}, {sampled})" for name, count, ours, fluid, sampled in rows
     )
     return context.outcome(
         "S-7",
-        measured=f"us by sources (fluid, model with samples): {told}",
+        measured=f"us by sources (fluid, model with samples): {text}",
         passed=max(apart) <= 1,
         note=context.study.experiment("S-7").not_met,
     )
@@ -370,10 +370,10 @@ def starts(context: Context) -> Outcome:
         note="Lost: time of the link that the rates of all together do not use. Least: the least of these "
         "rates, of the link. The fluid has no timer.",
     )
-    told = ", ".join(f"{loop} us {lost[loop]:.0f} ms" for loop in STARTS_US)
+    text = ", ".join(f"{loop} us {lost[loop]:.0f} ms" for loop in STARTS_US)
     return context.outcome(
         "S-8",
-        measured=f"without the timer {told} of the link are lost; rates of all together fall to "
+        measured=f"without the timer {text} of the link are lost; rates of all together fall to "
         f"{min(of for loop, of in lowest.items() if loop >= 150):.1%} of the link",
         passed=all(lost[loop] <= 2 for loop in STARTS_US if loop <= 25)
         and all(lost[loop] >= 100 for loop in STARTS_US if loop >= 150),
@@ -420,8 +420,8 @@ def table(context: Context, found: Mapping[str, Pairs]) -> None:
 
 def cells(loops: tuple[Loop, ...]) -> tuple[str, ...]:
     """Cells of the simulation and of two models, if there are two."""
-    told = [cell for loop in loops for cell in shown(loop)]
-    return (*told, *("-" * (9 - len(told))))
+    entries = [cell for loop in loops for cell in shown(loop)]
+    return (*entries, *("-" * (9 - len(entries))))
 
 
 def picture(found: Mapping[str, Pairs]) -> Figure:

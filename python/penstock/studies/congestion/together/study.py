@@ -97,10 +97,10 @@ def shares(context: Context, runs: Runs) -> Outcome:
 def spreading(context: Context, runs: Runs) -> Outcome:
     """W-3."""
     names = ("PFC", "PFC + ETS", "PFC + QCN", PFC.name, TPFC.name)
-    told = "; ".join(f"{name}: {each(runs[name], lambda one: f'{one.victim:.0%}', SPREAD)}" for name in names)
+    text = "; ".join(f"{name}: {each(runs[name], lambda one: f'{one.victim:.0%}', SPREAD)}" for name in names)
     return context.outcome(
         "W-3",
-        measured=told,
+        measured=text,
         passed=all(runs["PFC + ETS"][case].victim < runs["PFC"][case].victim < 0.85 for case in SPREAD)
         and all(runs[name][case].victim >= 0.85 for name in (PFC.name, TPFC.name) for case in SPREAD),
         note="how much victims get under PFC, ETS and QCN depends on the bursts: queues of paused links slow "
@@ -114,13 +114,13 @@ def pauses(context: Context, runs: Runs) -> Outcome:
         pause: {case: runs[f"{pause} + QCN"][case].paused_ms / one.paused_ms for case, one in of.items()}
         for pause, of in (("PFC", runs["PFC"]), ("TPFC", runs["TPFC"]))
     }
-    told = "; ".join(
+    text = "; ".join(
         f"{pause}: " + ", ".join(f"{case} {share:.0%}" for case, share in of.items())
         for pause, of in left.items()
     )
     return context.outcome(
         "W-4",
-        measured=f"of the pause time remains: {told}",
+        measured=f"of the pause time remains: {text}",
         passed=all(share <= 0.2 for of in left.values() for share in of.values()),
         note=context.study.experiment("W-4").not_met,
     )

@@ -181,7 +181,7 @@ NOTE = (
 
 def besides(workload: str, one: Run) -> str:
     """The measure that is specific to this workload."""
-    told = {
+    record = {
         "joining": f"settles in {one.settled_ms:.1f} ms"
         if math.isfinite(one.settled_ms)
         else "does not settle",
@@ -190,7 +190,7 @@ def besides(workload: str, one: Run) -> str:
         "bursts": f"bursts {factor(one.burst)}",
         "web-search": f"short {factor(one.short)}, long {factor(one.long)}",
     }
-    return told.get(workload, "")
+    return record.get(workload, "")
 
 
 def factor(value: float) -> str:

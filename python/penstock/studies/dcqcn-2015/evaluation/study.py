@@ -156,20 +156,22 @@ def judged(
     pictures: list[str],
 ) -> list[Outcome]:
     """D-1 to D-4."""
-    told = {name: ", ".join(f"{flow} {rate:.2f}" for flow, rate in of.items()) for name, of in shares.items()}
+    record = {
+        name: ", ".join(f"{flow} {rate:.2f}" for flow, rate in of.items()) for name, of in shares.items()
+    }
     alone, fair = shares[PFC], tuple(shares[DCQCN].values())
     none, one, two = victims[PFC]
     kept = victims[DCQCN]
     return [
         context.outcome(
             "D-1",
-            measured=f"Gb/s: {told[PFC]}",
+            measured=f"Gb/s: {record[PFC]}",
             passed=all(abs(rate - (20 if flow == "near" else 20 / 3)) <= 0.5 for flow, rate in alone.items()),
             pictures=pictures,
         ),
         context.outcome(
             "D-2",
-            measured=f"Gb/s: {told[DCQCN]}; Jain {jain(fair):.4f}",
+            measured=f"Gb/s: {record[DCQCN]}; Jain {jain(fair):.4f}",
             passed=all(abs(rate - 10) <= 1 for rate in fair) and jain(fair) >= 0.98,
         ),
         context.outcome(
@@ -189,13 +191,15 @@ def at_rest(
     context: Context, lots: Mapping[str, Mapping[str, float]], incasts: Incasts, sixteen: Incast
 ) -> list[Outcome]:
     """D-5 to D-9."""
-    told = {name: ", ".join(f"{flow} {rate:.2f}" for flow, rate in of.items()) for name, of in lots.items()}
+    record = {name: ", ".join(f"{flow} {rate:.2f}" for flow, rate in of.items()) for name, of in lots.items()}
     pair = incasts[2, LOOPS_US[0]]
     return [
-        context.outcome("D-5", measured=f"Gb/s: {told['slope']}", passed=abs(lots["slope"]["f2"] - 20) <= 4),
+        context.outcome(
+            "D-5", measured=f"Gb/s: {record['slope']}", passed=abs(lots["slope"]["f2"] - 20) <= 4
+        ),
         context.outcome(
             "D-6",
-            measured=f"Gb/s: {told['step']}",
+            measured=f"Gb/s: {record['step']}",
             passed=lots["step"]["f2"] <= 0.8 * min(20, lots["slope"]["f2"]),
         ),
         context.outcome(

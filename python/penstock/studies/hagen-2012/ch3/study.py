@@ -70,7 +70,7 @@ def rate(result: Result, flow: str) -> float:
 
 def spreading(context: Context, runs: Mapping[str, list[Result]], cover: str) -> Outcome:
     """H3-3."""
-    alone, told = (
+    alone, reported = (
         [sum(paused_ms(of)[port] for port in UPSTREAM) for of in runs[name]] for name in (PFC, QCN)
     )
     first = min(paused_ms(of)[UPSTREAM[0]] for of in runs[PFC])
@@ -81,8 +81,8 @@ def spreading(context: Context, runs: Mapping[str, list[Result]], cover: str) ->
     return context.outcome(
         "H3-3",
         measured=f"both links together paused {np.mean(alone):.1f} ms of 200 ms with PFC, "
-        f"{np.mean(told):.2f} ms with QCN; victims get at least {got[PFC]:.0%} and {got[QCN]:.1%}",
-        passed=first > 0 and max(told) <= 0.2 * min(alone) and got[QCN] >= 0.95,
+        f"{np.mean(reported):.2f} ms with QCN; victims get at least {got[PFC]:.0%} and {got[QCN]:.1%}",
+        passed=first > 0 and max(reported) <= 0.2 * min(alone) and got[QCN] >= 0.95,
         pictures=[cover],
     )
 
@@ -151,8 +151,8 @@ def chain(axes: Axes, result: Result) -> None:
             bbox={"boxstyle": "round" if is_switch else "circle", "facecolor": "white", "edgecolor": INK},
             zorder=4,
         )
-    told = {row["limiter"]: row["times"] for row in _slowdowns(result)}
-    said = ", ".join(f"{flow} {times} times" for flow, times in told.items()) or "nobody"
+    record = {row["limiter"]: row["times"] for row in _slowdowns(result)}
+    said = ", ".join(f"{flow} {times} times" for flow, times in record.items()) or "nobody"
     axes.set_xlabel(f"told to slow down by s3: {said}")
     axes.set_xlim(-0.4, 4.8)
     axes.set_ylim(-0.2, 2.3)

@@ -77,10 +77,10 @@ def judge(context: Context, low: Low) -> list[Outcome]:
     save(context, low)
     alone, beside, victim = low.chosen
     to_low, to_full = low.resumes[CHOSEN]
-    told = f"alone {alone:.0f}, with TS2 {beside:.0f}, while CNA 4 is slow {victim:.0f} MB/s"
+    text = f"alone {alone:.0f}, with TS2 {beside:.0f}, while CNA 4 is slow {victim:.0f} MB/s"
     return [
-        context.outcome("H5-5", measured=told, passed=_near(beside, 1) and beside < alone),
-        context.outcome("H5-5-recovers", measured=told, passed=_near(victim, 2) and victim > beside),
+        context.outcome("H5-5", measured=text, passed=_near(beside, 1) and beside < alone),
+        context.outcome("H5-5-recovers", measured=text, passed=_near(victim, 2) and victim > beside),
         context.outcome(
             "H5-5-xon",
             measured=f"{to_low:.0f} XON to CNA 1, {to_full:.0f} to CNA 2",

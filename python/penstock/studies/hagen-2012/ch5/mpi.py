@@ -81,7 +81,7 @@ def judge(context: Context, times: Times, little: Steps) -> list[Outcome]:
     large = [size for size in times if size > JUMP]
     short = [size for size in times if size < SHORT]
     ratios = {size: off[size].mean / on[size].mean for size in times}
-    told = ", ".join(f"{size:,} B {ratios[size]:.2f}" for size in times if size >= JUMP // 2)
+    text = ", ".join(f"{size:,} B {ratios[size]:.2f}" for size in times if size >= JUMP // 2)
     uneven = max(on[size].variation for size in large)
     grows = [on[size].mean for size in large]
     fluctuates = [size for size in short if off[size].variation >= 2 * on[size].variation > 0]
@@ -95,7 +95,7 @@ def judge(context: Context, times: Times, little: Steps) -> list[Outcome]:
         ),
         context.outcome(
             "H5-6-jump",
-            measured=f"times of a step without PFC over those with it: {told}",
+            measured=f"times of a step without PFC over those with it: {text}",
             passed=2 * sum(ratios[size] >= DRAMATIC for size in large) > len(large)
             and min(ratios[size] for size in large) > max(ratios[size] for size in times if size < JUMP // 2),
         ),

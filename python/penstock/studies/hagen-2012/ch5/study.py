@@ -61,11 +61,11 @@ def rates(phases: Sequence[Result]) -> list[float]:
 def more_threads(context: Context, threads: Mapping[int, float], pictures: list[str]) -> list[Outcome]:
     """H5-2, and the growth of the rate."""
     rates = list(threads.values())
-    told = ", ".join(f"{n}: {rate:.0f}" for n, rate in threads.items()) + " MB/s"
+    text = ", ".join(f"{n}: {rate:.0f}" for n, rate in threads.items()) + " MB/s"
     steady = all(abs(rate / PLATEAU - 1) <= 0.02 for rate in rates[3:])
     growth = (rates[1] - rates[0]) / (rates[3] - rates[0])
     return [
-        context.outcome("H5-2", measured=told, passed=steady and rates == sorted(rates), pictures=pictures),
+        context.outcome("H5-2", measured=text, passed=steady and rates == sorted(rates), pictures=pictures),
         context.outcome(
             "H5-2-linear",
             measured=f"2 threads {growth:.0%} of the way from 1 to 4",

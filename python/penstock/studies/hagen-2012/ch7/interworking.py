@@ -65,12 +65,12 @@ def outcome(
 ) -> Outcome:
     """XOFFs of the last bins, compared with those without QCN."""
     last = {name: [float(of[-LAST_BINS:].sum()) for of in runs] for name, runs in counts.items()}
-    alone, told = sum(last[ALONE]), sum(last[name])
+    alone, beside = sum(last[ALONE]), sum(last[name])
     seeds = len(last[ALONE])
     return context.outcome(
         id,
-        measured=f"{told / seeds:.1f} XOFFs from 54 to 64 ms with {name}, {alone / seeds:.1f} with {ALONE} "
-        f"({told / alone:.0%})",
-        passed=told < alone,
+        measured=f"{beside / seeds:.1f} XOFFs from 54 to 64 ms with {name}, {alone / seeds:.1f} with {ALONE} "
+        f"({beside / alone:.0%})",
+        passed=beside < alone,
         pictures=drawn,
     )

@@ -80,13 +80,13 @@ def first(result: Result) -> First:
         for name, (times, rates) in result.all_series("limiter_rate_bps").items()
         if name.startswith(AGGRESSOR) and (rates < LINE_BPS).any()
     ]
-    paused, told = (min(each, default=math.inf) for each in (pauses, slower))
-    return (float(paused) - START_NS) / 1e3, (float(told) - START_NS) / 1e3
+    paused, reported = (min(each, default=math.inf) for each in (pauses, slower))
+    return (float(paused) - START_NS) / 1e3, (float(reported) - START_NS) / 1e3
 
 
 def share(firsts: Sequence[First]) -> float:
     """Share of the runs in which a victim is paused first."""
-    return sum(paused < told for paused, told in firsts) / len(firsts)
+    return sum(paused < reported for paused, reported in firsts) / len(firsts)
 
 
 def median(values: Sequence[float]) -> str:
@@ -97,12 +97,12 @@ def median(values: Sequence[float]) -> str:
 
 def before(context: Context, id: str, firsts: Sequence[First], pictures: Sequence[str]) -> Outcome:
     """H7-1 and H7-1-burst."""
-    paused, told = zip(*firsts, strict=True)
+    paused, reported = zip(*firsts, strict=True)
     part = share(firsts)
     return context.outcome(
         id,
         measured=f"a victim is first with {part:.0%} of {len(firsts)} seeds; medians: the first victim is "
-        f"paused after {median(paused)}, the first aggressor slows down after {median(told)}",
+        f"paused after {median(paused)}, the first aggressor slows down after {median(reported)}",
         passed=part > LIKELY,
         pictures=pictures,
     )
@@ -150,8 +150,8 @@ def table(context: Context, found: Mapping[tuple[str, int], Sequence[First]]) ->
     """The winner of the race, by number of aggressors and distance."""
     rows = []
     for (delay, count), firsts in found.items():
-        paused, told = zip(*firsts, strict=True)
-        rows.append((delay, f"{count}", median(paused), median(told), f"{share(firsts):.0%}"))
+        paused, reported = zip(*firsts, strict=True)
+        rows.append((delay, f"{count}", median(paused), median(reported), f"{share(firsts):.0%}"))
     context.save_table(
         "first",
         "Who is first, from the beginning of the aggression on",
@@ -174,10 +174,10 @@ def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
         panels = figure.subplots(1, len(FAR), sharey=True)
         for panel, (delay, far) in zip(panels, FAR.items(), strict=True):
             for at, count in enumerate(COUNTS):
-                paused, told = zip(*found[delay, count], strict=True)
+                paused, reported = zip(*found[delay, count], strict=True)
                 for side, times, colour, label in (
                     (-0.15, paused, PAUSE_COLOUR, "a victim is paused"),
-                    (0.15, told, TOLD_COLOUR, "an aggressor slows down"),
+                    (0.15, reported, TOLD_COLOUR, "an aggressor slows down"),
                 ):
                     seen = [time for time in times if math.isfinite(time)]
                     places = [at + side] * len(seen)

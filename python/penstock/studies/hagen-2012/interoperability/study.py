@@ -168,10 +168,10 @@ def dialects(context: Context, alike: Runs, own: Runs) -> Outcome:
     )
     losing = {order for order, count in frames.items() if count}
     before = sum(sum(arrange.lost(result).values()) for result in alike.values())
-    told = ", ".join(f"{order} {count}" for order, count in frames.items())
+    text = ", ".join(f"{order} {count}" for order, count in frames.items())
     return context.outcome(
         "H3-4-dialects",
-        measured=f"iSCSI frames lost: {told}; with one dialect {before}; ports without PFC are "
+        measured=f"iSCSI frames lost: {text}; with one dialect {before}; ports without PFC are "
         f"{'those' if ports else 'not those'} beyond a link without a common dialect",
         passed=ports and losing == {order for order in ORDERS if without(order)} and before == 0,
     )
@@ -231,14 +231,14 @@ def margins(context: Context, screening: Scenario) -> Outcome:
         note="A connection slows down after its first loss, so that few are lost in 10 ms.",
     )
     passes = all(one["pass"] and not one["fail"] for one in said.values())
-    told = "; ".join(
+    text = "; ".join(
         f"the {name} passes {one['pass']} trials and fails {one['fail']}, {beyond[name]} if a step beyond"
         for name, one in said.items()
     )
     together, late, short = (counts[0] for counts in frames.values())
     return context.outcome(
         "H3-4-margins",
-        measured=f"{told}; frames of {JUMBO[0]}: {together} lost together, {late} and {short} with others",
+        measured=f"{text}; frames of {JUMBO[0]}: {together} lost together, {late} and {short} with others",
         passed=passes and min(beyond.values()) > 0 and together > 0 and late == short == 0,
     )
 

@@ -132,13 +132,13 @@ def queues(context: Context, cluster: Scenario, runs: Runs) -> Iterator[Outcome]
         passed=runs["PRC_only"].queue <= 0.5 * min(others),
     )
     lengths = [Run.of(path_rates(cluster, prc={"target_share": share})).queue for share in TARGETS]
-    told = ", ".join(
+    text = ", ".join(
         f"{share:.0%}: {length / 1024:.1f} KiB" for share, length in zip(TARGETS, lengths, strict=True)
     )
     slope = float(np.polyfit(np.log(TARGETS), np.log(lengths), 1)[0])
     yield context.outcome(
         "M7-target",
-        measured=f"{told}; grows with the power {slope:.3f} of the target",
+        measured=f"{text}; grows with the power {slope:.3f} of the target",
         passed=lengths == sorted(lengths) and slope >= 0.5,
     )
 
