@@ -356,7 +356,7 @@ mod tests {
     const HERE: PointId = PointId(7);
 
     fn fill(bytes: u64) -> Fill {
-        Fill { queue: Occupancy { bytes, frames: bytes / 1_500 } }
+        Fill { queue: Occupancy { bytes, frames: bytes / 1_500 }, ..Fill::default() }
     }
     fn point(params: BackwardPointParams) -> BackwardPoint {
         params.start(&LinkFacts { point: HERE, ..LINK })

@@ -8,8 +8,8 @@
 //! least rate of the way is what a tag ends with. After each interval T, with C the rate of the link, A what arrived
 //! (bits a second) and q the length of the queue, the load is A / (f(q) C), and r becomes a mean of r / load and of the
 //! rate before r. f(q) is the queue control: 1 at the set point Qeq, above it less, so that the queue drains. It is b
-//! Qeq / ((b - 1) q + Qeq) below and max(c, a Qeq / ((a - 1) q + Qeq)) above, or the line 1 - k (q - Qeq) / Qeq. r
-//! rises by at most a limit, which grows by 1.414 an interval below Qeq, and shrinks by 0.707 above the severe
+//! Qeq / ((b - 1) q + Qeq) below and max(c, a Qeq / ((a - 1) q + Qeq)) above, or the line 1 - k (q - Qeq) / Qeq. With
+//! additive queue control the load is A / C + k (q - Qeq) / Qeq instead. r rises by at most a limit, which grows by 1.414 an interval below Qeq, and shrinks by 0.707 above the severe
 //! threshold. Where a link becomes slower, r does at once. These are the enhancements 1 to 4 of the source, the fifth
 //! is that sources tag by time; each can be switched off, and without all of them r becomes r C / A.
 //!
@@ -28,16 +28,22 @@
 //! the severe threshold and the first limit of increases, C/N0; a queue that nothing enters keeps its rate (if that
 //! rose, the first burst would find it far too high); what arrives counts with its line overhead, as the link does;
 //! tags are written when their frame leaves; the length of the queue does not include the frame in transmission; the
-//! first frame of a source has a tag; a source never sends faster because of a severe message, and further ones do not
+//! first frame of a source has a tag; additive queue control changes the load by a factor of at least 1/2 and at most 1 / c; a source never sends faster because of a severe message, and further ones do not
 //! count for an interval.
 //!
-//! The capacity C of a class that shares its link is what left its queue in the interval: what arrived less the growth of the queue. A
-//! queue that is empty at either end of an interval was not limited by its share: then C is the rate of the link.
+//! The capacity C(t) of a class that shares its link, or that pauses stop, is the bits that it transmitted in the interval by the time in
+//! which it was not idle: from the arrival of a frame at an empty queue to the end of the last transmission. An interval without any
+//! transmission keeps the capacity of the one before. For a queue that has its link alone this is the rate of the link.
 //!
-//! Not modelled: rates by sums of queues or by shared memory; the fields of tags, but for their length; a NIC that writes into tags.
+//! The resource that a rate is for is the `scope`: a queue, thus a traffic class of a port; all queues of a port together; or the memory of
+//! a switch, where each queue keeps a rate of its own by its arrivals and its capacity, and q is what waits in the whole switch. At a
+//! switch with a crossbar, a port and a switch include what waits at inputs.
+//!
+//! Not modelled: the fields of tags, but for their length; a NIC that writes into tags.
 
 use crate::checks::{above, above_zero, intervals, message_priority, within};
-use crate::fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl};
+use crate::fecn_capacity::ServiceMeter;
+use crate::fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl, RateScope};
 use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::quiet::Quiet;
 use crate::step::Moment;
@@ -67,7 +73,7 @@ pub struct RatePointParams {
     pub set_point: Bytes,
     /// Above it the limit of increases shrinks (Qsc), and severe messages are sent. A size with unit, above the set point. Default: "72000 B" (48 frames of 1500 B).
     pub severe: Bytes,
-    /// The function f of the queue: "hyperbolic", "linear", or "off" (1). Default: "hyperbolic".
+    /// The control of the queue: its function f is "hyperbolic" or "linear"; "additive" adds to the load instead; "off" (f is 1). Default: "hyperbolic".
     pub queue_control: QueueControl,
     /// How steep the hyperbola is above the set point (a). A number, 1 to 1000. Default: 1.1.
     #[schemars(range(min = 1.0, max = 1000.0))]
@@ -75,10 +81,10 @@ pub struct RatePointParams {
     /// How steep it is below (b). A number, 1 to 1000. Default: 1.002.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub below_set_point: f64,
-    /// How steep the line is (k). A number, 0 to 1000. Default: 0.1 (a choice: as steep as the hyperbola at the set point).
+    /// How steep the line is, or how much "additive" adds (k). A number, 0 to 1000. Default: 0.1 (a choice: as steep as the hyperbola at the set point).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub slope: f64,
-    /// Lower bound of f, hyperbola or line (c). A number above 0, at most 1. Default: 0.1.
+    /// Lower bound of f, hyperbola or line, and of the factor that "additive" leaves (c). A number above 0, at most 1. Default: 0.1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub floor: f64,
     /// The weight of the newest rate in the moving average (alpha); 1: no averaging. A number above 0, at most 1. Default: 0.5.
@@ -94,7 +100,9 @@ pub struct RatePointParams {
     /// Upper bound of the limit, as a fraction of the rate of the link; without a bound it would grow for ever. A number above 0, at most 1. Default: 1 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_increase_share: f64,
-    /// The capacity that arrivals are compared with (C): the rate of the link ("link"), what leaves the queue while it does not run empty ("measured"), or "computed": measured where a scheduler shares the link among classes by weight, else that of the link. Default: "computed".
+    /// What a rate is for: a "queue"; all queues of a "port" that have this manager, which get one rate, by their arrivals and what waits at the port; or the memory of a "switch": one rate for each queue, by what waits in the whole switch, of which `set_point` and `severe` are then lengths. Default: "queue".
+    pub scope: RateScope,
+    /// The capacity that arrivals are compared with (C): the rate of the link ("link"), the bits sent by the time that the queue was not idle ("measured"), or "computed": measured where a scheduler shares the link among classes by weight and each has a rate of its own, else that of the link. Default: "computed".
     pub capacity: Capacity,
     /// Whether the advertised rate falls with the rate of the link. Default: true.
     pub follow_capacity: bool,
@@ -137,6 +145,7 @@ impl Default for RatePointParams {
             limit_increase: true,
             min_increase_share: 0.001,
             max_increase_share: 1.0,
+            scope: RateScope::Queue,
             capacity: Capacity::Computed,
             follow_capacity: true,
             load: Load::Wire,
@@ -147,34 +156,6 @@ impl Default for RatePointParams {
             severe_every: 1,
             message_priority: 7,
         }
-    }
-}
-
-impl RatePointParams {
-    /// Checks whether rates oscillate at a link of this rate; the remark has the range in which they do not.
-    pub(crate) fn swings(&self, link: BitRate) -> Option<Remark> {
-        let (key, slope) = match self.queue_control {
-            QueueControl::Off => return None,
-            QueueControl::Linear => ("slope", self.slope),
-            QueueControl::Hyperbolic => ("below_set_point", 1.0 - 1.0 / self.below_set_point),
-        };
-        let an_interval = link.bps_f64() / 8.0 * self.interval.as_secs_f64() / self.set_point.get() as f64;
-        let most = match self.average_with {
-            AverageWith::Previous => 2.0 - self.average_weight,
-            AverageWith::Last => 1.0,
-        } / an_interval;
-        if slope < most {
-            return None;
-        }
-        let value = if key == "slope" { self.slope } else { self.below_set_point };
-        let message =
-            format!("a {key} of {value} with intervals of {}: rates swing at {link}", self.interval);
-        let stable = match self.queue_control {
-            QueueControl::Linear => format!("a {key} below {most:.4}"),
-            _ if most < 1.0 => format!("a {key} below {:.4}", 1.0 / (1.0 - most)),
-            _ => return None,
-        };
-        Some(Remark::about(key, message, format!("stable is {stable}, or a shorter interval")))
     }
 }
 
@@ -217,8 +198,12 @@ impl Configuration for RatePointParams {
                 "queue_control = \"hyperbolic\"",
                 &["above_set_point", "below_set_point"],
             )
-            .unless(curve == QueueControl::Linear, "queue_control = \"linear\"", &["slope"])
-            .unless(curve != QueueControl::Off, "queue_control = \"hyperbolic\" or \"linear\"", &["floor"])
+            .unless(
+                matches!(curve, QueueControl::Linear | QueueControl::Additive),
+                "queue_control = \"linear\" or \"additive\"",
+                &["slope"],
+            )
+            .unless(curve != QueueControl::Off, "a queue_control other than \"off\"", &["floor"])
             .unless(self.average_weight < 1.0, "an `average_weight` below 1", &["average_with"])
             .unless(
                 self.limit_increase,
@@ -230,6 +215,12 @@ impl Configuration for RatePointParams {
     }
     fn set_point(&self) -> Option<Bytes> {
         (self.queue_control != QueueControl::Off).then_some(self.set_point)
+    }
+    fn of_port(&self) -> bool {
+        self.scope == RateScope::Port
+    }
+    fn of_switch(&self) -> bool {
+        self.scope == RateScope::Switch
     }
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
@@ -246,12 +237,13 @@ impl Configuration for RatePointParams {
             rate: first,
             rate_before: first,
             increase: first,
-            measures: match self.capacity {
-                Capacity::Computed => link.shared,
+            line_overhead: link.overhead,
+            meter: match self.capacity {
+                Capacity::Computed => link.shared && self.scope != RateScope::Port,
                 Capacity::Link => false,
                 Capacity::Measured => true,
-            },
-            queue_before: 0,
+            }
+            .then(|| (ServiceMeter::default(), capacity)),
             bits: 0,
             began: Time::ZERO,
             ends: None,
@@ -267,6 +259,8 @@ pub struct RatePoint {
     point: PointId,
     /// Bytes counted in addition to each frame.
     overhead: u32,
+    /// Bytes around each frame on the link.
+    line_overhead: u32,
     /// The rate of the link, now and when the last interval ended.
     capacity: f64,
     capacity_before: f64,
@@ -275,9 +269,8 @@ pub struct RatePoint {
     rate_before: f64,
     /// The limit of increases.
     increase: f64,
-    /// True if the capacity is measured; then the length of the queue when the last interval ended.
-    measures: bool,
-    queue_before: u64,
+    /// If the capacity is measured: its meter, and its last value.
+    meter: Option<(ServiceMeter, f64)>,
     /// Bits that have arrived in this interval.
     bits: u64,
     began: Time,
@@ -299,24 +292,38 @@ impl RatePoint {
             self.params;
         let (queue, aim) = (queue as f64, self.params.set_point.get() as f64);
         match queue_control {
-            QueueControl::Off => 1.0,
+            QueueControl::Off | QueueControl::Additive => 1.0,
             QueueControl::Linear => (1.0 - slope * (queue - aim) / aim).max(floor),
             QueueControl::Hyperbolic if queue <= aim => b * aim / ((b - 1.0) * queue + aim),
             QueueControl::Hyperbolic => (a * aim / ((a - 1.0) * queue + aim)).max(floor),
         }
     }
 
-    /// Measured service rate of the queue in an interval of this length, at whose end it has `queue` bytes.
-    fn served(&self, queue: u64, length: Time) -> f64 {
-        if !self.measures || self.queue_before == 0 || queue == 0 {
-            return self.capacity;
+    /// Capacity of the queue in an interval that ends now, with `own` bytes in it.
+    fn served(&mut self, own: u64, length: Time, ends: Time) -> f64 {
+        let link = self.capacity;
+        if let Some((meter, last)) = &mut self.meter {
+            let found = meter.interval_ends(ends, length, own == 0, link);
+            *last = found.unwrap_or(*last).clamp(self.params.min_share * link, link);
+            return *last;
         }
-        let left = self.bits as f64 + 8.0 * (self.queue_before as f64 - queue as f64);
-        (left * 1e12 / length.ps() as f64).clamp(self.params.min_share * self.capacity, self.capacity)
+        link
     }
 
-    /// Ends an interval and sets the next rate. Returns true if the load was near 1.
-    fn step(&mut self, queue: u64, length: Time) -> bool {
+    /// The load of an interval with this arrival rate, at whose end `queue` bytes wait.
+    fn load(&self, arrived: f64, capacity: f64, queue: u64) -> f64 {
+        let load = arrived / capacity;
+        if self.params.queue_control != QueueControl::Additive {
+            return load / self.queue_control(queue);
+        }
+        let aim = self.params.set_point.get() as f64;
+        let more = self.params.slope * (queue as f64 - aim) / aim;
+        (load + more).clamp(load / 2.0, load / self.params.floor)
+    }
+
+    /// Ends an interval and sets the next rate, with `own` bytes in its queue and `queue` in its scope. Returns true if the load was
+    /// near 1.
+    fn step(&mut self, (own, queue): (u64, u64), ends: Time) -> bool {
         let RatePointParams { average_weight, average_with, near_share, .. } = self.params;
         let capacity = self.capacity;
         if self.params.follow_capacity && capacity < self.capacity_before {
@@ -325,13 +332,13 @@ impl RatePoint {
             self.rate_before *= part;
         }
         self.capacity_before = capacity;
-        let capacity = self.served(queue, length);
-        self.queue_before = queue;
+        let length = ends - self.began;
+        let capacity = self.served(own, length, ends);
         let mut near = false;
         let mut next = if self.bits > 0 {
             let arrived = self.bits as f64 * 1e12 / length.ps() as f64;
             near = (arrived / capacity - 1.0).abs() <= near_share;
-            let load = arrived / (self.queue_control(queue) * capacity);
+            let load = self.load(arrived, capacity, queue);
             let before = match average_with {
                 AverageWith::Previous => self.rate_before,
                 AverageWith::Last => self.rate,
@@ -358,8 +365,8 @@ impl RatePoint {
         near
     }
 
-    /// Advances to `now`; since the last call the queue had this length.
-    fn advance(&mut self, now: Time, queue: u64, random: &mut impl FnMut() -> u64) {
+    /// Advances to `now`; since the last call its queue and its scope held these bytes.
+    fn advance(&mut self, now: Time, held: (u64, u64), random: &mut impl FnMut() -> u64) {
         let short = self.params.interval;
         let first = || match self.params.phase {
             Phase::Aligned => short,
@@ -370,7 +377,7 @@ impl RatePoint {
         let mut ends = self.ends.unwrap_or_else(first);
         while ends <= now {
             let idle = self.bits == 0;
-            let near = self.step(queue, ends - self.began);
+            let near = self.step(held, ends);
             self.began = ends;
             ends += self.params.long_interval.value().filter(|_| near).unwrap_or(short);
             if idle && self.params.idle == Idle::Hold && ends <= now {
@@ -380,6 +387,13 @@ impl RatePoint {
             }
         }
         self.ends = Some(ends);
+    }
+
+    /// Bytes in its queue and in its scope, with a frame of `frame` bytes that has just left.
+    fn held(&self, fill: &Fill, frame: u64) -> (u64, u64) {
+        let own = fill.queue.bytes + frame;
+        let all = if self.params.scope == RateScope::Queue { own } else { fill.scope + frame };
+        (own, all)
     }
 
     /// Returns true if a frame that arrives above the severe threshold causes a message.
@@ -401,9 +415,13 @@ impl QueueManager for RatePoint {
         frame: FrameFacts,
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
-        self.advance(now, fill.queue.bytes, random);
+        let held = self.held(fill, 0);
+        self.advance(now, held, random);
         self.bits += 8 * (u64::from(frame.bytes) + u64::from(self.overhead));
-        if self.tells(fill.queue.bytes) { Verdict::notify(0) } else { Verdict::Pass }
+        if let Some((meter, _)) = &mut self.meter {
+            meter.arrived(now, self.began, fill.queue.frames == 0);
+        }
+        if self.tells(held.1) { Verdict::notify(0) } else { Verdict::Pass }
     }
 
     fn on_dequeue(
@@ -413,7 +431,11 @@ impl QueueManager for RatePoint {
         frame: FrameFacts,
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
-        self.advance(now, fill.queue.bytes + u64::from(frame.bytes), random);
+        self.advance(now, self.held(fill, frame.bytes.into()), random);
+        if let Some((meter, _)) = &mut self.meter {
+            let bits = 8 * (u64::from(frame.bytes) + u64::from(self.line_overhead));
+            meter.sent(now, bits, self.capacity);
+        }
         Verdict::Pass
     }
 
@@ -422,6 +444,14 @@ impl QueueManager for RatePoint {
     }
 
     fn quiet(&self) -> Quiet {
+        // The times of all frames are measured.
+        if self.meter.is_some() {
+            return Quiet::NEVER;
+        }
+        // What passes one queue is not counted in the others.
+        if self.params.scope == RateScope::Port {
+            return Quiet::OF_DEPARTURES;
+        }
         // Until the interval ends; but the next frame may exceed the severe threshold.
         let interval = self.ends.filter(|_| !self.params.severe_messages);
         interval.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })

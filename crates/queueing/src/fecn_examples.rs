@@ -17,7 +17,7 @@ fn none() -> u64 {
 fn after(point: &mut RatePoint, arrived: f64, frames: u64) -> f64 {
     point.bits = (arrived * 1e-3) as u64;
     let ends = point.ends.unwrap_or(Time::from_ms(1));
-    point.advance(ends, frames * FRAME, &mut none);
+    point.advance(ends, (frames * FRAME, frames * FRAME), &mut none);
     point.rate / 1e6
 }
 fn close(found: f64, expected: f64) {
@@ -40,6 +40,62 @@ fn queue_control_of_the_golden_vector() {
     }
     let off = RatePointParams { queue_control: QueueControl::Off, ..RatePointParams::default() }.start(&LINK);
     assert_eq!(off.queue_control(1600 * FRAME), 1.0);
+}
+
+#[test]
+fn additive_control_adds_to_the_load() {
+    let additive = RatePointParams {
+        queue_control: QueueControl::Additive,
+        average_weight: 1.0,
+        limit_increase: false,
+        ..RatePointParams::default()
+    };
+    // Half of the link arrives; k = 0.1: the queue is empty, at the set point, at twice it, and so long that the factor ends.
+    for (frames, load) in [(0, 0.4), (16, 0.5), (32, 0.6), (1_600, 5.0)] {
+        let mut point = additive.start(&LINK);
+        close(after(&mut point, 5e9, frames), f64::min(500.0 / load, 10_000.0));
+    }
+    // A small load is at most halved.
+    let mut point = additive.start(&LINK);
+    close(after(&mut point, 1e9, 0), 500.0 / 0.05);
+}
+
+/// A class that gets 3 Gb/s of a link of 10 Gb/s, by times of arrival and departure: 3 frames in 12.16 us of waiting and transmission.
+#[test]
+fn a_measured_capacity_is_that_of_the_class() {
+    let measured = RatePointParams {
+        capacity: Capacity::Measured,
+        queue_control: QueueControl::Off,
+        average_weight: 1.0,
+        limit_increase: false,
+        ..RatePointParams::default()
+    };
+    let mut point = measured.start(&LINK);
+    let holding = |frames| Fill { queue: Occupancy { bytes: frames * FRAME, frames }, ..Fill::default() };
+    for nth in 0..100u64 {
+        let at = Time::from_us(10 * nth);
+        let _ = point.on_enqueue(at, &holding(0), capable(1_500), &mut none);
+        // Leaves after 2.84 us, and takes 1.216 us.
+        let _ = point.on_dequeue(at + Time::from_ps(2_837_333), &holding(0), capable(1_500), &mut none);
+    }
+    let _ = point.on_enqueue(Time::from_ms(1), &holding(0), capable(1_500), &mut none);
+    // 12,160 bits in 4.0533 us are 3 Gb/s; 1.216 Gb/s have arrived.
+    close(point.rate / 1e6, 500.0 * 3.0 / 1.216);
+}
+
+#[test]
+fn the_queue_of_a_switch_is_all_that_waits_in_it() {
+    let rate = |scope| {
+        let params = RatePointParams { scope, average_weight: 1.0, ..RatePointParams::default() };
+        let mut point = params.start(&LINK);
+        point.bits = 10_000_000;
+        let fill = Fill { scope: 96 * FRAME, ..Fill::default() };
+        let _ = point.on_enqueue(Time::from_ms(1), &fill, capable(1_500), &mut none);
+        point.rate / 1e6
+    };
+    close(rate(RateScope::Queue), 500.0 * 1.002);
+    close(rate(RateScope::Switch), 500.0 * 0.6875);
+    close(rate(RateScope::Port), 500.0 * 0.6875);
 }
 
 /// Four sources at the advertised rate: first the golden vector, then a queue above the set point, one above the
@@ -96,7 +152,7 @@ fn without_any_enhancement_it_is_r_over_z() {
 fn an_idle_queue_holds_its_rate_or_raises_it() {
     let idle = |idle| {
         let mut point = RatePointParams { idle, ..RatePointParams::default() }.start(&LINK);
-        point.advance(Time::from_us(5_500), 0, &mut none);
+        point.advance(Time::from_us(5_500), (0, 0), &mut none);
         (point.rate / 1e6, point.ends)
     };
     assert_eq!(idle(Idle::Hold), (500.0, Some(Time::from_ms(6))));
@@ -106,7 +162,7 @@ fn an_idle_queue_holds_its_rate_or_raises_it() {
     assert_eq!(ends, Some(Time::from_ms(6)));
     // However long: no faster than the link.
     let mut point = RatePointParams { idle: Idle::Raise, ..RatePointParams::default() }.start(&LINK);
-    point.advance(Time::from_ms(1_000), 0, &mut none);
+    point.advance(Time::from_ms(1_000), (0, 0), &mut none);
     assert_eq!(point.rate(), LINE);
 }
 
@@ -124,24 +180,24 @@ fn frames_count_with_or_without_what_is_around_them() {
 fn intervals_end_with_the_queue_as_it_was() {
     // A frame waits from 0.9 ms to 1.2 ms: at 1 ms it is in the queue, although the queue is only checked when the frame leaves.
     let mut point = RatePointParams::default().start(&LINK);
-    let long = Fill { queue: Occupancy { bytes: 100 * FRAME, frames: 100 } };
+    let long = Fill { queue: Occupancy { bytes: 100 * FRAME, frames: 100 }, ..Fill::default() };
     let _ = point.on_enqueue(Time::from_us(900), &long, capable(1_500), &mut none);
     let _ = point.on_dequeue(Time::from_us(1_200), &long, capable(1_500), &mut none);
     let mut other = RatePointParams::default().start(&LINK);
     other.bits = 8 * 1_520;
-    other.advance(Time::from_ms(1), 101 * FRAME, &mut none);
+    other.advance(Time::from_ms(1), (101 * FRAME, 101 * FRAME), &mut none);
     assert_eq!((point.rate, point.increase), (other.rate, other.increase));
     // Two T: a load near 1 makes the next interval long.
     let calm = RatePointParams { long_interval: Or::Value(Time::from_ms(4)), ..RatePointParams::default() };
     let mut point = calm.start(&LINK);
     for (arrived, ends) in [(9.6e9, 5), (9.4e9, 6)] {
         point.bits = (arrived * 1e-3 * if ends == 6 { 4.0 } else { 1.0 }) as u64;
-        point.advance(point.ends.unwrap_or(Time::from_ms(1)), 0, &mut none);
+        point.advance(point.ends.unwrap_or(Time::from_ms(1)), (0, 0), &mut none);
         assert_eq!(point.ends, Some(Time::from_ms(ends)));
     }
     let mut random = bits(5);
     let mut phased = RatePointParams { phase: Phase::Random, ..RatePointParams::default() }.start(&LINK);
-    phased.advance(Time::ZERO, 0, &mut random);
+    phased.advance(Time::ZERO, (0, 0), &mut random);
     let first = phased.ends.unwrap();
     assert!(first > Time::ZERO && first <= Time::from_ms(1));
 }
@@ -191,14 +247,14 @@ fn severe_messages_are_for_a_part_of_the_frames() {
     let mut point =
         RatePointParams { severe_messages: true, severe_every: 3, ..RatePointParams::default() }.start(&LINK);
     let mut verdicts = |frames: u64| -> Vec<bool> {
-        let queue = Fill { queue: Occupancy { bytes: frames * FRAME, frames } };
+        let queue = Fill { queue: Occupancy { bytes: frames * FRAME, frames }, ..Fill::default() };
         let ask = |_| point.on_enqueue(Time::ZERO, &queue, capable(1_500), &mut none) == Verdict::notify(0);
         (0..4).map(ask).collect()
     };
     assert_eq!(verdicts(48), [false; 4]);
     assert_eq!(verdicts(49), [true, false, false, true]);
     let mut plain = RatePointParams::default().start(&LINK);
-    let queue = Fill { queue: Occupancy { bytes: 90 * FRAME, frames: 90 } };
+    let queue = Fill { queue: Occupancy { bytes: 90 * FRAME, frames: 90 }, ..Fill::default() };
     assert_eq!(plain.on_enqueue(Time::ZERO, &queue, capable(1_500), &mut none), Verdict::Pass);
 }
 

@@ -14,7 +14,7 @@ pub enum Phase {
     Random,
 }
 
-/// The function f of the queue.
+/// The control of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueControl {
@@ -23,6 +23,8 @@ pub enum QueueControl {
     Hyperbolic,
     /// A line through 1 at the set point.
     Linear,
+    /// A term that is added to the load.
+    Additive,
     /// 1.
     Off,
 }
@@ -49,6 +51,19 @@ pub enum Load {
     Frame,
 }
 
+/// The resource that an advertised rate is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RateScope {
+    /// One queue.
+    #[default]
+    Queue,
+    /// All queues of a port that have it.
+    Port,
+    /// The memory of a switch.
+    Switch,
+}
+
 /// The capacity that arrivals are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -58,7 +73,7 @@ pub enum Capacity {
     Computed,
     /// The rate of the link.
     Link,
-    /// What leaves the queue while it does not run empty.
+    /// The bits sent by the time that the queue was not idle.
     Measured,
 }
 

@@ -22,8 +22,10 @@ mod crossbar;
 mod dynamic_threshold;
 mod entry;
 mod fecn;
+mod fecn_capacity;
 mod fecn_options;
 mod fecn_source;
+mod fecn_stability;
 mod manager;
 mod pools;
 mod prc;
@@ -50,7 +52,7 @@ pub use congestion_domain::{CN_TAG_BYTES, Choice, CnTlv, Defence, DomainKeys, Po
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
 pub use entry::{assign, unmanaged_to_hosts};
-pub use fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl};
+pub use fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl, RateScope};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{
     Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Report,
@@ -176,6 +178,9 @@ macro_rules! queue_managers {
             }
             fn of_port(&self) -> bool {
                 match self { $(ManagerSpec::$name(params) => params.of_port(),)* }
+            }
+            fn of_switch(&self) -> bool {
+                match self { $(ManagerSpec::$name(params) => params.of_switch(),)* }
             }
             fn start(&self, link: &LinkFacts) -> Manager {
                 match self { $(ManagerSpec::$name(params) => Manager::$name(params.start(link)),)* }

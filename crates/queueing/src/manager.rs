@@ -57,6 +57,8 @@ impl Verdict {
 pub struct Fill {
     /// The other frames that wait in the queue, or at the port if it is one for a port. The frame that is being transmitted waits no more.
     pub queue: Occupancy,
+    /// Bytes of the other frames that wait at the port or in the switch, if its manager is one for either; inputs of a crossbar included.
+    pub scope: u64,
 }
 
 /// What a meter at the edge has made of a flow (RFC 2697): who is dropped or marked first.
@@ -239,6 +241,11 @@ pub trait Configuration {
 
     /// Returns true if one manager serves all queues of a port that have it, and measures the frames in all queues of the port.
     fn of_port(&self) -> bool {
+        false
+    }
+
+    /// Returns true if it measures what waits in the whole switch.
+    fn of_switch(&self) -> bool {
         false
     }
 

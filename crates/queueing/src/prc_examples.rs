@@ -309,7 +309,7 @@ fn congestion_points_write_the_level_of_their_port() {
 
 #[test]
 fn messages_are_random_by_level_and_never_soon_after_another() {
-    let fill = |bytes| Fill { queue: Occupancy { bytes, frames: bytes / 1_500 } };
+    let fill = |bytes| Fill { queue: Occupancy { bytes, frames: bytes / 1_500 }, ..Fill::default() };
     let silent = PathPointParams::default();
     let mut point = silent.start(&LINK);
     assert_eq!(point.on_enqueue(us(1), &fill(65_536), capable(1_500), &mut none), Verdict::Pass);

@@ -548,7 +548,7 @@ mod tests {
         let far = || CongestionPoint { until_sample: Some(interval as i64), ..point(0) };
         let (mut quiet, mut hearing) = (far(), far());
         let (mut frames, mut left) = (0, quiet.quiet().bytes);
-        let fill = Fill { queue: Occupancy::default() };
+        let fill = Fill { queue: Occupancy::default(), ..Fill::default() };
         for nth in 1..interval {
             let frame = capable(9_000);
             hearing.on_enqueue(Time::ZERO, &fill, frame, &mut || 0);
@@ -570,7 +570,7 @@ mod tests {
     #[test]
     fn a_probability_picks_as_often_on_average_and_forgets() {
         // A queue that stays at 90 kB has feedback 31 after the first sample: 500 B of 37.5 kB, one frame of 75.
-        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
+        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 }, ..Fill::default() };
         let params = CongestionPointParams { sampling: Samples::Random, ..CongestionPointParams::default() };
         let mut point = CongestionPoint { params, before: 90_000, until_sample: None };
         let mut state = 1u64;
@@ -605,7 +605,7 @@ mod tests {
         let distances: Vec<i64> = (0..8).map(|n| point(0).distance(8 * n, &mut || 0)).collect();
         assert_eq!(distances, [150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500]);
         // A queue that remains at 90 kB: the first sample finds growth, the others do not.
-        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
+        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 }, ..Fill::default() };
         let mut point = point(0);
         let verdicts: Vec<_> =
             (0..800).map(|_| point.on_enqueue(Time::ZERO, &full, capable(500), &mut || 0)).collect();
@@ -623,7 +623,7 @@ mod tests {
 
     #[test]
     fn frames_without_a_tag_are_sampled_and_not_answered_if_it_is_said_so() {
-        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
+        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 }, ..Fill::default() };
         let params = CongestionPointParams { answer_untagged: false, ..CongestionPointParams::default() };
         let mut point = CongestionPoint { params, before: 0, until_sample: Some(0) };
         assert_eq!(point.on_enqueue(Time::ZERO, &full, capable(500), &mut || 0), Verdict::Pass);

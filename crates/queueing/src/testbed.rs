@@ -15,7 +15,7 @@ pub(crate) fn capable(bytes: u16) -> FrameFacts {
 }
 /// A queue of `frames` frames of 1000 B.
 pub(crate) fn holding(frames: u64) -> Fill {
-    Fill { queue: Occupancy { bytes: 1000 * frames, frames } }
+    Fill { queue: Occupancy { bytes: 1000 * frames, frames }, ..Fill::default() }
 }
 /// Random bits (SplitMix64).
 pub(crate) fn bits(mut state: u64) -> impl FnMut() -> u64 {
@@ -48,7 +48,7 @@ pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
         if !comes {
             waiting.remove(frame.bytes);
         }
-        let fill = Fill { queue: waiting };
+        let fill = Fill { queue: waiting, ..Fill::default() };
         // Some frames, such as those with a tag, need a call during a quiet period, too.
         let (bytes, must) = (u64::from(frame.bytes), below(50) == 0);
         let (said, _) = all.hears(moment, NotHeard { frames: 0, left: 0 }, (now, &fill, frame), &mut of_all);

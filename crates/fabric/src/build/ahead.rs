@@ -13,7 +13,7 @@ use crate::run::state::stages::{When, asked};
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec, SwitchSpec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};
-use queueing::{Departures, RateConfiguration};
+use queueing::{Configuration, Departures, RateConfiguration};
 use std::collections::BTreeSet;
 use units::Time;
 
@@ -64,9 +64,13 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
             || hot.features.has(WHEN_LEAVING)
             || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
-        // A switch that compares queues reads all of them for every frame.
+        // A switch that compares queues reads all of them for every frame; so does one whose managers measure its memory.
         let compares = |own: &SwitchSpec| {
-            matches!(own.path_choice, PathChoice::LeastQueued | PathChoice::Adaptive(_) | PathChoice::Ugal(_))
+            own.managers.iter().flatten().any(Configuration::of_switch)
+                || matches!(
+                    own.path_choice,
+                    PathChoice::LeastQueued | PathChoice::Adaptive(_) | PathChoice::Ugal(_)
+                )
         };
         let switch = node.switch().filter(|own| !compares(own));
         hot.features.set(PortFeatures::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);

@@ -36,7 +36,7 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Con
             if let Ok(manager) = entry.manager()
                 && let Some(aim) = Aim::of(&manager, spec)
             {
-                check_aim(&aim, (id, switch), spec, needs, &at.key(manager.name()), context);
+                check_aim(&aim, &manages, (id, switch), spec, needs, &at.key(manager.name()), context);
             }
         }
     }
@@ -107,7 +107,7 @@ fn check_entry(
 /// behaviour, its key, and the remedy.
 fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'static str>, &'static str)> {
     match manager {
-        ManagerSpec::CongestionPoint(_) if manager.of_port() => Some((
+        ManagerSpec::CongestionPoint(_) | ManagerSpec::RatePoint(_) if manager.of_port() => Some((
             "goes by what waits in all classes of a port",
             Some("scope"),
             "set scope = \"queue\", or manage all classes that share the port",
@@ -151,12 +151,22 @@ fn check_marks(
 /// The queue length that a control aims at.
 struct Aim {
     bytes: Bytes,
-    /// True if it is the length of all classes at a port, instead of one queue.
-    of_port: bool,
+    /// The queues whose lengths together it is of.
+    of: Of,
+    /// True if the control goes by arrivals, of which pauses let no more through than the link takes.
+    by_arrivals: bool,
     /// The key of the congestion point that sets it.
     key: &'static str,
     /// The remedy if it is too long.
     help: &'static str,
+}
+
+/// Queues whose lengths are measured together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Queue,
+    Port,
+    Switch,
 }
 
 impl Aim {
@@ -164,12 +174,18 @@ impl Aim {
     fn of(manager: &ManagerSpec, spec: &Spec) -> Option<Aim> {
         if let Some(bytes) = manager.set_point() {
             let help = "expected a set_point below that, or more room";
-            return Some(Aim { bytes, of_port: manager.of_port(), key: "set_point", help });
+            let of = match (manager.of_switch(), manager.of_port()) {
+                (true, _) => Of::Switch,
+                (_, true) => Of::Port,
+                _ => Of::Queue,
+            };
+            let by_arrivals = matches!(manager, ManagerSpec::RatePoint(_));
+            return Some(Aim { bytes, of, by_arrivals, key: "set_point", help });
         }
         let limiters = spec.nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
         let bytes = limiters.filter_map(|limiters| limiters.control.aim(manager)).max()?;
         let help = "expected a smaller buffer here or target_share of rate_limiters, or more room";
-        Some(Aim { bytes, of_port: true, key: "buffer", help })
+        Some(Aim { bytes, of: Of::Port, by_arrivals: false, key: "buffer", help })
     }
 }
 
@@ -177,6 +193,7 @@ impl Aim {
 /// error; where pauses keep queues short, it depends on the load.
 fn check_aim(
     aim: &Aim,
+    manages: &dyn Fn(usize) -> bool,
     (id, switch): (NodeId, &SwitchSpec),
     spec: &Spec,
     needs: &[PauseNeeds],
@@ -184,7 +201,11 @@ fn check_aim(
     context: &mut Context<'_>,
 ) {
     let words = |bytes: u64, what: &str| {
-        let held = if aim.of_port { "ports" } else { "queues" };
+        let held = match aim.of {
+            Of::Queue => "queues",
+            Of::Port => "ports",
+            Of::Switch => "the switch",
+        };
         let [point, most] = Amount::alike([aim.bytes.get(), bytes].map(Amount::Bytes));
         format!("a set point of {point}, but {what} keeps {held} below {most}")
     };
@@ -192,9 +213,25 @@ fn check_aim(
     if let Some((bytes, what)) = least_limit(aim, switch, spec).filter(too_little) {
         return context.error(&at.key(aim.key), words(bytes, what), aim.help);
     }
-    if let Some((bytes, what)) = longest_paused(id, switch, spec, needs).filter(too_little) {
-        let help = format!("sources hear of queues that grow fast alone: {}", aim.help);
+    let output_buffer = spec.nodes[id.at()].crossbar().map(|keys| keys.output_buffer.get());
+    let at_output = output_buffer.map(|bytes| (bytes, "the output_buffer of a crossbar"));
+    if let Some((bytes, what)) = at_output.filter(|it| too_little(it) && aim.of == Of::Queue) {
+        let help =
+            "frames wait at the inputs, which do not count: set scope = \"port\", or a set_point below that";
         context.warn(at, words(bytes, what), help);
+    }
+    let counted = |class: usize| aim.of != Of::Queue || manages(class);
+    let Some((each, all)) =
+        longest_paused(id, switch, spec, needs, &counted).filter(|_| aim.of != Of::Switch)
+    else {
+        return;
+    };
+    if all < aim.bytes.get() {
+        let help = format!("sources hear of queues that grow fast alone: {}", aim.help);
+        context.warn(at, words(all, "XOFF at all other ports"), help);
+    } else if each < aim.bytes.get() && aim.by_arrivals {
+        let help = "pauses keep arrivals at the capacity, so that advertised rates do not fall: expected a set_point below that, or a higher xoff";
+        context.warn(at, words(each, "XOFF at a port, if frames come through that one alone,"), help);
     }
 }
 
@@ -212,11 +249,15 @@ fn bytes_of(amount: Amount, spec: &Spec) -> u64 {
 /// The smallest of the buffer limits that apply to the aim, and its name.
 fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'static str)> {
     let classes: BTreeSet<u8> = spec.flows.iter().map(|flow| switch.classes.class(flow.priority).0).collect();
-    let together = if aim.of_port { classes.len() as u64 } else { 1 };
+    let together = match aim.of {
+        Of::Queue => 1,
+        Of::Port => classes.len() as u64,
+        Of::Switch => u64::MAX,
+    };
     let buffer = &switch.buffer;
     let limits = [
         (buffer.queue, "the limit of a queue", together),
-        (buffer.port, "the limit of a port", 1),
+        (buffer.port, "the limit of a port", if aim.of == Of::Switch { u64::MAX } else { 1 }),
         (buffer.class, "the limit of a class", together),
         (buffer.total, "the limit of the switch", 1),
     ];
@@ -226,21 +267,24 @@ fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'st
     known.min_by_key(|&(bytes, _)| bytes)
 }
 
-/// Bytes that can arrive at a queue of a switch until all of its ports have sent XOFF, if that is the same for all flows.
+/// Bytes that can arrive at a queue of a switch until one of its ports has sent XOFF, and until all have, if that is the same for
+/// all flows in the classes that count.
 fn longest_paused(
     id: NodeId,
     switch: &SwitchSpec,
     spec: &Spec,
     needs: &[PauseNeeds],
-) -> Option<(u64, &'static str)> {
-    let paused = spec.flows.iter().all(|flow| lossless(switch) >> flow.priority.0 & 1 != 0);
+    counts: &dyn Fn(usize) -> bool,
+) -> Option<(u64, u64)> {
+    let counted = |flow: &&FlowSpec| counts(switch.classes.class(flow.priority).at());
+    let paused = |flow: &FlowSpec| lossless(switch) >> flow.priority.0 & 1 != 0;
     let own = needs.iter().filter(|need| need.node == id);
     let levels: Vec<u64> = own.map(|need| bytes_of(need.levels.xoff, spec)).collect();
     // Arrivals through all ports except the egress port; where queues are counted, a single XOFF stops all.
     let by_egress = switch.pauses().is_some_and(|own| !own.counts_at_ingress());
     let others = if by_egress { 1 } else { levels.len().saturating_sub(1) };
-    let highest = levels.iter().max().filter(|_| paused)?;
-    Some((highest.saturating_mul(others as u64), "XOFF at all other ports"))
+    let highest = *levels.iter().max().filter(|_| spec.flows.iter().filter(counted).all(paused))?;
+    Some((highest, highest.saturating_mul(others as u64)))
 }
 
 fn understands_marks(flow: &FlowSpec) -> bool {

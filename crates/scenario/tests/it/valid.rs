@@ -757,6 +757,7 @@ limit_increase = false
 min_increase_share = 0.01
 max_increase_share = 0.5
 follow_capacity = false
+scope = "port"
 capacity = "measured"
 load = "frame"
 idle = "raise"
@@ -819,6 +820,7 @@ tag_length = "16 B"
         min_increase_share: 0.01,
         max_increase_share: 0.5,
         follow_capacity: false,
+        scope: queueing::RateScope::Port,
         capacity: queueing::Capacity::Measured,
         load: Load::Frame,
         idle: Idle::Raise,

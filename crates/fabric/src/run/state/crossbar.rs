@@ -65,6 +65,8 @@ pub(crate) struct Crossbar {
     wanted: Ports,
     /// By output and lane, bytes that cross or wait there.
     pub(in crate::run) held: Vec<u64>,
+    /// By output, bytes that wait at inputs for it.
+    pub(in crate::run) coming: Vec<u64>,
     pub(in crate::run) outputs: Vec<Output>,
     pub inputs: Vec<Input>,
     /// Timer of the next match.
@@ -186,6 +188,7 @@ impl Crossbar {
             wants: vec![0; ports * ports],
             wanted: 0,
             held: vec![0; ports * lanes],
+            coming: vec![0; ports],
             outputs: vec![Output::EMPTY; ports],
             inputs: vec![Input::default(); ports],
             matching: Timer::IDLE,

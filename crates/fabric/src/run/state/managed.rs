@@ -21,6 +21,8 @@ pub(crate) struct Managed {
     pub(in crate::run) header_octets: u8,
     /// Counts by class of a manager of several queues of a port, in place of `counts`.
     pub(in crate::run) by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
+    /// True if it measures what waits in the whole switch.
+    pub(in crate::run) of_switch: bool,
     pub(in crate::run) manager: Manager,
 }
 
@@ -32,13 +34,15 @@ pub(crate) struct ManagedCounts {
 }
 
 impl Managed {
+    /// Creates the manager of an empty queue.
     pub fn new(spec: &ManagerSpec, link: &LinkFacts, random: Stream) -> Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
         let point = link.point;
         let counts = ManagedCounts::default();
         let by_class = spec.of_port().then(|| Box::new([counts; CHANNELS]));
         let header_octets = spec.header_octets();
-        Managed { manager, random, point, message_priority, header_octets, by_class, counts }
+        let of_switch = spec.of_switch();
+        Managed { of_switch, manager, random, point, message_priority, header_octets, by_class, counts }
     }
 
     /// Returns its actions on frames of a class.

@@ -7,12 +7,13 @@
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::headers::Carried;
-use crate::run::state::index::PortIx;
+use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
 use crate::run::state::managed::Managed;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{StageId, When, asked};
 use crate::run::state::view::NodeView;
+use crate::run::steps::crossbar::outputs;
 use crate::run::steps::probes;
 use crate::run::steps::replies;
 use crate::run::steps::stages;
@@ -129,6 +130,22 @@ fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     });
 }
 
+/// Returns the occupancy that the manager of a queue measures: of the queue, its port or its switch.
+fn fill_of(here: &NodeView, egress: PortIx, queue: QueueIx) -> Fill {
+    let alone = Fill { queue: here.buffers.queues[queue].occupancy, scope: 0 };
+    let Some(managed) = here.links.managers.of(queue) else { return alone };
+    let node = &here.nodes[here.node_of[egress]];
+    if managed.by_class.is_some() {
+        let queue = here.buffers.occupancy_at(&here.links.ports[egress]);
+        return Fill { queue, scope: queue.bytes + outputs::bytes_at_inputs(node, egress) };
+    }
+    if managed.of_switch {
+        let ports = here.ports_beside(egress).map(|port| here.buffers.bytes_at(&here.links.ports[port]));
+        return Fill { scope: outputs::bytes_at_all_inputs(node) + ports.sum::<u64>(), ..alone };
+    }
+    alone
+}
+
 /// Returns the verdict of a queue's manager on a frame; a mark is applied at once.
 #[inline(never)]
 fn manager_verdict(
@@ -140,19 +157,13 @@ fn manager_verdict(
     now: Time,
 ) -> Verdict {
     let queue = here.links.ports[egress].queue(class);
+    let fill = fill_of(here, egress, queue);
     let passed = here.links.passed.of_mut(egress, class.at());
     let Some(managed) = here.links.managers.of_mut(queue) else {
         passed.be_quiet(Quiet::ALWAYS);
         return Verdict::Pass;
     };
     let Managed { manager, random, counts, by_class, .. } = managed;
-    let fill = Fill {
-        queue: if by_class.is_some() {
-            here.buffers.occupancy_at(&here.links.ports[egress])
-        } else {
-            here.buffers.queues[queue].occupancy
-        },
-    };
     let counts = by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
     let tag = here.headers.tag_of(frame);
     let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;

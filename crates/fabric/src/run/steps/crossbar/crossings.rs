@@ -76,6 +76,7 @@ pub fn enter_crossbar(
     // The list implies the input.
     here.buffers.pool.push(&mut bar.lists[list], &frame, now, Some(egress));
     bar.inputs[input].enter(frame.bytes);
+    bar.coming[output] += u64::from(frame.bytes);
     if is_first {
         bar.want(input, output, lane as u8);
         let are_free = bar.busy_until(input, output) <= now;
@@ -178,6 +179,7 @@ fn cross(here: &mut NodeView, port: PortIx, crossing: Crossing, now: Time, event
     let list = bar.list(input, output, lane);
     let waiting = here.buffers.pool.pop(&mut bar.lists[list]);
     bar.inputs[input].leave(waiting.frame.bytes, now - waiting.since);
+    bar.coming[output] -= u64::from(waiting.frame.bytes);
     let moved = (bar.bypasses >> lane & 1 != 0)
         .then(|| bar.move_bypassable(input, output, lane, &mut here.buffers.pool))
         .flatten();
