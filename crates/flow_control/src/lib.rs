@@ -33,7 +33,7 @@ pub use credit::{CreditPreset, CreditSettings, CreditSpec};
 pub use llr::{Llr, LlrSettings, LlrSpec};
 pub use pause_length::{Drain, PauseLength, PauseQuanta};
 pub use pause_settings::PauseSettings;
-pub use tpfc::{Sampling, Target, TargetMethod, TargetSpec};
+pub use tpfc::{Sampling, Target, TargetMethod, TargetSpec, XonSent};
 
 use control::flow_controls;
 use pause::LinkPauses;

@@ -34,8 +34,8 @@
 //! - Appendix A samples at every frame above the watermark, which within one feedback delay picks many
 //!   partners; §7.4.1 describes one pick, and growth to the high watermark if it was wrong. Both are here:
 //!   `one_shot` picks once each time the queue crosses the watermark upwards.
-//! - "Send PFC 0" at every dequeue below the low watermark is edge-triggered here: only to ports with a
-//!   pause in force.
+//! - "Send PFC 0" at every dequeue below the low watermark is edge-triggered by default: only to ports with a pause in force.
+//!   `xon_sent = "every_dequeue"` sends it to all ports at each dequeue; a frame that finds its link idle does not wait, and causes none.
 
 use crate::max_min::{Marks, MaxMin};
 use crate::pfc::{Levels, OutstandingPause};
@@ -61,6 +61,20 @@ pub struct TargetSpec {
     /// When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
     #[serde(default)]
     pub sampling: Sampling,
+    /// When XON is sent: "once", to each paused partner when the queue is back at `xon`; or at "every_dequeue" from there on, to every partner that no other queue keeps paused (Hagen 2012, Appendices A and B, to the letter). Default: "once".
+    #[serde(default)]
+    pub xon_sent: XonSent,
+}
+
+/// When XON is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum XonSent {
+    /// Once, where a pause is in force.
+    #[default]
+    Once,
+    /// Each time that a frame leaves a queue that is at the low watermark, to all partners.
+    EveryDequeue,
 }
 
 fn one() -> u32 {
@@ -78,6 +92,8 @@ pub struct Target {
     pub sampling: Sampling,
     /// Search time per frame examined.
     pub search_time: Time,
+    /// When XON is sent.
+    pub xon_sent: XonSent,
 }
 
 impl TargetSpec {
@@ -93,9 +109,9 @@ impl TargetSpec {
                 below(high, in_flight.div_ceil(longest.max(1).into())).map(Amount::Frames)
             }
         };
-        let (method, sampling, search_time) = (self.method, self.sampling, self.search_time);
+        let TargetSpec { method, sampling, search_time, xon_sent, .. } = *self;
         let watermark = self.watermark.value().or(computed)?;
-        Some(Target { method, watermark, sampling, search_time })
+        Some(Target { method, watermark, sampling, search_time, xon_sent })
     }
 }
 
@@ -214,8 +230,8 @@ impl EgressCounter {
     }
 
     /// Determines the ports to pause when a frame is about to enter; `before` is the queue without it.
-    /// `draw(n)` returns a number below `n`, and `ingress_of(i)` the ingress port of the i-th waiting frame:
-    /// for random sampling.
+    /// `draw(n)` returns a number below `n`, and `ingress_of(i)` the ingress port of the i-th waiting frame, for random sampling; without
+    /// it the port is drawn by the counts of frames, which is as likely.
     pub fn aim(
         &mut self,
         xoff: Amount,
@@ -223,7 +239,7 @@ impl EgressCounter {
         before: Occupancy,
         now: Time,
         draw: impl FnOnce(u64) -> u64,
-        ingress_of: impl FnOnce(u64) -> Option<u32>,
+        ingress_of: Option<impl FnOnce(u64) -> Option<u32>>,
     ) -> Aim {
         self.prepare();
         if let Some(target) = target.filter(|target| target.method == TargetMethod::MaxMin) {
@@ -250,7 +266,12 @@ impl EgressCounter {
                 if target.sampling == Sampling::OneShot && !std::mem::replace(&mut self.armed, false) {
                     return Aim::None;
                 }
-                self.targets.extend(ingress_of(draw(before.frames)));
+                let nth = draw(before.frames);
+                let port = match ingress_of {
+                    Some(ingress_of) => ingress_of(nth),
+                    None => self.port_of(nth),
+                };
+                self.targets.extend(port);
             }
             TargetMethod::MaxMin => {}
             TargetMethod::FairBandwidth => {
@@ -263,6 +284,17 @@ impl EgressCounter {
             }
         }
         Aim::Targets
+    }
+
+    /// Returns the ingress port of the `nth` frame, in the order of ports; `None`: it came through none.
+    fn port_of(&self, nth: u64) -> Option<u32> {
+        let mut seen = 0;
+        let counts = (0u32..).zip(&self.shares);
+        let mut behind = counts.map(|(port, share)| {
+            seen += u64::from(share.frames);
+            (port, seen)
+        });
+        behind.find(|&(_, seen)| nth < seen).map(|(port, _)| port)
     }
 
     /// Records since when the queue is above its low watermark, when a frame enters; `before` is the queue without it.
@@ -353,7 +385,8 @@ mod tests {
 
     fn target(method: TargetMethod, one_shot: bool) -> Target {
         let sampling = if one_shot { Sampling::OneShot } else { Sampling::EveryEnqueue };
-        Target { method, watermark: Amount::Frames(6), sampling, search_time: Time::ZERO }
+        let watermark = Amount::Frames(6);
+        Target { method, watermark, sampling, search_time: Time::ZERO, xon_sent: XonSent::Once }
     }
 
     #[test]
@@ -364,6 +397,7 @@ mod tests {
             partners,
             sampling: Sampling::OneShot,
             search_time: Time::from_ns(10),
+            xon_sent: XonSent::Once,
         };
         // Chapter 7: a high watermark of 66 frames, 11 full-size frames in flight for each partner.
         let at =
@@ -397,7 +431,7 @@ mod tests {
         }
         let spec = target(TargetMethod::FairBandwidth, false);
         let mut aim = |before| {
-            let aim = counter.aim(HW, Some(&spec), before, Time::ZERO, |_| 0, |_| None);
+            let aim = counter.aim(HW, Some(&spec), before, Time::ZERO, |_| 0, Some(|_| None));
             (aim, counter.targets().to_vec())
         };
         assert_eq!(aim(frames(5)).0, Aim::None);
@@ -407,13 +441,27 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_by_counts_is_as_likely_as_one_of_a_frame() {
+        let mut counter = EgressCounter::new(4);
+        for port in [Some(3), Some(0), None, Some(3), Some(3), Some(0)] {
+            counter.add(port, 1522);
+        }
+        let of = |nth| counter.port_of(nth);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(of), [Some(0), Some(0), Some(3), Some(3), Some(3), None]);
+        let every = target(TargetMethod::RandomSampling, false);
+        let none = None::<fn(u64) -> Option<u32>>;
+        assert_eq!(counter.aim(HW, Some(&every), frames(6), Time::ZERO, |n| n - 2, none), Aim::Targets);
+        assert_eq!(counter.targets(), [3]);
+    }
+
+    #[test]
     fn equal_partners_are_no_aggressors() {
         let mut counter = EgressCounter::new(3);
         for port in [0, 1, 2, 0, 1, 2] {
             counter.add(Some(port), 1522);
         }
         let spec = target(TargetMethod::FairBandwidth, false);
-        assert_eq!(counter.aim(HW, Some(&spec), frames(6), Time::ZERO, |_| 0, |_| None), Aim::Targets);
+        assert_eq!(counter.aim(HW, Some(&spec), frames(6), Time::ZERO, |_| 0, Some(|_| None)), Aim::Targets);
         assert!(counter.targets().is_empty());
     }
 
@@ -425,19 +473,22 @@ mod tests {
         }
         let once = target(TargetMethod::RandomSampling, true);
         assert_eq!(
-            counter.aim(HW, Some(&once), frames(6), Time::ZERO, |n| n - 1, |i| (i == 5).then_some(1)),
+            counter.aim(HW, Some(&once), frames(6), Time::ZERO, |n| n - 1, Some(|i| (i == 5).then_some(1))),
             Aim::Targets
         );
         assert_eq!(counter.targets(), [1]);
-        assert_eq!(counter.aim(HW, Some(&once), frames(7), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
+        assert_eq!(counter.aim(HW, Some(&once), frames(7), Time::ZERO, |_| 0, Some(|_| Some(1))), Aim::None);
         counter.remove(Some(1), 1522, Some(&once), frames(6));
-        assert_eq!(counter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
+        assert_eq!(counter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, Some(|_| Some(1))), Aim::None);
         counter.remove(Some(1), 1522, Some(&once), frames(5));
-        assert_eq!(counter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::Targets);
+        assert_eq!(
+            counter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, Some(|_| Some(1))),
+            Aim::Targets
+        );
         let every = target(TargetMethod::RandomSampling, false);
         for _ in 0..3 {
             assert_eq!(
-                counter.aim(HW, Some(&every), frames(7), Time::ZERO, |_| 0, |_| Some(1)),
+                counter.aim(HW, Some(&every), frames(7), Time::ZERO, |_| 0, Some(|_| Some(1))),
                 Aim::Targets
             );
         }

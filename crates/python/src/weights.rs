@@ -1,7 +1,9 @@
 //! The weight controller of DRR-AWC for callers that have counters of their own.
 
 use pyo3::prelude::*;
-use scheduling::{BINS, Counters, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule};
+use scheduling::{
+    BINS, Counters, Histogram, Learner, Metric, Mix, Representative, TopBin, TotalWeight, WeightRule,
+};
 
 /// Returns the value of a name, or an error with the accepted names.
 fn choose<T: Copy>(key: &str, value: &str, choices: &[(&str, T)]) -> Result<T, String> {
@@ -34,7 +36,7 @@ fn rule(keys: &Rules) -> Result<(WeightRule, Mix), String> {
     let representative = choose("representative", &keys.representative, &sizes)?;
     let metric = metric_of(&keys.metric)?;
     let rules = [
-        ("published", WeightRule::Published { top_bin, representative }),
+        ("published", WeightRule::Published { top_bin, representative, total: TotalWeight::Fraction }),
         ("analytic", WeightRule::Analytic { metric }),
     ];
     let mixes = [("frames", Mix::Frames), ("bytes", Mix::Bytes)];

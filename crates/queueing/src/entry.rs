@@ -1,6 +1,6 @@
 //! Which queue has which manager: entries that name traffic classes, and one for all the others.
 
-use crate::{Configuration, ManagerEntry, ManagerSpec};
+use crate::{Configuration, ManagerEntry, ManagerSpec, PathPointParams, RedParams};
 use keys::Remark;
 
 impl ManagerEntry {
@@ -19,6 +19,17 @@ impl ManagerEntry {
     /// Whether it names this class.
     pub fn names(&self, class: u32) -> bool {
         self.classes.as_ref().is_some_and(|classes| classes.contains(&class))
+    }
+}
+
+impl ManagerSpec {
+    /// The parameters of RED in its queue, alone or beside path rate control.
+    pub fn red(&self) -> Option<RedParams> {
+        match self {
+            ManagerSpec::Red(red) => Some(*red),
+            ManagerSpec::PathPoint(point) => point.red,
+            _ => None,
+        }
     }
 }
 
@@ -44,8 +55,11 @@ pub fn assign(entries: &[ManagerEntry], classes: usize) -> (Vec<Option<ManagerSp
             }
         };
         let Some(named) = &entry.classes else {
-            if rest.replace(spec).is_some() {
-                let help = "expected classes in all entries but one, which then has all others";
+            let known = rest.take();
+            let both = known.map_or(Some(spec), |known| in_one_queue(known, spec));
+            rest = both.or(known);
+            if both.is_none() {
+                let help = "expected classes in all entries but one, which then has all others; prc and red may share classes";
                 let message = "a second queue manager without classes";
                 wrong.push(Remark::new(message, help).within_entry(index));
             }
@@ -58,11 +72,14 @@ pub fn assign(entries: &[ManagerEntry], classes: usize) -> (Vec<Option<ManagerSp
                     let help = format!("expected a traffic class, 0 to {}", classes - 1);
                     wrong.push(about(format!("class {class}"), &help).entry(place));
                 }
-                Some(Some(_)) => {
-                    let message = format!("class {class} has two queue managers");
-                    wrong.push(about(message, "expected each class once").entry(place));
-                }
-                Some(free) => *free = Some(spec),
+                Some(free) => match free.map_or(Some(spec), |known| in_one_queue(known, spec)) {
+                    Some(both) => *free = Some(both),
+                    None => {
+                        let message = format!("class {class} has two queue managers");
+                        let help = "expected each class once; prc and red may share classes";
+                        wrong.push(about(message, help).entry(place));
+                    }
+                },
             }
         }
         if named.is_empty() {
@@ -75,4 +92,17 @@ pub fn assign(entries: &[ManagerEntry], classes: usize) -> (Vec<Option<ManagerSp
         managers.clear();
     }
     (managers, wrong)
+}
+
+/// Returns the manager that does the work of both in one queue: of path rate control and RED (McAlpine 2005, section 8).
+fn in_one_queue(one: ManagerSpec, other: ManagerSpec) -> Option<ManagerSpec> {
+    match (one, other) {
+        (ManagerSpec::PathPoint(point), ManagerSpec::Red(red))
+        | (ManagerSpec::Red(red), ManagerSpec::PathPoint(point))
+            if point.red.is_none() =>
+        {
+            Some(ManagerSpec::PathPoint(PathPointParams { red: Some(red), ..point }))
+        }
+        _ => None,
+    }
 }

@@ -182,6 +182,9 @@ macro_rules! queue_managers {
             fn of_switch(&self) -> bool {
                 match self { $(ManagerSpec::$name(params) => params.of_switch(),)* }
             }
+            fn of_inputs(&self) -> bool {
+                match self { $(ManagerSpec::$name(params) => params.of_inputs(),)* }
+            }
             fn start(&self, link: &LinkFacts) -> Manager {
                 match self { $(ManagerSpec::$name(params) => Manager::$name(params.start(link)),)* }
             }

@@ -249,6 +249,11 @@ pub trait Configuration {
         false
     }
 
+    /// Returns true if its queue includes what waits at the inputs of a crossbar.
+    fn of_inputs(&self) -> bool {
+        false
+    }
+
     /// Octets of the sampled frame that its messages repeat, at least.
     fn header_octets(&self) -> u8 {
         0

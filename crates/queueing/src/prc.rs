@@ -14,7 +14,10 @@
 //! - "round_trip" (method 3): nobody writes. Messages have the priority of the data; what they take longer than the
 //!   shortest one is a queue of so many bytes at the slowest link.
 //! - "messages" (method 2): switches with `messages = true` tell sources of their own accord. The more of the buffer is
-//!   in use the more frames make a message, but none comes soon after another.
+//!   in use the more frames make a message, but none comes soon after another. So do hosts with such limiters for their receive
+//!   buffers: by default above 16 % of it, also for a frame that finds no room.
+//!
+//! RED may work in the same queue, as an entry of its own for the same classes: a frame that it picks causes no message.
 //!
 //! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with `action = "mark_only"`.
 //!
@@ -50,10 +53,13 @@
 //! one of the host may leave ahead of the rate by `priority_burst`, since a frame may have closed the path for long; with `per =
 //! "destination"` a path is a destination and a priority.
 //!
+//! At a switch with a crossbar, queues and levels include what waits at inputs.
+//!
 //! Not modelled: switches that pass on messages without writing; the fields of messages, but for their length of 64 B.
 
 use crate::checks::{above, above_zero, interval, message_priority, within};
-use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{Color, Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::red::{Red, RedParams};
 use crate::step::Moment;
 use frame::{LevelsOn, PathNews, PointId, Tag};
 use keys::{Remark, Unused};
@@ -80,6 +86,10 @@ pub struct PathPointParams {
     /// Priority of the messages. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
+    /// RED in the same queue, which an entry of its own configures.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub red: Option<RedParams>,
 }
 
 impl Default for PathPointParams {
@@ -91,6 +101,7 @@ impl Default for PathPointParams {
             every_share: 0.8,
             spacing: Time::from_us(10),
             message_priority: 7,
+            red: None,
         }
     }
 }
@@ -114,8 +125,21 @@ impl Configuration for PathPointParams {
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
     }
+    fn of_inputs(&self) -> bool {
+        true
+    }
+    fn unmarked(&self) -> Option<&'static str> {
+        self.red.and_then(|red| red.unmarked())
+    }
+    fn drops(&self) -> Option<(&'static str, &'static str)> {
+        self.red.and_then(|red| red.drops())
+    }
+    fn colors(&self) -> Vec<Color> {
+        self.red.map_or_else(Vec::new, |red| red.colors())
+    }
     fn start(&self, link: &LinkFacts) -> PathPoint {
-        PathPoint { params: *self, point: link.point, capacity: link.rate, next_message: Time::ZERO }
+        let red = self.red.map(|red| Box::new(red.start(link)));
+        PathPoint { params: *self, point: link.point, capacity: link.rate, next_message: Time::ZERO, red }
     }
 }
 
@@ -127,6 +151,8 @@ pub struct PathPoint {
     capacity: BitRate,
     /// No message before it.
     next_message: Time,
+    /// RED in the same queue, whose verdict comes first.
+    red: Option<Box<Red>>,
 }
 
 impl PathPoint {
@@ -155,14 +181,30 @@ impl QueueManager for PathPoint {
         &mut self,
         now: Time,
         fill: &Fill,
-        _frame: FrameFacts,
+        frame: FrameFacts,
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
+        if let Some(red) = &mut self.red {
+            let verdict = red.on_enqueue(now, fill, frame, random);
+            if verdict != Verdict::Pass {
+                return verdict;
+            }
+        }
         if !self.params.messages || now < self.next_message || !self.tells(fill.queue.bytes, random) {
             return Verdict::Pass;
         }
         self.next_message = now + self.params.spacing;
         Verdict::notify(self.level(fill.queue.bytes))
+    }
+
+    fn on_dequeue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        self.red.as_mut().map_or(Verdict::Pass, |red| red.on_dequeue(now, fill, frame, random))
     }
 
     fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
@@ -188,6 +230,9 @@ impl QueueManager for PathPoint {
 
     fn on_link_rate(&mut self, rate: BitRate) {
         self.capacity = rate;
+        if let Some(red) = &mut self.red {
+            red.on_link_rate(rate);
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! The scheme, its source, and what is not modelled are in `prc.rs`.
 
-use crate::ManagerSpec;
 use crate::checks::{above, above_zero, interval, message_priority, within};
 use crate::rate_control::{Feedback, PathFacts, Probe, RateConfiguration, RateControl};
+use crate::{ManagerSpec, PathPointParams};
 use frame::{LevelsOn, PathNews, Tag};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -169,6 +169,15 @@ impl RateConfiguration for PathReactionParams {
     }
     fn asks_paths(&self) -> bool {
         true
+    }
+    fn receiver_point(&self, buffer: Bytes) -> Option<PathPointParams> {
+        let message_priority = self.message_priority;
+        (self.method == Method::Messages).then(|| PathPointParams {
+            buffer,
+            messages: true,
+            message_priority,
+            ..PathPointParams::default()
+        })
     }
     fn return_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)

@@ -3,8 +3,8 @@
 //! A limiter queues the frames of its flows and releases them at a rate. A [`RateControl`] sets that rate: the host part of a
 //! congestion control at layer 2. Its inputs are messages from switches, transmitted frames and the time.
 
-use crate::ManagerSpec;
 use crate::quiet::Quiet;
+use crate::{ManagerSpec, PathPointParams};
 use frame::{Notice, PathNews, Tag};
 use keys::Remark;
 use schemars::JsonSchema;
@@ -179,6 +179,12 @@ pub trait RateConfiguration {
         None
     }
 
+    /// The congestion point of a receive buffer of its host, if the host sends messages about that; its bytes are those of a level of
+    /// 100 %.
+    fn receiver_point(&self, _buffer: Bytes) -> Option<PathPointParams> {
+        None
+    }
+
     /// Starts a limiter without congestion state at a link of this rate. The parameters have passed
     /// [`check`](RateConfiguration::check).
     fn start(&self, line: BitRate) -> Self::Machine;
@@ -305,6 +311,9 @@ macro_rules! rate_controls {
             }
             fn return_priority(&self) -> Option<u8> {
                 match self { $(RateControlSpec::$name(params) => params.return_priority(),)* }
+            }
+            fn receiver_point(&self, buffer: Bytes) -> Option<PathPointParams> {
+                match self { $(RateControlSpec::$name(params) => params.receiver_point(buffer),)* }
             }
             fn start(&self, line: BitRate) -> RateControls {
                 match self { $(RateControlSpec::$name(params) => RateControls::$name(params.start(line)),)* }

@@ -13,8 +13,9 @@
 //! were not always active.
 //!
 //! Gaps of the source: frames above 1024 B have no bin, so there is a sixth, 1025 B to the largest frame; an empty
-//! histogram keeps the weight; the listing's integer weight would cut 0.97 to 1.73 down to 0 and 1, so it is
-//! floating point here (sums and products of exact counts, the same on every machine, outside the decision).
+//! histogram keeps the weight; the listing's `int totalWeight` cuts 0.97 to 1.73 down to 0 and 1, so that it is plain DRR: `total_weight =
+//! "integer"` does that, and keeps the weight where it would be 0. By default it is floating point (sums and products of exact counts, the
+//! same on every machine, outside the decision).
 //! The controller is a plain function of counters ([`Histogram::weight`], [`Learner::weights`]) that any
 //! switch's management can call.
 //!
@@ -58,6 +59,10 @@ accounted! {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "upper_edge"))]
         pub representative: Option<Representative> = None,
+        /// The type of the sum of weights: "fraction", or "integer", which cuts each sum, as the listing has it; "published" only. Default: "fraction".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("default" = "fraction"))]
+        pub total_weight: Option<TotalWeight> = None,
         /// What is to be equal: "payload" (L - 18) or "frame" (L); "analytic" and "learned" only. Default: "payload" (what a user sees).
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "payload"))]
@@ -88,6 +93,8 @@ pub enum WeightRule {
         top_bin: TopBin,
         /// The size that represents a bin.
         representative: Representative,
+        /// The type of the sum.
+        total: TotalWeight,
     },
     /// (accounted / counted) of a frame over that of the largest, both from L: accounted is L + the overhead of the link.
     Analytic {
@@ -104,7 +111,7 @@ pub enum WeightRule {
 impl WeightRule {
     /// The paper's rule with its gaps filled.
     pub const PUBLISHED: WeightRule =
-        WeightRule::Published { top_bin: TOP_BIN, representative: REPRESENTATIVE };
+        WeightRule::Published { top_bin: TOP_BIN, representative: REPRESENTATIVE, total: TOTAL };
 
     /// The weight that frames of one size should have.
     fn weight(self, bytes: u32, largest: u32, overhead: u32, top: bool) -> f64 {
@@ -142,6 +149,16 @@ pub enum Representative {
     Middle,
 }
 
+/// The type of the sum of weights in Algorithm 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TotalWeight {
+    /// Fractions are kept.
+    Fraction,
+    /// Each sum is cut to a whole number.
+    Integer,
+}
+
 /// What counts as throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -164,6 +181,7 @@ impl Metric {
 /// Defaults of keys that a formula uses and the scenario omits.
 const TOP_BIN: TopBin = TopBin::Formula;
 const REPRESENTATIVE: Representative = Representative::UpperEdge;
+const TOTAL: TotalWeight = TotalWeight::Fraction;
 const METRIC: Metric = Metric::Payload;
 
 /// What sizes are weighed by.
@@ -199,7 +217,7 @@ impl Histogram {
         self.frames[bin] += 1;
         self.bytes[bin] += u64::from(bytes);
     }
-    /// W of Algorithm 1; `None` if nothing was counted. `largest`: the largest frame in bytes; `overhead`: bytes around
+    /// W of Algorithm 1; `None` if nothing was counted, or if whole numbers make it 0, which is no weight. `largest`: the largest frame in bytes; `overhead`: bytes around
     /// each on the link.
     pub fn weight(&self, rule: WeightRule, mix: Mix, largest: u32, overhead: u32) -> Option<f64> {
         let counts = match mix {
@@ -207,10 +225,17 @@ impl Histogram {
             Mix::Bytes => &self.bytes,
         };
         let total: u64 = counts.iter().sum();
-        let sum = counts.iter().enumerate().map(|(bin, &count)| {
+        let each = counts.iter().enumerate().map(|(bin, &count)| {
             rule.weight(representative(rule, bin, largest), largest, overhead, bin == BINS - 1) * count as f64
         });
-        (total > 0).then(|| sum.sum::<f64>() / total as f64)
+        if total == 0 {
+            return None;
+        }
+        if matches!(rule, WeightRule::Published { total: TotalWeight::Integer, .. }) {
+            let sum = each.fold(0.0, |sum, one| (sum + one / total as f64).trunc());
+            return (sum > 0.0).then_some(sum);
+        }
+        Some(each.sum::<f64>() / total as f64)
     }
 }
 
@@ -232,6 +257,7 @@ impl DrrAwcParams {
             Formula::Published => WeightRule::Published {
                 top_bin: self.top_bin.unwrap_or(TOP_BIN),
                 representative: self.representative.unwrap_or(REPRESENTATIVE),
+                total: self.total_weight.unwrap_or(TOTAL),
             },
             Formula::Analytic => WeightRule::Analytic { metric },
             Formula::Learned => WeightRule::Learned { metric },
@@ -243,6 +269,7 @@ impl DrrAwcParams {
         let all = [
             ("metric", published && self.metric.is_some(), "\"analytic\" and \"learned\""),
             ("top_bin", !published && self.top_bin.is_some(), "\"published\""),
+            ("total_weight", !published && self.total_weight.is_some(), "\"published\""),
             ("representative", !published && self.representative.is_some(), "\"published\""),
         ];
         match all.into_iter().find(|&(_, idle, _)| idle) {
@@ -276,6 +303,7 @@ impl Configuration for DrrAwcParams {
             Formula::Published => {
                 self.top_bin.get_or_insert(TOP_BIN);
                 self.representative.get_or_insert(REPRESENTATIVE);
+                self.total_weight.get_or_insert(TOTAL);
             }
             Formula::Analytic | Formula::Learned => {
                 self.metric.get_or_insert(METRIC);
@@ -377,6 +405,11 @@ impl DrrAwc {
 
     fn scaled(quantum: f64) -> u64 {
         (quantum * Self::SCALE as f64).round() as u64
+    }
+    /// The next queue, and the accounted bytes of its head.
+    pub(crate) fn front(&mut self) -> Option<(u32, u32)> {
+        let queue = self.rounds.pick()?;
+        Some((queue, self.rounds.head(queue)))
     }
     /// The quantum of a queue in bytes.
     pub fn quantum(&self, queue: u32) -> f64 {
@@ -507,7 +540,8 @@ mod tests {
         assert_eq!(sizes.frames, [2; BINS]);
         assert_eq!(published_weight([0; BINS]), None);
         let top = |top_bin| {
-            let rule = WeightRule::Published { top_bin, representative: Representative::Middle };
+            let rule =
+                WeightRule::Published { top_bin, representative: Representative::Middle, total: TOTAL };
             histogram([0, 0, 0, 0, 0, 9]).weight(rule, Mix::Frames, 1522, 20)
         };
         assert_eq!(top(TopBin::One), Some(1.0));

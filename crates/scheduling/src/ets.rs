@@ -7,7 +7,7 @@
 //! ETS classes are served by weighted deficit round robin: quantum_i = pct_i · largest frame / smallest percentage, so
 //! that the smallest class gets exactly one largest frame a round and the ratios are exact. A class of 0 % sends
 //! only when no other ETS class has anything. A class may hold several queues (a priority group of early
-//! DCB switches): strict classes serve the highest first, ETS classes go round by bytes.
+//! DCB switches): strict classes serve the highest first, ETS classes go round by bytes, or by the adaptive weights of `drr_awc`.
 //!
 //! Credit-based shaper: credit grows with the idle slope while frames wait or while it is negative, and falls with
 //! (link rate - idle slope) while the class sends; a class with nothing to send, or stopped by flow control, does
@@ -21,6 +21,7 @@
 use crate::accounted_length::accounted;
 use crate::credit::Credit;
 use crate::drr::{self, Rounds};
+use crate::drr_awc::DrrAwc;
 use crate::ets_class::{EtsClass, Selection};
 use crate::ready::ReadySet;
 use crate::{AccountedLength, Basis, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Share};
@@ -49,6 +50,7 @@ impl EtsParams {
         let class = |(queue, &percent): (u32, &u32)| EtsClass {
             queues: vec![queue],
             selection: Selection::Percent(percent),
+            adaptive: None,
         };
         EtsParams::new((0..).zip(percentages).map(class).collect())
     }
@@ -67,6 +69,25 @@ impl EtsParams {
     }
     fn class_of(&self, queue: u32) -> Option<usize> {
         self.classes.iter().position(|class| class.queues.contains(&queue))
+    }
+    /// Checks the adaptive weights of a class, if it has any.
+    fn check_adaptive(&self, at: usize, port: &PortFacts) -> Remarks {
+        let class = &self.classes[at];
+        let Some(adaptive) = &class.adaptive else { return Ok(Vec::new()) };
+        let wrong = |message: String, help: &str| {
+            Err(Remark::about("drr_awc", message, help).within_entry(at).within(Self::KEY))
+        };
+        if class.queues.len() < 2 || !matches!(class.selection, Selection::Percent(_)) {
+            let message = format!("drr_awc in traffic class {at}, which has no queues to share by it");
+            return wrong(message, "expected a percent and two queues at least");
+        }
+        if adaptive.accounted_length() != self.accounted_length() {
+            let message = format!("drr_awc in traffic class {at} counts frames otherwise than ets");
+            return wrong(message, "expected the same accounted_length, per_frame and cell in both");
+        }
+        let place = |remark: Remark| remark.within("drr_awc").within_entry(at).within(Self::KEY);
+        let found = adaptive.check(&within(class, port)).map_err(place)?;
+        Ok(found.into_iter().map(place).collect())
     }
     fn check_queues(&self, port: &PortFacts) -> Result<(), Remark> {
         let mut owner: Vec<Option<usize>> = vec![None; port.queues as usize];
@@ -114,6 +135,7 @@ impl Configuration for EtsParams {
         self.check_queues(port)?;
         let (mut warnings, mut slopes) = (Vec::new(), 0);
         for (at, class) in self.classes.iter().enumerate() {
+            warnings.extend(self.check_adaptive(at, port)?);
             match class.selection {
                 Selection::CreditBased { idle_slope } => {
                     let what = format!("the idle slope of traffic class {at}");
@@ -168,6 +190,8 @@ impl Configuration for EtsParams {
                 Members::One { head: None }
             } else if class.selection == Selection::Strict {
                 Members::Highest(ReadySet::new(port.queues))
+            } else if let Some(adaptive) = &class.adaptive {
+                Members::Adaptive(Box::new(adaptive.start(&within(class, port))))
             } else {
                 Members::Round(Rounds::new(vec![largest; class.queues.len()], 1))
             },
@@ -247,6 +271,13 @@ enum Members {
     Highest(ReadySet),
     /// Round robin by bytes; members are indices of the class's list.
     Round(Rounds),
+    /// Adaptive weights; members are indices of the class's list.
+    Adaptive(Box<DrrAwc>),
+}
+
+/// The port as the scheduler of a class sees it: with the queues of the class.
+fn within(class: &EtsClass, port: &PortFacts) -> PortFacts {
+    PortFacts { queues: class.queues.len() as u32, ..*port }
 }
 
 /// Three levels of selection.
@@ -279,6 +310,10 @@ impl Class {
             Members::Round(rounds) => {
                 let member = rounds.pick()?;
                 Some((self.queues[member as usize], rounds.head(member)))
+            }
+            Members::Adaptive(adaptive) => {
+                let (member, head) = adaptive.front()?;
+                Some((self.queues[member as usize], head))
             }
         }
     }
@@ -334,6 +369,13 @@ fn show(rounds: &mut Rounds, class: u32, front: Option<(u32, u32)>) {
 
 impl Discipline for Ets {
     #[inline]
+    fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
+        let (class, member) = self.place[queue as usize];
+        if let Members::Adaptive(adaptive) = &mut self.classes[class as usize].members {
+            adaptive.arrive(member, bytes, now);
+        }
+    }
+    #[inline]
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
         let (class, member) = self.place[queue as usize];
         let accounted = self.length.of(head);
@@ -341,6 +383,7 @@ impl Discipline for Ets {
             Members::One { head } => *head = Some(accounted),
             Members::Highest(ready) => ready.insert(queue),
             Members::Round(rounds) => rounds.activate(member, accounted),
+            Members::Adaptive(adaptive) => adaptive.activate(member, head, now),
         }
         self.update(class, now);
     }
@@ -351,6 +394,7 @@ impl Discipline for Ets {
             Members::One { head } => *head = None,
             Members::Highest(ready) => ready.remove(queue),
             Members::Round(rounds) => rounds.deactivate(member),
+            Members::Adaptive(adaptive) => adaptive.deactivate(member, now),
         }
         self.update(class, now);
     }
@@ -383,8 +427,10 @@ impl Discipline for Ets {
         let (class, member) = self.place[queue as usize];
         let accounted = self.length.of(bytes);
         let state = &mut self.classes[class as usize];
-        if let Members::Round(rounds) = &mut state.members {
-            rounds.sent(member, accounted);
+        match &mut state.members {
+            Members::Round(rounds) => rounds.sent(member, accounted),
+            Members::Adaptive(adaptive) => adaptive.sent(member, bytes, now),
+            Members::One { .. } | Members::Highest(_) => {}
         }
         match &mut state.kind {
             Kind::Strict => {}
@@ -397,12 +443,16 @@ impl Discipline for Ets {
     #[inline]
     fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
         let (class, member) = self.place[queue as usize];
+        if let Members::Adaptive(adaptive) = &mut self.classes[class as usize].members {
+            adaptive.completed(member, next, now);
+        }
         let next = next.map(|head| self.length.of(head));
         match (&mut self.classes[class as usize].members, next) {
             (Members::One { head }, _) => *head = next,
             (Members::Highest(ready), Some(_)) => ready.insert(queue),
             (Members::Highest(ready), None) => ready.remove(queue),
             (Members::Round(rounds), _) => rounds.completed(member, next),
+            (Members::Adaptive(_), _) => {}
         }
         self.in_service = None;
         self.update(class, now);
@@ -414,6 +464,7 @@ impl Discipline for Ets {
             Members::One { head } => *head = Some(accounted),
             Members::Highest(_) => {}
             Members::Round(rounds) => rounds.set_head(member, accounted),
+            Members::Adaptive(adaptive) => adaptive.replace_head(member, head, now),
         }
         self.update(class, now);
     }
@@ -461,7 +512,7 @@ mod tests {
     use crate::testbed::{Serve, finish_times, order_of, port, saturate};
 
     fn class(queues: &[u32], selection: Selection) -> EtsClass {
-        EtsClass { queues: queues.to_vec(), selection }
+        EtsClass { queues: queues.to_vec(), selection, adaptive: None }
     }
     fn ets(classes: Vec<EtsClass>) -> EtsParams {
         EtsParams::new(classes).accounting(AccountedLength::WIRE)

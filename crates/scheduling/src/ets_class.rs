@@ -1,6 +1,6 @@
 //! A traffic class of ETS as a scenario names it.
 
-use crate::Share;
+use crate::{DrrAwcParams, Share};
 use keys::{Forms, by_form};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -16,6 +16,8 @@ pub struct EtsClass {
     pub queues: Vec<u32>,
     /// Transmission selection algorithm.
     pub selection: Selection,
+    /// Adaptive weights of its queues; `None`: they go round by bytes, or the highest first in a strict class.
+    pub adaptive: Option<DrrAwcParams>,
 }
 
 /// Transmission selection algorithm (TSA) of a class.
@@ -48,6 +50,9 @@ struct EtsClassKeys {
     /// Credit-based shaper: the rate that the class is certain of, below the link's; a rate or {share}. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     idle_slope: Option<Share>,
+    /// Deficit round robin with adaptive weights among the queues of a class with a percentage, which need be two at least; its `weights` are of these queues, in their order. Default: none (equal shares of bytes).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drr_awc: Option<DrrAwcParams>,
 }
 
 impl Forms for EtsClass {
@@ -65,14 +70,14 @@ impl Forms for EtsClass {
                 ));
             }
         };
-        Ok(EtsClass { queues: keys.queues, selection })
+        Ok(EtsClass { queues: keys.queues, selection, adaptive: keys.drr_awc })
     }
 }
 by_form!(EtsClass);
 
 impl From<EtsClass> for EtsClassKeys {
-    fn from(EtsClass { queues, selection }: EtsClass) -> EtsClassKeys {
-        let keys = EtsClassKeys { queues, ..EtsClassKeys::default() };
+    fn from(EtsClass { queues, selection, adaptive }: EtsClass) -> EtsClassKeys {
+        let keys = EtsClassKeys { queues, drr_awc: adaptive, ..EtsClassKeys::default() };
         match selection {
             Selection::Percent(percent) => EtsClassKeys { percent: Some(percent), ..keys },
             Selection::Strict => EtsClassKeys { strict: Some(true), ..keys },

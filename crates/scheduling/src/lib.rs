@@ -62,7 +62,7 @@ pub use accounted_length::{AccountedLength, Basis, PortLength};
 pub use bound::LatencyRate;
 pub use bucket::{LeakyBucket, Shaper, TokenBucket};
 pub use discipline::{Configuration, Discipline};
-pub use drr_awc::{BINS, Formula, Histogram, Metric, Mix, Representative, TopBin, WeightRule};
+pub use drr_awc::{BINS, Formula, Histogram, Metric, Mix, Representative, TopBin, TotalWeight, WeightRule};
 pub use dtable::{Entry, WeightedEntry};
 pub use ets_class::{EtsClass, Selection};
 pub use learner::{Counters, Learner};

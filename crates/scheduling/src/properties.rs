@@ -59,7 +59,7 @@ pub(crate) fn all(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<Sc
 /// ETS with every feature besides percentages: a class of 0 %, one of several queues, a credit-based shaper, a
 /// strict class.
 fn hierarchy(accounted: AccountedLength) -> SchedulerSpec {
-    let class = |queues: &[u32], selection| EtsClass { queues: queues.to_vec(), selection };
+    let class = |queues: &[u32], selection| EtsClass { queues: queues.to_vec(), selection, adaptive: None };
     let idle_slope = Share::PartsPerMillion(200_000);
     let classes = vec![
         class(&[0], Selection::Percent(0)),
@@ -417,7 +417,8 @@ fn equal_weights_accounted_by_wire_are_equal_times_on_any_link() {
     for overhead in [0, 8, 20, 42] {
         let facts = PortFacts { overhead, ..port(2) };
         let (weights, accounted) = (Vec::new(), AccountedLength::WIRE);
-        let percent = |queue| EtsClass { queues: vec![queue], selection: Selection::Percent(50) };
+        let percent =
+            |queue| EtsClass { queues: vec![queue], selection: Selection::Percent(50), adaptive: None };
         let specs = [
             SchedulerSpec::Drr(DrrParams::equal(accounted)),
             SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(accounted) }),

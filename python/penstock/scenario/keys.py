@@ -689,6 +689,10 @@ class DrrAwcKeys(TypedDict, total=False):
     """
     representative: Representative | None
     """The size that stands for a bin of sizes: its "upper_edge" or its "middle". Default: "upper_edge"."""
+    total_weight: TotalWeight | None
+    """The type of the sum of weights: "fraction", or "integer", which cuts each sum, as the listing has
+    it. Default: "fraction".
+    """
     metric: Metric | None
     """What is to be equal: "payload" (L - 18) or "frame" (L). Default: "payload"."""
     weights: Weights | None
@@ -842,6 +846,10 @@ class EtsClassKeys(TypedDict, total=False):
     """true: before all others, the highest first. Default: none."""
     idle_slope: RateOrShare | None
     """Credit-based shaper: the rate that the class is certain of, below the link's. Default: none."""
+    drr_awc: DrrAwcKeys | None
+    """Deficit round robin with adaptive weights among the queues of a class with a percentage, which
+    need be two at least. Default: none.
+    """
 
 
 class EtsParamsKeys(TypedDict, total=False):
@@ -973,6 +981,8 @@ class TargetKeys(TypedDict, total=False):
     """When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at
     each frame above it). Default: "one_shot".
     """
+    xon_sent: XonSent | None
+    """When XON is sent: "once", to each paused partner when the queue is back at `xon`. Default: "once"."""
 
 
 class CreditKeys(TypedDict, total=False):
@@ -1830,15 +1840,15 @@ class RatePointKeys(TypedDict, total=False):
     severe: str | None
     """Above it the limit of increases shrinks (Qsc), and severe messages are sent. Default: "72000 B"."""
     queue_control: QueueControl | None
-    """The function f of the queue: "hyperbolic", "linear", or "off" (1). Default: "hyperbolic"."""
+    """The control of the queue: its function f is "hyperbolic" or "linear". Default: "hyperbolic"."""
     above_set_point: float | None
     """How steep the hyperbola is above the set point (a). Default: 1.1."""
     below_set_point: float | None
     """How steep it is below (b). Default: 1.002."""
     slope: float | None
-    """How steep the line is (k). Default: 0.1."""
+    """How steep the line is, or how much "additive" adds (k). Default: 0.1."""
     floor: float | None
-    """Lower bound of f, hyperbola or line (c). Default: 0.1."""
+    """Lower bound of f, hyperbola or line, and of the factor that "additive" leaves (c). Default: 0.1."""
     average_weight: float | None
     """The weight of the newest rate in the moving average (alpha). Default: 0.5."""
     average_with: AverageWith | None
@@ -1851,10 +1861,13 @@ class RatePointKeys(TypedDict, total=False):
     """Lower bound of the limit, as a fraction of the rate of the link. Default: 0.001."""
     max_increase_share: float | None
     """Upper bound of the limit, as a fraction of the rate of the link. Default: 1."""
+    scope: RateScope | None
+    """What a rate is for: a "queue". Default: "queue"."""
     capacity: Capacity | None
-    """The capacity that arrivals are compared with (C): the rate of the link ("link"), what leaves the
-    queue while it does not run empty ("measured"), or "computed": measured where a scheduler shares
-    the link among classes by weight, else that of the link. Default: "computed".
+    """The capacity that arrivals are compared with (C): the rate of the link ("link"), the bits sent by
+    the time that the queue was not idle ("measured"), or "computed": measured where a scheduler
+    shares the link among classes by weight and each has a rate of its own, else that of the link.
+    Default: "computed".
     """
     follow_capacity: bool | None
     """Whether the advertised rate falls with the rate of the link. Default: true."""
@@ -3655,6 +3668,8 @@ TopBin = Literal["formula", "one"]
 """The weight of the largest frames, which the paper does not have."""
 Representative = Literal["upper_edge", "middle"]
 """The size that stands for a bin."""
+TotalWeight = Literal["fraction", "integer"]
+"""The type of the sum of weights in Algorithm 1."""
 Metric = Literal["payload", "frame"]
 """What counts as throughput."""
 Entry = int | WeightedEntryKeys
@@ -3671,6 +3686,8 @@ TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
+XonSent = Literal["once", "every_dequeue"]
+"""When XON is sent."""
 CreditPreset = Literal["advanced_switching", "cbfc"]
 """Defaults of the keys by name."""
 ChannelKey = int | str
@@ -3738,10 +3755,12 @@ Scope = Literal["queue", "port"]
 """What a congestion point is of."""
 Phase = Literal["aligned", "random"]
 """When intervals begin."""
-QueueControl = Literal["hyperbolic", "linear", "off"]
-"""The function f of the queue."""
+QueueControl = Literal["hyperbolic", "linear", "additive", "off"]
+"""The control of the queue."""
 AverageWith = Literal["previous", "last"]
 """What the newest rate is averaged with."""
+RateScope = Literal["queue", "port", "switch"]
+"""The resource that an advertised rate is for."""
 Capacity = Literal["computed", "link", "measured"]
 """The capacity that arrivals are compared with."""
 Load = Literal["wire", "frame"]

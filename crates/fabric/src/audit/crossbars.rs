@@ -3,10 +3,9 @@
 use super::{Audit, Subject};
 use crate::build::headroom::frame_bounds;
 use crate::spec::{FaultSpec, NodeSpec, SwitchSpec};
-use flow_control::Accounting;
 use frame::NodeId;
 use keys::Remark;
-use queueing::{MOST_PORTS, ManagerSpec};
+use queueing::MOST_PORTS;
 
 pub fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
@@ -48,25 +47,17 @@ pub fn check(audit: &mut Audit<'_>) {
     }
 }
 
-/// Reports the first setting that excludes a crossbar.
+/// Reports a setting that excludes a crossbar.
 fn together(node: &NodeSpec, switch: &SwitchSpec) -> Option<Remark> {
     let name = &node.name;
-    if switch.pauses().is_some_and(|pauses| pauses.accounting == Accounting::Egress) {
-        let message = format!("\"{name}\" has a crossbar, and its pauses count what waits at outputs");
-        let help = "expected accounting = \"ingress\", or queueing = \"virtual_output\"";
-        return Some(Remark::about("queueing", message, help));
-    }
-    if !switch.buffer.is_unlimited() || switch.shares_memory() {
-        let message = format!("a limit of the buffer at \"{name}\", which has a crossbar");
-        let help = "credits limit inputs, and `output_buffer` limits outputs: leave it out";
+    if switch.shares_memory() {
+        let message = format!("a shared memory at \"{name}\", which has a crossbar");
+        let help = "expected limits of the buffer (queue, port, class, total), or queueing = \"output\" or \"virtual_output\"";
         return Some(Remark::about("buffer", message, help));
     }
-    let along_paths = |manager: &ManagerSpec| matches!(manager, ManagerSpec::PathPoint(_));
-    switch.managers.iter().flatten().any(along_paths).then(|| {
-        let message = format!(
-            "path rate control at \"{name}\", which has a crossbar: what comes back is stamped at inputs"
-        );
-        let help = "expected another queue manager, or queueing = \"output\" or \"virtual_output\"";
-        Remark::about("queue_managers", message, help)
+    (!switch.buffer.is_unlimited() && node.credits().is_some()).then(|| {
+        let message = format!("a limit of the buffer at \"{name}\", which has a crossbar, and credits");
+        let help = "credits limit inputs, and `output_buffer` limits outputs: leave it out";
+        Remark::about("buffer", message, help)
     })
 }

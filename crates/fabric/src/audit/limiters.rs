@@ -7,6 +7,7 @@ use frame::{NodeId, Priority};
 use keys::Remark;
 use queueing::{LimiterScope, ManagerSpec, RateConfiguration, RateControlSpec};
 use std::collections::BTreeMap;
+use units::Bytes;
 
 pub(super) fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
@@ -135,6 +136,18 @@ fn check_points(audit: &mut Audit<'_>) {
 
 /// Returns true if frames of a priority that pass limiters of this control can meet a congestion point of it.
 fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
+    let receives = |node: NodeId| {
+        let host = spec.nodes[node.at()].host();
+        let buffer = host.and_then(|host| host.receive.as_ref()?.buffer);
+        let limiters = host.and_then(|host| host.limiters.as_ref());
+        buffer.zip(limiters).is_some_and(|(buffer, own)| {
+            own.control.name() == control && own.control.receiver_point(Bytes::new(buffer)).is_some()
+        })
+    };
+    let mut to = spec.flows.iter().filter(|flow| flow.priority == priority);
+    if to.any(|flow| flow.source.destinations.nodes().into_iter().any(receives)) {
+        return true;
+    }
     let manages = |switch: &SwitchSpec| {
         let own = switch.managers.get(switch.classes.class(priority).at()).and_then(Option::as_ref);
         own.is_some_and(|own| own.name() == control)

@@ -10,7 +10,7 @@ use crate::spec::routing::Wiring;
 use crate::spec::{NodeSpec, Spec, SwitchSpec};
 use flow_control::Accounting;
 use frame::{NodeId, PRIORITIES, PortId};
-use queueing::{Action, ManagerSpec, PoolsSpec, PortProfiles, RedParams, StepParams};
+use queueing::{Action, ManagerSpec, PoolsSpec, PortProfiles, StepParams};
 use units::Amount;
 
 /// Thresholds of a counter of lossless frames, or of an egress queue, at one port or several identical ones.
@@ -370,10 +370,8 @@ fn short(room: u64, need: &PauseNeeds) -> String {
 
 /// Where a manager begins to mark, and from where on it marks all frames.
 fn marks(manager: ManagerSpec) -> Option<(Amount, Amount)> {
-    match manager {
-        ManagerSpec::Red(RedParams { action: Action::Drop, .. }) => None,
-        ManagerSpec::Red(red) => Some((red.min, red.max)),
-        ManagerSpec::Step(StepParams { threshold, .. }) => Some((threshold, threshold)),
-        _ => None,
+    if let ManagerSpec::Step(StepParams { threshold, .. }) = manager {
+        return Some((threshold, threshold));
     }
+    manager.red().filter(|red| red.action != Action::Drop).map(|red| (red.min, red.max))
 }

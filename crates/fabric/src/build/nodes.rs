@@ -13,7 +13,7 @@ use crate::run::state::managers::{Assigned, Managers};
 use crate::run::state::node::Node;
 use crate::run::state::pause_sender::{PauseSender, PauseTiming};
 use crate::run::state::port::PortFeatures;
-use crate::run::state::receive::Receiving;
+use crate::run::state::receive::{ReceiverPoint, Receiving};
 use crate::run::state::sharing::Sharing;
 use crate::run::state::telemetry::PortTelemetry;
 use crate::run::state::trimming::PortTrimming;
@@ -29,7 +29,7 @@ use queueing::{
     SharedMemory,
 };
 use transport::ConnectionSpec;
-use units::{Amount, BitRate};
+use units::{Amount, BitRate, Bytes};
 
 pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     let plan = part.plan;
@@ -96,7 +96,9 @@ pub fn mark_counted(part: &Part, id: NodeId, fabric: &mut Fabric) {
     for port in part.plan.wiring.ports(id).map(|port| part.port(port.0)) {
         let sender = fabric.pause_sender_of(port);
         let (counted, by_queue) = (sender.is_some(), sender.is_some_and(|sender| !sender.by_ingress()));
-        let bounded = fabric.nodes[fabric.node_of[port]].memory().is_bounded();
+        let node = &fabric.nodes[fabric.node_of[port]];
+        // A crossbar checks its limits where frames arrive.
+        let bounded = node.memory().is_bounded() && node.architecture.crossbar().is_none();
         let features = &mut fabric.links.ports[port].features;
         features.set(PortFeatures::INGRESS_ACCOUNTING, counted);
         features.set(PortFeatures::EGRESS_ACCOUNTING, by_queue);
@@ -191,13 +193,32 @@ fn add_receiving(part: &Part, fabric: &mut Fabric) {
         let host = node.host().filter(|host| host.receive.is_some() || host.send.is_some())?;
         let at_once = ReceiveSpec::default();
         let spec = host.receive.as_ref().unwrap_or(&at_once);
-        Some(Box::new(Receiving::new(spec, host.send.as_ref(), groups)))
+        let mut receiving = Box::new(Receiving::new(spec, host.send.as_ref(), groups));
+        receiving.point = receiver_point(plan, port);
+        Some(receiving)
     };
     let all: Vec<_> = part.ports().map(receiving).collect();
     // Where frames give credits back, hosts look at each.
     if all.iter().any(Option::is_some) || part.ports().any(|port| plan.node(port).credits().is_some()) {
         fabric.hosts.receiving = all.into();
     }
+}
+
+/// The congestion point of the receive buffer of a host, if its limiters have one.
+fn receiver_point(plan: &Plan, port: u32) -> Option<Box<ReceiverPoint>> {
+    let (node, link) = (plan.node(port), plan.link(port));
+    let (host, local) = (node.host()?, plan.wiring.local(PortId(port)));
+    let (limiters, buffer) = (host.limiters.as_ref()?, host.receive.as_ref()?.buffer?);
+    let params = limiters.control.receiver_point(Bytes::new(buffer))?;
+    let point = PointId(port * PRIORITIES as u32);
+    let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared: false };
+    Some(Box::new(ReceiverPoint {
+        manager: params.start(&facts),
+        random: stream(plan.spec.seed, &format!("node/{}/port/{local}/receive", node.name)),
+        point,
+        priorities: limiters.priorities,
+        message_priority: Priority(params.message_priority as u8),
+    }))
 }
 
 /// Adds the queue managers of a port, whose queues begin there, each with a random stream of its own. Whether it has any.

@@ -37,6 +37,7 @@ pub(crate) mod pausing;
 pub(crate) mod probes;
 pub(crate) mod ranks;
 pub(crate) mod receive;
+pub(crate) mod receiver_messages;
 pub(crate) mod releases;
 pub(crate) mod replies;
 pub(crate) mod retry;

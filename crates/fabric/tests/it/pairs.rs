@@ -16,6 +16,7 @@ use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Sh
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use flow_control::{
     Accounting, Control, PauseKind, PauseLength, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
+    XonSent,
 };
 use flow_control::{ChannelKey, ChannelList, CreditSettings};
 use frame::{ClassMap, NodeId, Ports};
@@ -226,6 +227,7 @@ fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
             partners: 1,
             sampling: Sampling::OneShot,
             search_time: Time::ZERO,
+            xon_sent: XonSent::Once,
         })
     };
     let searching = |method| target(method).map(|spec| TargetSpec { search_time: ns(20), ..spec });

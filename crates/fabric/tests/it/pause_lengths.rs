@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use fabric::spec::{HostSpec, SwitchSpec};
-use flow_control::{Accounting, PauseLength, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
+use flow_control::{
+    Accounting, PauseLength, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks, XonSent,
+};
 use frame::NodeId;
 use units::{Amount, Or, Time};
 
@@ -115,7 +117,14 @@ fn computed_pauses_lose_nothing_and_leave_no_gap() {
 fn targeted(method: TargetMethod, search_time: Time) -> PauseSpec {
     let marks = Watermarks { xoff: Amount::Frames(30), xon: Amount::Frames(1), headroom: None };
     let watermark = Or::Value(Amount::Frames(4));
-    let target = TargetSpec { method, watermark, partners: 1, sampling: Sampling::OneShot, search_time };
+    let target = TargetSpec {
+        method,
+        watermark,
+        partners: 1,
+        sampling: Sampling::OneShot,
+        search_time,
+        xon_sent: XonSent::Once,
+    };
     PauseSpec { accounting: Accounting::Egress, watermarks: Some(marks), target: Some(target), ..pfc(0x08) }
 }
 

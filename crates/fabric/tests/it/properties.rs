@@ -9,7 +9,7 @@ use fabric::spec::{
 };
 use fabric::topology::{Cable, Dumbbell, FatTree, Graph, LeafSpine, NodeRole, Ring, Shape, Star};
 use flow_control::{
-    Accounting, Control, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
+    Accounting, Control, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks, XonSent,
 };
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
@@ -115,7 +115,8 @@ fn control(kind: u8, rolls: &mut Rolls) -> Option<PauseSpec> {
     let target = |method, rolls: &mut Rolls| {
         let sampling = if rolls.coin() { Sampling::OneShot } else { Sampling::EveryEnqueue };
         let watermark = Or::Value(Amount::Frames(10));
-        Some(TargetSpec { method, watermark, partners: 1, sampling, search_time: Time::ZERO })
+        let xon_sent = if rolls.coin() { XonSent::Once } else { XonSent::EveryDequeue };
+        Some(TargetSpec { method, watermark, partners: 1, sampling, search_time: Time::ZERO, xon_sent })
     };
     let priorities = rolls.pick(&[0xFFu8, 0x08, 0x0F]);
     match kind {

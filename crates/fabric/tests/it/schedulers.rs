@@ -23,7 +23,11 @@ const BYTES: [u16; 4] = [1472, 320, 64, 1024];
 fn by_bytes() -> Vec<(SchedulerSpec, f64)> {
     let weights = || vec![4, 2, 1, 1].into();
     let accounted = AccountedLength::WIRE;
-    let class = |queue, percent| EtsClass { queues: vec![queue], selection: Selection::Percent(percent) };
+    let class = |queue, percent| EtsClass {
+        queues: vec![queue],
+        selection: Selection::Percent(percent),
+        adaptive: None,
+    };
     let ets = vec![class(0, 50), class(1, 24), class(2, 13), class(3, 13)];
     let entries = [0, 1, 0, 2, 0, 1, 0, 3].repeat(4);
     let wire = [
@@ -116,7 +120,7 @@ fn what_is_sent_in_contention_is_all_of_a_saturated_port() {
 #[test]
 fn a_class_that_is_paused_does_not_contend() {
     // Class 3 goes on to a link of 1 Gb/s, whose pauses leave it a tenth of the port; while it may send it gets its 60 %.
-    let class = |queues, percent| EtsClass { queues, selection: Selection::Percent(percent) };
+    let class = |queues, percent| EtsClass { queues, selection: Selection::Percent(percent), adaptive: None };
     let classes = vec![class(vec![0, 1, 2, 4, 5, 6, 7], 40), class(vec![3], 60)];
     let scheduler = SchedulerSpec::Ets(EtsParams::new(classes));
     let control = || Some(pfc(0x08).into());

@@ -309,7 +309,7 @@ fn scheduler(table: &EtsTable, node: &NodeSpec) -> Result<SchedulerSpec, Remark>
                 );
             }
         };
-        classes.push(EtsClass { queues, selection });
+        classes.push(EtsClass { queues, selection, adaptive: None });
     }
     Ok(SchedulerSpec::Ets(EtsParams::new(classes)))
 }

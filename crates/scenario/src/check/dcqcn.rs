@@ -7,7 +7,7 @@ use crate::place::Place;
 use fabric::spec::{FlowSpec, Spec};
 use fabric::{Bottleneck, bottlenecks};
 use frame::NodeId;
-use queueing::{Action, ManagerSpec, Moment, RedParams};
+use queueing::{Action, ManagerEntry, Moment, RedParams};
 use std::collections::BTreeSet;
 use transport::{CnpScope, DcqcnCrowd, QueuePairSpec};
 use units::Amount;
@@ -111,16 +111,18 @@ fn manager(model: &Model, spec: &Spec, switch: NodeId, flow: &FlowSpec) -> Optio
     let node = &spec.nodes[switch.at()];
     let settings = node.switch()?;
     let class = settings.classes.class(flow.priority);
-    let Some(ManagerSpec::Red(red)) = settings.managers.get(class.at()).copied().flatten() else {
-        return None;
-    };
+    let red = settings.managers.get(class.at())?.as_ref()?.red()?;
     if red.gentle || red.action == Action::Drop {
         return None;
     }
     let own = model.switches.get(&node.name).and_then(|own| own.queue_managers.as_ref());
     let table = if own.is_some() { Place::of("switches").key(&node.name) } else { Place::of("switch") };
     let entries = own.or(model.switch.queue_managers.as_ref())?;
-    let named = entries.iter().position(|entry| entry.classes.is_some() && entry.names(u32::from(class.0)));
-    let index = named.or_else(|| entries.iter().position(|entry| entry.classes.is_none()))?;
+    let has_red = |entry: &&ManagerEntry| entry.red.is_some();
+    let of_red = |named: &dyn Fn(&ManagerEntry) -> bool| {
+        entries.iter().position(|entry| has_red(&entry) && named(entry))
+    };
+    let index = of_red(&|entry| entry.classes.is_some() && entry.names(u32::from(class.0)))
+        .or_else(|| of_red(&|entry| entry.classes.is_none()))?;
     Some((table.key("queue_managers").index(index).key("red").key("max_probability"), red))
 }

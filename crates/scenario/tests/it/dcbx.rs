@@ -78,11 +78,15 @@ fn a_recommendation_is_adopted() {
     let table = "{ classes = [0, 0, 0, 1, 0, 0, 0, 2], percent = [40, 60], algorithms = [\"ets\", \"ets\"] }";
     let scenario =
         accepted(&star(&format!("[host.dcbx]\n[switch.dcbx.ets]\nwilling = false\nrecommended = {table}\n")));
-    let percent = |queues: Vec<u32>, percent| EtsClass { queues, selection: Selection::Percent(percent) };
+    let percent = |queues: Vec<u32>, percent| EtsClass {
+        queues,
+        selection: Selection::Percent(percent),
+        adaptive: None,
+    };
     let expected = SchedulerSpec::Ets(EtsParams::new(vec![
         percent(vec![0, 1, 2, 4, 5, 6], 40),
         percent(vec![3], 60),
-        EtsClass { queues: vec![7], selection: Selection::Strict },
+        EtsClass { queues: vec![7], selection: Selection::Strict, adaptive: None },
     ]));
     let [host, switch] = scenario.spec.negotiated[0].each_ref().map(|end| end.as_ref().unwrap());
     assert_eq!((host.scheduler.as_ref(), switch.scheduler.as_ref()), (Some(&expected), None));

@@ -904,6 +904,7 @@ message_priority = 5
         every_share: 0.5,
         spacing: Time::from_us(5),
         message_priority: 6,
+        red: None,
     };
     let managers = nodes.iter().find_map(|node| node.switch()).map(|switch| switch.managers.clone()).unwrap();
     assert!(managers.iter().all(|manager| *manager == Some(ManagerSpec::PathPoint(point))));

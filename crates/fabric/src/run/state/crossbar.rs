@@ -10,8 +10,9 @@
 //! again. Input and output hold the end of a crossing as a time; it is an event only where a frame waits for one of them, or
 //! enters its queue then.
 //!
-//! Pauses count a frame at its ingress until it begins to cross; queue managers, outages and watchdogs act on it at its
-//! output.
+//! Pauses that count ingress ports count a frame until it begins to cross. Pauses that count queues, targets among them, and limits
+//! of the buffer count it from its arrival until it leaves the switch: an egress queue is what waits at inputs for it, crosses, and
+//! waits at the output. Queue managers, outages and watchdogs act on a frame at its output.
 //!
 //! The room of an output counts crossing and waiting frames. A frame that the switch itself sends, or that goes to the link
 //! at once, takes room as all others.
@@ -23,6 +24,7 @@
 
 pub(crate) mod crossing_time;
 pub(crate) mod crossings;
+pub(crate) mod through;
 pub(crate) mod waiting;
 
 use crate::run::state::architecture::{Architecture, NodeMemory};
@@ -42,7 +44,7 @@ pub(crate) struct Crossbar {
     pub memory: NodeMemory,
     pub(in crate::run) keys: CrossbarKeys,
     pub(in crate::run) ports: usize,
-    classes: usize,
+    pub(in crate::run) classes: usize,
     /// The classes that have bypass queues, and the lanes: the classes, and behind them one for each of these.
     pub(in crate::run) bypasses: u32,
     pub(in crate::run) lanes: usize,
@@ -65,8 +67,8 @@ pub(crate) struct Crossbar {
     wanted: Ports,
     /// By output and lane, bytes that cross or wait there.
     pub(in crate::run) held: Vec<u64>,
-    /// By output, bytes that wait at inputs for it.
-    pub(in crate::run) coming: Vec<u64>,
+    /// By output and class, the frames that have arrived for it and have not left.
+    pub(in crate::run) through: Vec<Occupancy>,
     pub(in crate::run) outputs: Vec<Output>,
     pub inputs: Vec<Input>,
     /// Timer of the next match.
@@ -188,7 +190,7 @@ impl Crossbar {
             wants: vec![0; ports * ports],
             wanted: 0,
             held: vec![0; ports * lanes],
-            coming: vec![0; ports],
+            through: vec![Occupancy::default(); ports * classes],
             outputs: vec![Output::EMPTY; ports],
             inputs: vec![Input::default(); ports],
             matching: Timer::IDLE,

@@ -23,6 +23,8 @@ pub(crate) struct Managed {
     pub(in crate::run) by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
     /// True if it measures what waits in the whole switch.
     pub(in crate::run) of_switch: bool,
+    /// True if its queue includes what waits at the inputs of a crossbar.
+    pub(in crate::run) of_inputs: bool,
     pub(in crate::run) manager: Manager,
 }
 
@@ -41,8 +43,18 @@ impl Managed {
         let counts = ManagedCounts::default();
         let by_class = spec.of_port().then(|| Box::new([counts; CHANNELS]));
         let header_octets = spec.header_octets();
-        let of_switch = spec.of_switch();
-        Managed { of_switch, manager, random, point, message_priority, header_octets, by_class, counts }
+        let (of_switch, of_inputs) = (spec.of_switch(), spec.of_inputs());
+        Managed {
+            of_switch,
+            of_inputs,
+            manager,
+            random,
+            point,
+            message_priority,
+            header_octets,
+            by_class,
+            counts,
+        }
     }
 
     /// Returns its actions on frames of a class.

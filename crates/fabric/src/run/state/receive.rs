@@ -16,6 +16,9 @@
 //! `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left. A frame to be sent wakes it at
 //! once, without an interrupt.
 //!
+//! A host with limiters of path rate control by "messages" (method 2 of McAlpine 2005) is a congestion point, too: a frame that arrives
+//! at a filled receive buffer may cause a message to its source, as at a queue of a switch; so does one that finds no room.
+//!
 //! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its NIC); J. C. Mogul and K. K. Ramakrishnan,
 //! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
 //! poll); the hash is in place of that of receive-side scaling.
@@ -27,8 +30,10 @@
 use crate::run::state::pool::{List, Pool, Waiting};
 use crate::spec::routing::{mix_in, scale};
 use crate::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
+use engine::Stream;
 use flow_control::pfc::Levels;
-use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, Priority, TrafficClass};
+use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, PointId, Priority, TrafficClass};
+use queueing::PathPoint;
 use units::{Amount, BitRate, Time, WireClock};
 
 /// Frames that have arrived at a port of a host and are not taken in yet, and frames that are not yet sent there.
@@ -47,6 +52,20 @@ pub(crate) struct Receiving {
     pub(in crate::run) prepared: [Occupancy; CHANNELS],
     /// Priorities that share a buffer: all with PAUSE, those of a channel with credits.
     groups: ClassMap,
+    /// Congestion point of the receive buffer, if the host sends messages about it.
+    pub point: Option<Box<ReceiverPoint>>,
+}
+
+/// Congestion point of a receive buffer.
+#[derive(Debug)]
+pub(crate) struct ReceiverPoint {
+    pub manager: PathPoint,
+    pub random: Stream,
+    /// Its identifier in messages.
+    pub point: PointId,
+    /// Priorities whose frames may cause messages, and the priority of these.
+    pub priorities: u8,
+    pub message_priority: Priority,
 }
 
 /// A core that processes frames. Sent frames have no ingress port.
@@ -145,6 +164,7 @@ impl Receiving {
             occupancy: [Occupancy::default(); CHANNELS],
             prepared: [Occupancy::default(); CHANNELS],
             groups,
+            point: None,
         }
     }
 

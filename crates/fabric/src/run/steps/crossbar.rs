@@ -10,8 +10,9 @@
 //! again. Input and output hold the end of a crossing as a time; it is an event only where a frame waits for one of them, or
 //! enters its queue then.
 //!
-//! Pauses count a frame at its ingress until it begins to cross; queue managers, outages and watchdogs act on it at its
-//! output.
+//! Pauses that count ingress ports count a frame until it begins to cross. Pauses that count queues, targets among them, and limits
+//! of the buffer count it from its arrival until it leaves the switch: an egress queue is what waits at inputs for it, crosses, and
+//! waits at the output. Queue managers, outages and watchdogs act on a frame at its output.
 //!
 //! The room of an output counts crossing and waiting frames. A frame that the switch itself sends, or that goes to the link
 //! at once, takes room as all others.

@@ -235,7 +235,7 @@ fn flush(here: &mut NodeView, port: PortIx, cause: Cause, now: Time, events: &mu
             begin_scheduler(here, port, fresh, now);
         }
         pausing::after_dequeue(here, port, class, &waiting, before, now, events);
-        outputs::output_left(here, port, class, &waiting.frame, now, events);
+        outputs::output_left(here, port, class, (&waiting.frame, waiting.across), now, events);
     }
 }
 

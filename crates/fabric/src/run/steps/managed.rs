@@ -13,7 +13,6 @@ use crate::run::state::managed::Managed;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{StageId, When, asked};
 use crate::run::state::view::NodeView;
-use crate::run::steps::crossbar::outputs;
 use crate::run::steps::probes;
 use crate::run::steps::replies;
 use crate::run::steps::stages;
@@ -64,9 +63,9 @@ fn leaves_unheard(here: &NodeView, egress: PortIx, class: TrafficClass, frame: &
 /// message leaves before the frame goes on.
 #[inline(always)]
 pub fn enter_manager(here: &mut NodeView, at: &mut AtEgress, now: Time) -> stages::Verdict {
-    if at.frame.flags.kind() == FrameKind::Tag
-        && here.links.stamps_returned
-        && let Some(ingress) = at.ingress
+    // At a crossbar it has been stamped at its input.
+    if let Some(ingress) = at.ingress.filter(|_| at.frame.flags.kind() == FrameKind::Tag)
+        && !here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
     {
         stamp_returned(here, ingress, &at.frame);
     }
@@ -121,27 +120,50 @@ pub fn manager_on_departure(
 }
 
 /// Updates a returned tag that has come in through a port, by the congestion points that its frame met there.
-fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
+pub fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
+    if frame.flags.kind() != FrameKind::Tag || !here.links.stamps_returned {
+        return;
+    }
+    let held = bytes_at(here, port);
     let Some(tag) = here.headers.returned(frame) else { return };
     let port = &here.links.ports[port];
     // Managers of schemes without such tags leave it unchanged.
     here.links.managers.for_port(port, |managed| {
-        *tag = managed.manager.stamp_returned(*tag, || here.buffers.bytes_at(port));
+        *tag = managed.manager.stamp_returned(*tag, || held);
     });
 }
 
-/// Returns the occupancy that the manager of a queue measures: of the queue, its port or its switch.
-fn fill_of(here: &NodeView, egress: PortIx, queue: QueueIx) -> Fill {
+/// Returns the bytes that wait at a port, those at the inputs of a crossbar included.
+fn bytes_at(here: &NodeView, port: PortIx) -> u64 {
+    let bar = here.nodes[here.node_of[port]].architecture.crossbar();
+    bar.map_or_else(|| here.buffers.bytes_at(&here.links.ports[port]), |bar| bar.held_for_port(port).bytes)
+}
+
+/// Returns the occupancy that the manager of a queue measures, without a frame of `frame` bytes: of the queue, its port or its switch.
+fn fill_of(here: &NodeView, egress: PortIx, queue: QueueIx, class: TrafficClass, frame: u16) -> Fill {
     let alone = Fill { queue: here.buffers.queues[queue].occupancy, scope: 0 };
     let Some(managed) = here.links.managers.of(queue) else { return alone };
     let node = &here.nodes[here.node_of[egress]];
     if managed.by_class.is_some() {
         let queue = here.buffers.occupancy_at(&here.links.ports[egress]);
-        return Fill { queue, scope: queue.bytes + outputs::bytes_at_inputs(node, egress) };
+        let bar = node.architecture.crossbar();
+        let scope =
+            bar.map_or(queue.bytes, |bar| bar.held_for_port(egress).bytes.saturating_sub(frame.into()));
+        return Fill { queue, scope };
     }
+    let bar = node.architecture.crossbar();
     if managed.of_switch {
-        let ports = here.ports_beside(egress).map(|port| here.buffers.bytes_at(&here.links.ports[port]));
-        return Fill { scope: outputs::bytes_at_all_inputs(node) + ports.sum::<u64>(), ..alone };
+        let ports = || here.ports_beside(egress).map(|port| here.buffers.bytes_at(&here.links.ports[port]));
+        let scope =
+            bar.map_or_else(|| ports().sum(), |bar| bar.held_in_all().bytes.saturating_sub(frame.into()));
+        return Fill { scope, ..alone };
+    }
+    if managed.of_inputs
+        && let Some(bar) = bar
+    {
+        let mut queue = bar.held_for(egress, class);
+        queue.remove(frame);
+        return Fill { queue, ..alone };
     }
     alone
 }
@@ -157,7 +179,8 @@ fn manager_verdict(
     now: Time,
 ) -> Verdict {
     let queue = here.links.ports[egress].queue(class);
-    let fill = fill_of(here, egress, queue);
+    let fill = fill_of(here, egress, queue, class, frame.bytes);
+    let held = if frame.flags.is_tagged() { bytes_at(here, egress) } else { 0 };
     let passed = here.links.passed.of_mut(egress, class.at());
     let Some(managed) = here.links.managers.of_mut(queue) else {
         passed.be_quiet(Quiet::ALWAYS);
@@ -173,8 +196,7 @@ fn manager_verdict(
         manager.hears(moment, passed.not_heard(), (now, &fill, facts), &mut || random.next_u64());
     passed.be_quiet(quiet);
     if let Some(tag) = tag {
-        let port = &here.links.ports[egress];
-        *tag = manager.stamp(moment, *tag, || here.buffers.bytes_at(port));
+        *tag = manager.stamp(moment, *tag, || held);
     }
     match verdict {
         Verdict::Mark if frame.flags.mark() => {
@@ -230,7 +252,7 @@ fn notify_source(
 
 /// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, CN-TAG if any, type, 24 octets, the sampled
 /// octets of the frame, FCS; padded.
-fn message_bytes(sampled: &Sampled) -> u16 {
+pub fn message_bytes(sampled: &Sampled) -> u16 {
     let cn_tag = if sampled.flow.is_some() { u16::from(queueing::CN_TAG_BYTES) } else { 0 };
     (12 + 4 + cn_tag + 2 + 24 + u16::from(sampled.octets) + 4).max(CONTROL_FRAME_BYTES)
 }

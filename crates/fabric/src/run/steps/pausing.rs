@@ -14,7 +14,7 @@ use crate::run::steps::ties;
 use flow_control::Drain;
 use flow_control::pause::PauseSignal;
 use flow_control::pfc::Counted;
-use flow_control::tpfc::Aim;
+use flow_control::tpfc::{Aim, XonSent};
 use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
@@ -57,7 +57,7 @@ pub fn note_at_root(here: &mut NodeView, egress: PortIx, class: TrafficClass, fr
 
 /// Handles a frame that is about to wait with egress accounting: XOFF may be due.
 #[inline(never)]
-fn count_egress(
+pub fn count_egress(
     here: &mut NodeView,
     egress: PortIx,
     class: TrafficClass,
@@ -70,7 +70,9 @@ fn count_egress(
     let sender = &mut here.pause_senders[at];
     let (local, bits) = (sender.local(egress), node.classes.priorities(class) & sender.controlled());
     let queue_id = here.links.ports[egress].queue(class);
-    let before = here.buffers.queues[queue_id].occupancy;
+    let before = held_for(here, egress, class);
+    let bar = here.nodes[here.node_of[egress]].architecture.crossbar().is_some();
+    let sender = &mut here.pause_senders[at];
     let first_port = sender.first_port;
     let PauseSender { egress: counters, random, target, levels, ports, searches, .. } = sender;
     let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
@@ -84,10 +86,10 @@ fn count_egress(
         before,
         now,
         |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
-        |nth| {
+        (!bar).then_some(|nth| {
             let frame = buffers.frames(queue_id).nth(nth as usize)?;
             frame.across.map(|ingress| ingress.since(first_port))
-        },
+        }),
     );
     ports.clear();
     match aim {
@@ -148,6 +150,13 @@ fn pause_ports(
     }
 }
 
+/// Returns the frames that an egress queue counts: those in it, and at a crossbar those that wait at inputs for it or cross.
+fn held_for(here: &NodeView, egress: PortIx, class: TrafficClass) -> Occupancy {
+    let bar = here.nodes[here.node_of[egress]].architecture.crossbar();
+    let in_queue = || here.buffers.queues[here.links.ports[egress].queue(class)].occupancy;
+    bar.map_or_else(in_queue, |bar| bar.held_for(egress, class))
+}
+
 /// Bytes that must drain from a queue before its pauses may end, if that decides their length, with an arriving frame of
 /// `bytes`, or none.
 fn egress_drain(
@@ -159,8 +168,7 @@ fn egress_drain(
     let sender = &here.pause_senders[at];
     sender.timing.is_computed().then(|| {
         let egress = sender.port(local);
-        let queue = here.links.ports[egress].queue(class);
-        let mut held = here.buffers.queues[queue].occupancy;
+        let mut held = held_for(here, egress, class);
         if bytes > 0 {
             held.add(bytes);
         }
@@ -176,12 +184,12 @@ fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time,
     let ended: Vec<Search> = here.pause_senders[at].searches.extract_if(.., over).collect();
     for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
         let sender = &mut here.pause_senders[at];
-        let egress = sender.port(local);
-        let queue = here.links.ports[egress].queue(class);
+        let (egress, xon) = (sender.port(local), sender.levels[local].xon);
         // No departure would end the pauses.
-        if here.buffers.queues[queue].occupancy.within(sender.levels[local].xon) {
+        if held_for(here, egress, class).within(xon) {
             continue;
         }
+        let sender = &mut here.pause_senders[at];
         sender.ports = targets;
         let drain = egress_drain(here, at, (local, class), 0);
         pause_ports(here, at, (local, class), (priorities, drain), cause, now, events);
@@ -200,18 +208,22 @@ pub fn after_dequeue(
     events: &mut EventQueue,
 ) {
     if here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
-        release_egress(here, (egress, class), waiting, before, now, events);
+        // At a crossbar its output releases what leaves.
+        if !here.links.ports[egress].features.has(PortFeatures::CROSSBAR) {
+            let left = (waiting.across, waiting.frame.bytes);
+            release_egress(here, (egress, class), left, before, now, events);
+        }
     } else {
         ingress::count_out(here, waiting, now, events);
     }
 }
 
-/// Variant of `after_dequeue` where queues are counted at the egress.
+/// Variant of `after_dequeue` where queues are counted at the egress: of a frame with its ingress port and its bytes.
 #[inline(never)]
-fn release_egress(
+pub fn release_egress(
     here: &mut NodeView,
     (egress, class): (PortIx, TrafficClass),
-    waiting: &Waiting,
+    (ingress, bytes): (Option<PortIx>, u16),
     before: Occupancy,
     now: Time,
     events: &mut EventQueue,
@@ -223,12 +235,13 @@ fn release_egress(
     let signal = PauseSignal { xoff: 0, xon: node.classes.priorities(class) & sender.controlled() };
     let levels = sender.levels[local];
     let queue = here.links.ports[egress].queue(class);
-    let after = here.buffers.queues[queue].occupancy;
+    let after = held_for(here, egress, class);
+    let sender = &mut here.pause_senders[at];
     let first_port = sender.first_port;
     let PauseSender { egress: counters, ports, target, .. } = sender;
     let counter = &mut counters[local * PRIORITIES + class.at()];
-    let from = waiting.across.map(|ingress| ingress.since(first_port));
-    counter.remove(from, waiting.frame.bytes, target.as_ref(), after);
+    let from = ingress.map(|ingress| ingress.since(first_port));
+    counter.remove(from, bytes, target.as_ref(), after);
     ports.clear();
     counter.release(&levels, target.as_ref(), before, after, |port| ports.push(port));
     for nth in 0..here.pause_senders[at].ports.len() {
@@ -243,6 +256,30 @@ fn release_egress(
         if is_last {
             signals::signal(here, port, signal, &NO_QUANTA, 0, now, events);
         }
+    }
+    let target = here.pause_senders[at].target;
+    if before.within(levels.xon) && target.is_some_and(|target| target.xon_sent == XonSent::EveryDequeue) {
+        repeat_xon(here, at, (local, class), signal, now, events);
+    }
+}
+
+/// Sends XON because of a queue through every port but its own that no queue keeps paused and that has none from this dequeue.
+fn repeat_xon(
+    here: &mut NodeView,
+    at: PauseSenderIx,
+    (local, class): (usize, TrafficClass),
+    signal: PauseSignal,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    for other in 0..here.pause_senders[at].levels.len() {
+        let sender = &here.pause_senders[at];
+        let is_paused = sender.pause_counts[other * PRIORITIES + class.at()] > 0;
+        if other == local || is_paused || sender.ports.contains(&(other as u32)) {
+            continue;
+        }
+        let port = sender.port(other);
+        signals::signal(here, port, signal, &NO_QUANTA, 0, now, events);
     }
 }
 
@@ -289,8 +326,9 @@ fn renew_by_egress(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Ti
             continue;
         }
         let sender = &here.pause_senders[at];
-        let queue = here.links.ports[sender.port(queue_port)].queue(class);
-        let occupancy = here.buffers.queues[queue].occupancy;
+        let egress = sender.port(queue_port);
+        let queue = here.links.ports[egress].queue(class);
+        let occupancy = held_for(here, egress, class);
         let levels = sender.levels[queue_port];
         let bits = classes.priorities(class) & sender.controlled();
         if sender.egress[nth].renew(local as u32, levels.xon, occupancy, now) {

@@ -15,6 +15,7 @@ use crate::run::steps::frame_log;
 use crate::run::steps::ingress;
 use crate::run::steps::losses;
 use crate::run::steps::probes;
+use crate::run::steps::receiver_messages;
 use crate::spec::CoreChange;
 use flow_control::pfc::Counted;
 use frame::Frame;
@@ -29,6 +30,10 @@ pub fn receive(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, ev
         return updates::credits_free(here, ingress, &frame, now, events);
     };
     let group = receiving.group(frame.priority());
+    if receiving.point.is_some() {
+        receiver_messages::notify_source(here, ingress, group, &frame, now, events);
+    }
+    let Some(receiving) = here.hosts.receiving[ingress].as_deref_mut() else { return };
     let occupancy = &mut receiving.occupancy[group];
     if receiving.buffer.is_some_and(|buffer| !occupancy.has_room(Amount::Bytes(buffer), frame.bytes)) {
         lose_received(here, ingress, &frame, now);

@@ -123,6 +123,6 @@ fn drain(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, ev
         }
         losses::lose(here, egress, class, &waiting.frame, waiting.across, Cause::Watchdog, now);
         pausing::after_dequeue(here, egress, class, &waiting, before, now, events);
-        outputs::output_left(here, egress, class, &waiting.frame, now, events);
+        outputs::output_left(here, egress, class, (&waiting.frame, waiting.across), now, events);
     }
 }

@@ -36,18 +36,29 @@ fn return_tag(here: &mut NodeView, frame: &Frame, tag: Tag, now: Time, events: &
     let Some(priority) = here.nodes[node].returns_tags else { return };
     let mut back = Frame { path: frame.path, ..CONTROL }.at(priority);
     here.headers.attach(&mut back, Carried::Returned(tag));
-    if let Heading::Backward(_) = frame.route.heading()
-        && let Some((egress, route)) = replies::way_from(here, frame.path.0, None)
-    {
-        // From the beginning of the path to its far end.
-        return forward::originate(here, egress, Frame { route, created: now, ..back }, now, events);
-    }
-    match replies::answer(here, node, frame, back, now) {
+    match way_back(here, node, frame, back, now) {
         Some((egress, back)) => forward::originate(here, egress, back, now, events),
         None => {
             here.headers.release(&back);
         }
     }
+}
+
+/// Returns the port through which the receiver of a frame sends `back` to its sender, and `back` with its route; `None` if there is none.
+pub fn way_back(
+    here: &mut NodeView,
+    node: NodeIx,
+    frame: &Frame,
+    back: Frame,
+    now: Time,
+) -> Option<(PortIx, Frame)> {
+    if let Heading::Backward(_) = frame.route.heading()
+        && let Some((egress, route)) = replies::way_from(here, frame.path.0, None)
+    {
+        // From the beginning of the path to its far end.
+        return Some((egress, Frame { route, created: now, ..back }));
+    }
+    replies::answer(here, node, frame, back, now)
 }
 
 /// Sends a path probe of a limiter, ahead of its next frame.

@@ -14,12 +14,6 @@ impl Crossbar {
         of(pool, &self.lists[input * each..][..each])
     }
 
-    /// Returns the bytes that wait at inputs for an output, or cross to it.
-    pub(in crate::run) fn bytes_for(&self, output: usize) -> u64 {
-        let crossing = self.outputs[output].underway.map_or(0, |(frame, _)| u64::from(frame.bytes));
-        self.coming[output] + crossing
-    }
-
     /// Returns the output and class with most waiting bytes of these classes at an input. A frame behind another one counts
     /// for the output of that one.
     pub fn most_wanted(&self, ingress: PortIx, classes: u32, pool: &Pool) -> Option<(PortIx, TrafficClass)> {

@@ -14,9 +14,10 @@ use crate::run::steps::crossbar::outputs::match_later;
 use crate::run::steps::egress;
 use crate::run::steps::ingress;
 use crate::run::steps::losses;
+use crate::run::steps::managed;
 use crate::run::steps::pausing;
 use flow_control::pfc::Counted;
-use frame::{Frame, TrafficClass};
+use frame::{Frame, FrameKind, TrafficClass};
 use queueing::Crossing;
 use units::Time;
 
@@ -31,6 +32,9 @@ pub fn enter_crossbar(
     now: Time,
     events: &mut EventQueue,
 ) {
+    if let Err(cause) = count_for_output(here, egress, class, (&frame, ingress), now, events) {
+        return losses::lose(here, egress, class, &frame, ingress, cause, now);
+    }
     let Some(ingress) = ingress else {
         if let Some(bar) = outputs::crossbar_mut(here, egress) {
             let output = bar.nth(egress);
@@ -38,19 +42,16 @@ pub fn enter_crossbar(
         }
         return egress::enqueue_at_output(here, egress, class, frame, None, now, events);
     };
+    if frame.flags.kind() == FrameKind::Tag {
+        managed::stamp_returned(here, ingress, &frame);
+    }
     let port = &here.links.ports[egress];
     let (features, queue) = (port.features, port.queue(class));
     if features.has(PortFeatures::CREDITS) {
         credits::credits_arrived(here, ingress, &frame, Some(queue), now);
     }
-    if features.has(PortFeatures::INGRESS_ACCOUNTING) {
-        match ingress::count_in(here, &frame, Some(ingress), now) {
-            Counted::Fits => {}
-            Counted::Full => {
-                return losses::lose(here, egress, class, &frame, Some(ingress), Cause::Headroom, now);
-            }
-            Counted::AtXoff => ingress::send_xoff(here, &frame, ingress, Some(queue), now, events),
-        }
+    if !count_for_input(here, egress, class, (&frame, ingress), now, events) {
+        return losses::lose(here, egress, class, &frame, Some(ingress), Cause::Headroom, now);
     }
     pausing::note_at_root(here, egress, class, &frame);
     let node = here.node_of[egress];
@@ -76,7 +77,6 @@ pub fn enter_crossbar(
     // The list implies the input.
     here.buffers.pool.push(&mut bar.lists[list], &frame, now, Some(egress));
     bar.inputs[input].enter(frame.bytes);
-    bar.coming[output] += u64::from(frame.bytes);
     if is_first {
         bar.want(input, output, lane as u8);
         let are_free = bar.busy_until(input, output) <= now;
@@ -89,6 +89,57 @@ pub fn enter_crossbar(
     }
     #[cfg(debug_assertions)]
     check_matched(here, egress, now);
+}
+
+/// Counts an arriving frame for its output: limits of the buffer and pauses by queues. Returns the limit that has no room for it.
+fn count_for_output(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    (frame, ingress): (&Frame, Option<PortIx>),
+    now: Time,
+    events: &mut EventQueue,
+) -> Result<(), Cause> {
+    let is_limited = here.nodes[here.node_of[egress]].memory().limited;
+    let refusal = |bar: &mut Crossbar| bar.refusal(egress, class, frame.bytes);
+    if is_limited && let Some(cause) = outputs::crossbar_mut(here, egress).and_then(refusal) {
+        return Err(cause);
+    }
+    if here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
+        pausing::count_egress(here, egress, class, (ingress, frame.bytes), now, events);
+    }
+    if let Some(bar) = outputs::crossbar_mut(here, egress) {
+        bar.held_for_mut(egress, class).add(frame.bytes);
+    }
+    Ok(())
+}
+
+/// Counts an arriving frame at its input, if pauses go by inputs. Returns false if it does not fit the headroom.
+fn count_for_input(
+    here: &mut NodeView,
+    egress: PortIx,
+    class: TrafficClass,
+    (frame, ingress): (&Frame, PortIx),
+    now: Time,
+    events: &mut EventQueue,
+) -> bool {
+    let port = &here.links.ports[egress];
+    let (features, queue) = (port.features, port.queue(class));
+    let by_queue = features.has(PortFeatures::EGRESS_ACCOUNTING);
+    if by_queue || !features.has(PortFeatures::INGRESS_ACCOUNTING) {
+        return true;
+    }
+    match ingress::count_in(here, frame, Some(ingress), now) {
+        Counted::Fits => {}
+        Counted::Full => {
+            if let Some(bar) = outputs::crossbar_mut(here, egress) {
+                bar.held_for_mut(egress, class).remove(frame.bytes);
+            }
+            return false;
+        }
+        Counted::AtXoff => ingress::send_xoff(here, frame, ingress, Some(queue), now, events),
+    }
+    true
 }
 
 /// Checks with a search of every queue that no pair is left unmatched that could be matched now.
@@ -179,7 +230,6 @@ fn cross(here: &mut NodeView, port: PortIx, crossing: Crossing, now: Time, event
     let list = bar.list(input, output, lane);
     let waiting = here.buffers.pool.pop(&mut bar.lists[list]);
     bar.inputs[input].leave(waiting.frame.bytes, now - waiting.since);
-    bar.coming[output] -= u64::from(waiting.frame.bytes);
     let moved = (bar.bypasses >> lane & 1 != 0)
         .then(|| bar.move_bypassable(input, output, lane, &mut here.buffers.pool))
         .flatten();
@@ -236,13 +286,15 @@ fn set_off(
     if features.has(PortFeatures::CREDITS) {
         updates::credits_free_last(here, ingress, frame, now, events);
     }
-    if features.has(PortFeatures::INGRESS_ACCOUNTING) {
+    // Queues count it until it leaves the output.
+    let by_queue = features.has(PortFeatures::EGRESS_ACCOUNTING);
+    if features.has(PortFeatures::INGRESS_ACCOUNTING) && !by_queue {
         let mut waiting = Waiting::default();
         (waiting.frame, waiting.since, waiting.across) = (*frame, since, Some(ingress));
         ingress::count_out(here, &waiting, now, events);
     }
     if early {
-        egress::enqueue_at_output(here, egress, class, *frame, None, now, events);
+        egress::enqueue_at_output(here, egress, class, *frame, by_queue.then_some(ingress), now, events);
     }
 }
 
@@ -251,9 +303,11 @@ fn set_off(
 pub fn crossed(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let Some(bar) = outputs::crossbar_mut(here, egress) else { return };
     let output = bar.nth(egress);
+    let ingress = bar.port(bar.outputs[output].from);
     let (frame, may_match) = bar.ended(output);
     if let Some((frame, class)) = frame {
-        egress::enqueue_at_output(here, egress, class, frame, None, now, events);
+        let by_queue = here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING);
+        egress::enqueue_at_output(here, egress, class, frame, by_queue.then_some(ingress), now, events);
     }
     if may_match {
         match_soon(here, egress, now, events);

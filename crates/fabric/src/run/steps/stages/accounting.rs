@@ -39,7 +39,10 @@ impl Stage for Accounting {
         now: Time,
         events: &mut EventQueue,
     ) {
-        if let Some((waiting, before)) = waited {
+        // The output of a crossbar counts all that leaves.
+        if let Some((waiting, before)) = waited
+            && !here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
+        {
             pausing::after_dequeue(here, at.egress, at.class, waiting, before, now, events);
         }
     }

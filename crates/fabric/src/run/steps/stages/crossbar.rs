@@ -20,11 +20,11 @@ impl Stage for CrossbarOutput {
         now: Time,
         events: &mut EventQueue,
     ) {
-        outputs::output_left(here, at.egress, at.class, &at.frame, now, events);
+        outputs::output_left(here, at.egress, at.class, (&at.frame, at.ingress), now, events);
     }
 
     #[inline]
     fn dropped(here: &mut NodeView, at: &AtEgress, now: Time, events: &mut EventQueue) {
-        outputs::output_left(here, at.egress, at.class, &at.frame, now, events);
+        outputs::output_left(here, at.egress, at.class, (&at.frame, at.ingress), now, events);
     }
 }
