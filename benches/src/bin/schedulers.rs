@@ -135,6 +135,7 @@ fn specs(queues: u32, draws: &Draws) -> Vec<SchedulerSpec> {
     let class = |class: u32| EtsClass {
         queues: (class * queues / classes..(class + 1) * queues / classes).collect(),
         selection: Selection::Percent(100 / classes + u32::from(class < 100 % classes)),
+        adaptive: None,
     };
     let drr = SchedulerSpec::Drr(DrrParams::weighted(weights.clone(), accounted));
     let bucket = ShaperSpec::token_bucket(Share::PartsPerMillion(1_000_000), 1 << 20);

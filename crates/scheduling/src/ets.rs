@@ -70,25 +70,6 @@ impl EtsParams {
     fn class_of(&self, queue: u32) -> Option<usize> {
         self.classes.iter().position(|class| class.queues.contains(&queue))
     }
-    /// Checks the adaptive weights of a class, if it has any.
-    fn check_adaptive(&self, at: usize, port: &PortFacts) -> Remarks {
-        let class = &self.classes[at];
-        let Some(adaptive) = &class.adaptive else { return Ok(Vec::new()) };
-        let wrong = |message: String, help: &str| {
-            Err(Remark::about("drr_awc", message, help).within_entry(at).within(Self::KEY))
-        };
-        if class.queues.len() < 2 || !matches!(class.selection, Selection::Percent(_)) {
-            let message = format!("drr_awc in traffic class {at}, which has no queues to share by it");
-            return wrong(message, "expected a percent and two queues at least");
-        }
-        if adaptive.accounted_length() != self.accounted_length() {
-            let message = format!("drr_awc in traffic class {at} counts frames otherwise than ets");
-            return wrong(message, "expected the same accounted_length, per_frame and cell in both");
-        }
-        let place = |remark: Remark| remark.within("drr_awc").within_entry(at).within(Self::KEY);
-        let found = adaptive.check(&within(class, port)).map_err(place)?;
-        Ok(found.into_iter().map(place).collect())
-    }
     fn check_queues(&self, port: &PortFacts) -> Result<(), Remark> {
         let mut owner: Vec<Option<usize>> = vec![None; port.queues as usize];
         for (at, class) in self.classes.iter().enumerate() {
@@ -135,7 +116,9 @@ impl Configuration for EtsParams {
         self.check_queues(port)?;
         let (mut warnings, mut slopes) = (Vec::new(), 0);
         for (at, class) in self.classes.iter().enumerate() {
-            warnings.extend(self.check_adaptive(at, port)?);
+            let place = |remark: Remark| remark.within("drr_awc").within_entry(at).within(Self::KEY);
+            let found = class.check_adaptive(at, self.accounted_length(), port).map_err(place)?;
+            warnings.extend(found.into_iter().map(place));
             match class.selection {
                 Selection::CreditBased { idle_slope } => {
                     let what = format!("the idle slope of traffic class {at}");
@@ -191,7 +174,7 @@ impl Configuration for EtsParams {
             } else if class.selection == Selection::Strict {
                 Members::Highest(ReadySet::new(port.queues))
             } else if let Some(adaptive) = &class.adaptive {
-                Members::Adaptive(Box::new(adaptive.start(&within(class, port))))
+                Members::Adaptive(Box::new(adaptive.start(&class.port(port))))
             } else {
                 Members::Round(Rounds::new(vec![largest; class.queues.len()], 1))
             },
@@ -273,11 +256,6 @@ enum Members {
     Round(Rounds),
     /// Adaptive weights; members are indices of the class's list.
     Adaptive(Box<DrrAwc>),
-}
-
-/// The port as the scheduler of a class sees it: with the queues of the class.
-fn within(class: &EtsClass, port: &PortFacts) -> PortFacts {
-    PortFacts { queues: class.queues.len() as u32, ..*port }
 }
 
 /// Three levels of selection.

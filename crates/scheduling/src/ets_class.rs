@@ -1,7 +1,7 @@
 //! A traffic class of ETS as a scenario names it.
 
-use crate::{DrrAwcParams, Share};
-use keys::{Forms, by_form};
+use crate::{AccountedLength, Configuration, DrrAwcParams, PortFacts, Share};
+use keys::{Forms, Remark, Remarks, by_form};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess};
@@ -18,6 +18,30 @@ pub struct EtsClass {
     pub selection: Selection,
     /// Adaptive weights of its queues; `None`: they go round by bytes, or the highest first in a strict class.
     pub adaptive: Option<DrrAwcParams>,
+}
+
+impl EtsClass {
+    /// The port as the scheduler of the class sees it: with the queues of the class.
+    pub(crate) fn port(&self, port: &PortFacts) -> PortFacts {
+        PortFacts { queues: self.queues.len() as u32, ..*port }
+    }
+
+    /// Checks the adaptive weights of the class, the `at`-th of ETS, which counts frames by `length`; places begin behind their key.
+    pub(crate) fn check_adaptive(&self, at: usize, length: AccountedLength, port: &PortFacts) -> Remarks {
+        let Some(adaptive) = &self.adaptive else { return Ok(Vec::new()) };
+        if self.queues.len() < 2 || !matches!(self.selection, Selection::Percent(_)) {
+            let message = format!("drr_awc in traffic class {at}, which has no queues to share by it");
+            return Err(Remark::new(message, "expected a percent and two queues at least"));
+        }
+        if adaptive.accounted_length() != length {
+            let message = format!("drr_awc in traffic class {at} counts frames otherwise than ets");
+            return Err(Remark::new(
+                message,
+                "expected the same accounted_length, per_frame and cell in both",
+            ));
+        }
+        adaptive.check(&self.port(port))
+    }
 }
 
 /// Transmission selection algorithm (TSA) of a class.
