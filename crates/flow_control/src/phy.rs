@@ -71,39 +71,57 @@ pub struct Phy {
     pub response_quanta: Option<u64>,
 }
 
-/// The PHY at both ends of a link, as far as its delay goes: one of [`PHYS`], or "slowest".
+/// The PHY at both ends of a link, as far as its delay goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PhyName(Option<&'static str>);
+pub enum PhyName {
+    /// The PHY of the link's rate with the longest delay.
+    Slowest,
+    /// No PHY delay, stated on purpose.
+    Absent,
+    /// One of [`PHYS`], by name.
+    Named(&'static str),
+}
 
 impl PhyName {
     const SLOWEST: &str = "slowest";
+    const ABSENT: &str = "none";
 
     fn all() -> impl Iterator<Item = &'static str> {
         let port_types = PORT_TYPES.iter().flat_map(|(_, types)| types.iter().copied());
-        std::iter::once(PhyName::SLOWEST).chain(PHYS.iter().map(|phy| phy.name)).chain(port_types)
+        [PhyName::SLOWEST, PhyName::ABSENT]
+            .into_iter()
+            .chain(PHYS.iter().map(|phy| phy.name))
+            .chain(port_types)
     }
-    /// Returns the PHY at a link of this rate; `None`: none of this name and rate is known.
+    /// Returns the PHY at a link of this rate; `None`: none of this name and rate is known, or there is to be none.
     pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
-        match self.0 {
-            Some(name) => Phy::named(name).filter(|phy| phy.rate == rate),
-            None => Phy::slowest_at(rate),
+        match self {
+            PhyName::Named(name) => Phy::named(name).filter(|phy| phy.rate == rate),
+            PhyName::Slowest => Phy::slowest_at(rate),
+            PhyName::Absent => None,
         }
     }
 }
 
 impl Serialize for PhyName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.unwrap_or(PhyName::SLOWEST))
+        serializer.serialize_str(match self {
+            PhyName::Slowest => PhyName::SLOWEST,
+            PhyName::Absent => PhyName::ABSENT,
+            PhyName::Named(name) => name,
+        })
     }
 }
 impl<'de> Deserialize<'de> for PhyName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PhyName, D::Error> {
         let text = String::deserialize(deserializer)?;
-        if text == PhyName::SLOWEST {
-            return Ok(PhyName(None));
+        match text.as_str() {
+            PhyName::SLOWEST => return Ok(PhyName::Slowest),
+            PhyName::ABSENT => return Ok(PhyName::Absent),
+            _ => {}
         }
         let known = PhyName::all().find(|name| *name == text).and_then(Phy::named);
-        known.map(|phy| PhyName(Some(phy.name))).ok_or_else(|| {
+        known.map(|phy| PhyName::Named(phy.name)).ok_or_else(|| {
             let names: Vec<String> = PhyName::all().map(|name| format!("`{name}`")).collect();
             de::Error::custom(format!("unknown variant `{text}`, expected one of {}", names.join(", ")))
         })

@@ -25,8 +25,8 @@ mod torus;
 pub use cable::{Cable, check_rate, data_rate};
 pub use explicit::{Between, ExplicitLink, is_name};
 
-use cable::with_cable;
-use flow_control::phy::Phy;
+use cable::{tier, with_cable};
+use flow_control::phy::{Phy, PhyName};
 use frame::NodeId;
 use keys::Remark;
 use schemars::JsonSchema;
@@ -149,6 +149,8 @@ pub struct GraphLink {
     pub overhead: u16,
     /// The PHY at both ends, if one is named; its delay is part of `delay`.
     pub phy: Option<&'static Phy>,
+    /// True if the scenario states neither a PHY nor a delay of the link.
+    pub leaves_out_phy: bool,
     /// The line code, if there is one: rates of the link that are written down are rates on the wire.
     pub line_code: Option<LineCode>,
     /// Routing cost, at least 1; frames take the paths of least total cost.
@@ -212,6 +214,7 @@ impl Graph {
             cable: cable.cable_delay(),
             overhead,
             phy,
+            leaves_out_phy: cable.leaves_out_phy(),
             line_code,
             cost: 1,
         });
@@ -263,16 +266,36 @@ pub trait Regular: Cabled {
     fn draw(&self, cable: Cable, graph: &mut Graph);
 }
 
-/// Rate and length of some links where they differ from those of the cable, with their keys.
+/// Rate, length and PHY of some links where they differ from those of the cable, with their keys.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherLinks {
     rate: (&'static str, Option<BitRate>),
     length: (&'static str, Option<Length>),
+    phy: (&'static str, Option<PhyName>),
 }
 
 impl OtherLinks {
     fn cable(&self, cable: Cable) -> Cable {
-        cable.at(self.rate.1).of_length(self.length.1)
+        cable.at(self.rate.1).of_length(self.length.1).between(self.phy.1)
+    }
+    fn keys(&self) -> [&'static str; 3] {
+        [self.rate.0, self.length.0, self.phy.0]
+    }
+    /// These links, with the keys and values of others where they have none.
+    fn or(self, other: OtherLinks) -> OtherLinks {
+        OtherLinks {
+            rate: if self.rate.1.is_some() { self.rate } else { other.rate },
+            length: if self.length.1.is_some() { self.length } else { other.length },
+            phy: if self.phy.1.is_some() { self.phy } else { other.phy },
+        }
+    }
+    /// The first key with a value.
+    fn first_key(&self) -> &'static str {
+        let given = [self.rate.1.is_some(), self.length.1.is_some(), self.phy.1.is_some()];
+        self.keys().into_iter().zip(given).find(|(_, given)| *given).map_or(self.rate.0, |(key, _)| key)
+    }
+    fn is_empty(&self) -> bool {
+        (self.rate.1, self.length.1, self.phy.1) == (None, None, None)
     }
 }
 
@@ -305,10 +328,13 @@ impl<T: Regular> Shape for T {
     }
     fn graph(&self) -> Result<Graph, Vec<Remark>> {
         let cable = self.cable();
-        let mut errors = cable.errors("rate", "length");
+        let mut errors = cable.errors(["rate", "length", "phy"]);
         if errors.is_empty() {
-            let of_links = |links: &OtherLinks| links.cable(cable).errors(links.rate.0, links.length.0);
-            errors.extend(self.other_links().iter().flat_map(of_links));
+            for one in self.other_links().iter().flat_map(|links| links.cable(cable).errors(links.keys())) {
+                if !errors.contains(&one) {
+                    errors.push(one);
+                }
+            }
         }
         let counts = self.counts();
         for Count { key, least, value } in counts.iter().filter(|count| count.value < count.least) {

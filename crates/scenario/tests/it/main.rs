@@ -18,6 +18,7 @@ mod robust;
 mod schema;
 mod strict;
 mod threads;
+mod tiers;
 mod together;
 mod transfers;
 mod unused;

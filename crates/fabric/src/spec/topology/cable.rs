@@ -30,7 +30,7 @@ pub struct Cable {
     pub length: Option<Length>,
     /// Delay of the two interfaces together.
     pub interface_delay: Time,
-    /// PHY that sets that delay otherwise.
+    /// PHY, which sets that delay in its place.
     pub phy: Option<PhyName>,
     /// Bytes around each frame.
     pub overhead: Bytes,
@@ -59,6 +59,15 @@ impl Cable {
     pub fn of_length(self, length: Option<Length>) -> Cable {
         if length.is_some() { Cable { delay: None, length, ..self } } else { self }
     }
+    /// A cable between other PHYs, if they are given; their delay replaces that of the interfaces.
+    #[must_use]
+    pub fn between(self, phy: Option<PhyName>) -> Cable {
+        if phy.is_some() { Cable { interface_delay: Time::ZERO, phy, ..self } } else { self }
+    }
+    /// Returns true if neither a PHY nor any delay of the link is stated, so that its interfaces add none by default.
+    pub fn leaves_out_phy(&self) -> bool {
+        self.phy.is_none() && self.delay.is_none() && self.interface_delay == Time::ZERO
+    }
     /// The rate of data.
     pub fn data_rate(&self) -> BitRate {
         data_rate(self.rate, self.line_code)
@@ -80,9 +89,9 @@ impl Cable {
         self.phy.and_then(|name| name.at(self.data_rate()))
     }
 
-    /// Returns errors of the cable. Places begin in the table with its keys; `rate_key` and `length_key` are those of its
-    /// rate and length.
-    pub(super) fn errors(&self, rate_key: &str, length_key: &str) -> Vec<Remark> {
+    /// Returns errors of the cable. Places begin in the table with its keys; `keys` are those of its
+    /// rate, length and PHY.
+    pub(super) fn errors(&self, [rate_key, length_key, phy_key]: [&str; 3]) -> Vec<Remark> {
         let mut errors = Vec::new();
         let wrong_rate = check_rate(self.rate, self.line_code).err();
         let rate_is_wrong = wrong_rate.is_some();
@@ -115,20 +124,21 @@ impl Cable {
                 "expected 0 B to 65535 B; Ethernet has \"20 B\"",
             ));
         }
-        if self.phy.is_some() && self.phy().is_none() && !rate_is_wrong {
-            errors.push(self.no_phy());
+        let is_known = self.phy.is_none_or(|name| name == PhyName::Absent) || self.phy().is_some();
+        if !is_known && !rate_is_wrong {
+            errors.push(self.no_phy(phy_key));
         }
         errors
     }
 
-    fn no_phy(&self) -> Remark {
+    fn no_phy(&self, key: &str) -> Remark {
         let rate = self.data_rate();
         let known: Vec<String> = Phy::at(rate).map(|phy| format!("\"{}\"", phy.name)).collect();
         let help = match known.as_slice() {
-            [] => "none of this rate is known: expected an interface_delay".to_string(),
-            known => format!("expected {} or \"slowest\"", known.join(", ")),
+            [] => format!("none of this rate is known: expected {key} = \"none\", or an interface_delay"),
+            known => format!("expected {key} = {} or \"slowest\"", known.join(", ")),
         };
-        Remark::about("phy", format!("this is no PHY of a link of {rate}"), help)
+        Remark::about(key, format!("this is no PHY of a link of {rate}"), help)
     }
 }
 
@@ -188,7 +198,7 @@ macro_rules! with_cable {
             /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
             #[serde(default)]
             pub interface_delay: units::Time,
-            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default: none, no delay (`penstock check` names the headroom with the slowest PHY if a class is lossless).
             #[serde(skip_serializing_if = "Option::is_none")]
             pub phy: Option<flow_control::phy::PhyName>,
             /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
@@ -219,6 +229,18 @@ macro_rules! with_cable {
 }
 pub(super) use with_cable;
 
+/// The links of a tier, from three keys of a table: rate, length and PHY.
+macro_rules! tier {
+    ($keys:expr, $rate:ident, $length:ident, $phy:ident) => {
+        crate::spec::topology::OtherLinks {
+            rate: (stringify!($rate), $keys.$rate),
+            length: (stringify!($length), $keys.$length),
+            phy: (stringify!($phy), $keys.$phy),
+        }
+    };
+}
+pub(super) use tier;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,7 +252,7 @@ mod tests {
         cable.interface_delay = Time::from_ns(7);
         assert_eq!(cable.delay(), Time::from_ns(507));
         cable.length = Some(Length::from_m(u64::MAX / 1000));
-        assert!(cable.errors("rate", "length")[0].contains("too long"));
+        assert!(cable.errors(["rate", "length", "phy"])[0].contains("too long"));
     }
 
     #[test]
@@ -243,8 +265,11 @@ mod tests {
     #[test]
     fn all_errors_of_a_cable_are_told_at_once() {
         let cable = Cable { length: Some(Length::from_m(1)), overhead: Bytes::new(1 << 20), ..at_gbps(2000) };
-        let errors: Vec<String> =
-            cable.errors("uplink_rate", "uplink_length").iter().map(ToString::to_string).collect();
+        let errors: Vec<String> = cable
+            .errors(["uplink_rate", "uplink_length", "uplink_phy"])
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(errors.len(), 3, "{errors:?}");
         assert!(errors[0].starts_with("a link of 2 Tb/s is outside the range"), "{errors:?}");
     }

@@ -1,7 +1,9 @@
 //! A dumbbell.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
-use units::{BitRate, Time};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use flow_control::phy::PhyName;
+use keys::Remark;
+use units::{BitRate, Length, Time};
 
 with_cable! {
     /// Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
@@ -17,6 +19,18 @@ with_cable! {
         #[serde(skip_serializing_if = "Option::is_none")]
         bottleneck_delay: Option<Time>,
     }
+    optional {
+        /// Length of the cable between the switches. A length with unit. Default: that of the other links. Not together with `bottleneck_delay`.
+        bottleneck_length: Length,
+        /// PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the other links. Not together with `bottleneck_delay`.
+        bottleneck_phy: PhyName,
+    }
+}
+
+impl Dumbbell {
+    fn bottleneck(&self) -> OtherLinks {
+        tier!(self, bottleneck_rate, bottleneck_length, bottleneck_phy)
+    }
 }
 
 impl Regular for Dumbbell {
@@ -27,7 +41,20 @@ impl Regular for Dumbbell {
         vec![at_least(1, "left", self.left), at_least(1, "right", self.right)]
     }
     fn other_links(&self) -> Vec<OtherLinks> {
-        vec![OtherLinks { rate: ("bottleneck_rate", self.bottleneck_rate), length: ("length", None) }]
+        vec![self.bottleneck()]
+    }
+    fn check(&self) -> Result<(), Remark> {
+        let others = [
+            ("bottleneck_length", self.bottleneck_length.is_some()),
+            ("bottleneck_phy", self.bottleneck_phy.is_some()),
+        ];
+        match others.into_iter().find(|(_, is_given)| *is_given && self.bottleneck_delay.is_some()) {
+            Some((key, _)) => {
+                let help = "keep one of them: bottleneck_delay is that of cable and interfaces";
+                Err(Remark::about(key, format!("both bottleneck_delay and {key} are given"), help))
+            }
+            None => Ok(()),
+        }
     }
     fn size(&self) -> Option<Size> {
         let hosts = self.left.checked_add(self.right)?;
@@ -44,9 +71,10 @@ impl Regular for Dumbbell {
         };
         let left = side("left", 'l', self.left);
         let right = side("right", 'r', self.right);
-        let bottleneck = graph.link(left, right, cable.at(self.bottleneck_rate));
+        let bottleneck = graph.link(left, right, self.bottleneck().cable(cable));
         if let Some(delay) = self.bottleneck_delay {
             (bottleneck.delay, bottleneck.cable) = (delay, delay);
+            bottleneck.leaves_out_phy = false;
         }
     }
 }

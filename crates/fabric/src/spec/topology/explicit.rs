@@ -149,7 +149,7 @@ impl Drawing {
     /// Adds the links of an entry.
     fn row(&mut self, link: &ExplicitLink) -> Result<(), Vec<Remark>> {
         let cable = link.cable();
-        let mut errors = cable.errors("rate", "length");
+        let mut errors = cable.errors(["rate", "length", "phy"]);
         if link.count == 0 {
             errors.push(Remark::about("count", "count is 0", "expected at least 1"));
         }

@@ -5,7 +5,8 @@
 //!
 //! Not modelled: its two-level routing tables; pods that are only partly built.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use flow_control::phy::PhyName;
 use frame::NodeId;
 use keys::Remark;
 use units::{BitRate, Length};
@@ -21,29 +22,30 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between switches. A length with unit. Default: that of the other links.
         uplink_length: Length,
+        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links.
+        uplink_phy: PhyName,
         /// Rate of the links between aggregation and core switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`.
         core_rate: BitRate,
         /// Length of the cables between aggregation and core switches. A length with unit. Default: that of the other links between switches.
         core_length: Length,
+        /// PHY at both ends of the links between aggregation and core switches, as `phy` of all links. Default: that of the other links between switches.
+        core_phy: PhyName,
     }
 }
 
 impl FatTree {
     fn uplink(&self) -> OtherLinks {
-        OtherLinks { rate: ("uplink_rate", self.uplink_rate), length: ("uplink_length", self.uplink_length) }
+        tier!(self, uplink_rate, uplink_length, uplink_phy)
     }
     fn core_link(&self) -> OtherLinks {
-        OtherLinks {
-            rate: ("core_rate", self.core_rate.or(self.uplink_rate)),
-            length: ("core_length", self.core_length.or(self.uplink_length)),
-        }
+        tier!(self, core_rate, core_length, core_phy).or(self.uplink())
     }
 }
 
 impl Regular for FatTree {
     fn other_links(&self) -> Vec<OtherLinks> {
-        let core = self.core_rate.is_some() || self.core_length.is_some();
-        std::iter::once(self.uplink()).chain(core.then(|| self.core_link())).collect()
+        let has_own = !tier!(self, core_rate, core_length, core_phy).is_empty();
+        std::iter::once(self.uplink()).chain(has_own.then(|| self.core_link())).collect()
     }
     fn counts(&self) -> Vec<Count> {
         vec![at_least(2, "k", self.k)]

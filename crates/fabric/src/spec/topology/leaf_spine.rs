@@ -1,6 +1,7 @@
 //! Leaves and spines.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use flow_control::phy::PhyName;
 use frame::NodeId;
 use units::{BitRate, Length};
 
@@ -20,12 +21,14 @@ with_cable! {
     optional {
         /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
         uplink_length: Length,
+        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links.
+        uplink_phy: PhyName,
     }
 }
 
 impl LeafSpine {
     fn uplink(&self) -> OtherLinks {
-        OtherLinks { rate: ("uplink_rate", self.uplink_rate), length: ("uplink_length", self.uplink_length) }
+        tier!(self, uplink_rate, uplink_length, uplink_phy)
     }
 }
 

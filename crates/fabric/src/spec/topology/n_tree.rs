@@ -8,8 +8,11 @@
 //!
 //! Not modelled: the unused ports of the highest level.
 
-use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use flow_control::phy::PhyName;
 use frame::NodeId;
+use keys::Remark;
+use units::{BitRate, Length};
 
 with_cable! {
     /// The k-ary n-tree: switches `s{level}.{i}`, hosts `h0`, ...
@@ -19,6 +22,20 @@ with_cable! {
         /// Number of levels of switches. A count, at least 1. Required.
         n: u64,
     }
+    optional {
+        /// Rate of the links between switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`. Needs n of at least 2.
+        uplink_rate: BitRate,
+        /// Length of the cables between switches. A length with unit. Default: that of the other links. Needs n of at least 2.
+        uplink_length: Length,
+        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links. Needs n of at least 2.
+        uplink_phy: PhyName,
+        /// Rate of the links to the highest level. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`. Needs n of at least 3.
+        core_rate: BitRate,
+        /// Length of the cables to the highest level. A length with unit. Default: that of the other links between switches. Needs n of at least 3.
+        core_length: Length,
+        /// PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the other links between switches. Needs n of at least 3.
+        core_phy: PhyName,
+    }
 }
 
 impl NTree {
@@ -27,11 +44,33 @@ impl NTree {
         let power = |n: u64| self.k.checked_pow(u32::try_from(n).ok()?);
         Some((power(self.n)?, power(self.n.checked_sub(1)?)?))
     }
+    fn uplink(&self) -> OtherLinks {
+        tier!(self, uplink_rate, uplink_length, uplink_phy)
+    }
+    fn core_link(&self) -> OtherLinks {
+        tier!(self, core_rate, core_length, core_phy)
+    }
 }
 
 impl Regular for NTree {
     fn counts(&self) -> Vec<Count> {
         vec![at_least(2, "k", self.k), at_least(1, "n", self.n)]
+    }
+    fn other_links(&self) -> Vec<OtherLinks> {
+        let has_own = !self.core_link().is_empty();
+        let core = has_own.then(|| self.core_link().or(self.uplink()));
+        std::iter::once(self.uplink()).chain(core).collect()
+    }
+    /// Keys of links that so few levels do not have are errors.
+    fn check(&self) -> Result<(), Remark> {
+        for (links, least) in [(self.uplink(), 2), (self.core_link(), 3)] {
+            if !links.is_empty() && (1..least).contains(&self.n) {
+                let message = format!("a tree of n = {} has no such links", self.n);
+                let help = format!("expected n of at least {least}, or no {}", links.first_key());
+                return Err(Remark::about(links.first_key(), message, help));
+            }
+        }
+        Ok(())
     }
     fn size(&self) -> Option<Size> {
         let (hosts, width) = self.widths()?;
@@ -50,7 +89,9 @@ impl Regular for NTree {
         }
         // The value of digit l.
         let mut digit = 1;
+        let (uplink, core) = (self.uplink().cable(cable), self.core_link().or(self.uplink()).cable(cable));
         for l in 1..self.n {
+            let cable = if l > 1 && l + 1 == self.n { core } else { uplink };
             let above: Vec<NodeId> =
                 (0..width).map(|w| graph.switch(format!("s{l}.{w}"), l as u8 + 1)).collect();
             for w in 0..width {

@@ -8,7 +8,8 @@
 //!
 //! Not modelled: links between the NICs of a server (NVLink); cores above the spines.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use flow_control::phy::PhyName;
 use frame::NodeId;
 use units::{BitRate, Length};
 
@@ -31,6 +32,8 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
         uplink_length: Length,
+        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links.
+        uplink_phy: PhyName,
     }
 }
 
@@ -39,7 +42,7 @@ impl Rails {
         self.planes.unwrap_or(1)
     }
     fn uplink(&self) -> OtherLinks {
-        OtherLinks { rate: ("uplink_rate", self.uplink_rate), length: ("uplink_length", self.uplink_length) }
+        tier!(self, uplink_rate, uplink_length, uplink_phy)
     }
 }
 

@@ -11,7 +11,8 @@
 //! Not modelled: other graphs near the Moore bound. Paths are shortest paths; two switches that are not linked mostly have one.
 
 use super::galois::Galois;
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use flow_control::phy::PhyName;
 use frame::NodeId;
 use keys::Remark;
 use units::{BitRate, Length};
@@ -29,10 +30,14 @@ with_cable! {
         local_rate: BitRate,
         /// Length of the cables between the switches of a group. A length with unit. Default: that of the other links.
         local_length: Length,
+        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links.
+        local_phy: PhyName,
         /// Rate of the links between groups. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         global_rate: BitRate,
         /// Length of the cables between groups. A length with unit. Default: that of the other links.
         global_length: Length,
+        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links.
+        global_phy: PhyName,
     }
 }
 
@@ -41,10 +46,10 @@ const MOST: u64 = 1 << 7;
 
 impl SlimFly {
     fn local(&self) -> OtherLinks {
-        OtherLinks { rate: ("local_rate", self.local_rate), length: ("local_length", self.local_length) }
+        tier!(self, local_rate, local_length, local_phy)
     }
     fn global(&self) -> OtherLinks {
-        OtherLinks { rate: ("global_rate", self.global_rate), length: ("global_length", self.global_length) }
+        tier!(self, global_rate, global_length, global_phy)
     }
     /// Links of a switch to others of its group.
     fn local_degree(&self) -> u64 {
