@@ -148,7 +148,8 @@ class StarKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -167,6 +168,12 @@ class DumbbellKeys(TypedDict, total=False):
     """One-way delay of the link between the switches, interfaces included. Default: that of the other
     links.
     """
+    bottleneck_length: str | None
+    """Length of the cable between the switches. Default: that of the other links."""
+    bottleneck_phy: PhyName | None
+    """PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the
+    other links.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -184,7 +191,8 @@ class DumbbellKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -214,7 +222,8 @@ class ChainKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -244,7 +253,8 @@ class RingKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -263,6 +273,10 @@ class LeafSpineKeys(TypedDict, total=False):
     """Rate of the links between leaves and spines. Default: `rate`."""
     uplink_length: str | None
     """Length of the cables between leaves and spines. Default: that of the other links."""
+    uplink_phy: PhyName | None
+    """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
+    the other links.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -280,7 +294,8 @@ class LeafSpineKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -297,11 +312,19 @@ class FatTreeKeys(TypedDict, total=False):
     """Rate of the links between switches. Default: `rate`."""
     uplink_length: str | None
     """Length of the cables between switches. Default: that of the other links."""
+    uplink_phy: PhyName | None
+    """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
+    links.
+    """
     core_rate: str | None
     """Rate of the links between aggregation and core switches. Default: `uplink_rate`."""
     core_length: str | None
     """Length of the cables between aggregation and core switches. Default: that of the other links
     between switches.
+    """
+    core_phy: PhyName | None
+    """PHY at both ends of the links between aggregation and core switches, as `phy` of all links.
+    Default: that of the other links between switches.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -320,7 +343,8 @@ class FatTreeKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -333,6 +357,22 @@ class NTreeKeys(TypedDict, total=False):
     """Links of a switch downwards."""
     n: Required[int]
     """Number of levels of switches."""
+    uplink_rate: str | None
+    """Rate of the links between switches. Default: `rate`."""
+    uplink_length: str | None
+    """Length of the cables between switches. Default: that of the other links."""
+    uplink_phy: PhyName | None
+    """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
+    links.
+    """
+    core_rate: str | None
+    """Rate of the links to the highest level. Default: `uplink_rate`."""
+    core_length: str | None
+    """Length of the cables to the highest level. Default: that of the other links between switches."""
+    core_phy: PhyName | None
+    """PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the
+    other links between switches.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -350,7 +390,8 @@ class NTreeKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -373,6 +414,10 @@ class RailsKeys(TypedDict, total=False):
     """Rate of the links between leaves and spines. Default: `rate`."""
     uplink_length: str | None
     """Length of the cables between leaves and spines. Default: that of the other links."""
+    uplink_phy: PhyName | None
+    """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
+    the other links.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -390,7 +435,8 @@ class RailsKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -411,10 +457,18 @@ class DragonflyKeys(TypedDict, total=False):
     """Rate of the links between the switches of a group. Default: `rate`."""
     local_length: str | None
     """Length of the cables between the switches of a group. Default: that of the other links."""
+    local_phy: PhyName | None
+    """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
+    that of the other links.
+    """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
     global_length: str | None
     """Length of the cables between groups. Default: that of the other links."""
+    global_phy: PhyName | None
+    """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
+    links.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -432,7 +486,8 @@ class DragonflyKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -449,10 +504,18 @@ class SlimFlyKeys(TypedDict, total=False):
     """Rate of the links between the switches of a group. Default: `rate`."""
     local_length: str | None
     """Length of the cables between the switches of a group. Default: that of the other links."""
+    local_phy: PhyName | None
+    """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
+    that of the other links.
+    """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
     global_length: str | None
     """Length of the cables between groups. Default: that of the other links."""
+    global_phy: PhyName | None
+    """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
+    links.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -470,7 +533,8 @@ class SlimFlyKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -500,7 +564,8 @@ class TorusKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -541,7 +606,8 @@ class ExplicitLinkKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
+    FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
+    none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -3560,6 +3626,7 @@ LineCode = Literal["8b/10b", "64b/66b", "128b/130b"]
 """A line code, by its name."""
 PhyName = Literal[
     "slowest",
+    "none",
     "10GBASE-R",
     "10GBASE-X",
     "10GBASE-T",
