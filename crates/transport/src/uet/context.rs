@@ -281,6 +281,10 @@ impl DeliveryContext {
             missing: packets,
         });
         self.end = first + packets;
+        // Its credit may have been spent long ago, with no answer to come that would bring more.
+        if self.asks_at == Time::NEVER && !self.asks_now && self.failed == Time::NEVER {
+            self.ask_for_credit(start);
+        }
         self.count_at_nic();
         self.end - 1
     }

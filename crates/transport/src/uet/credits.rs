@@ -126,7 +126,9 @@ impl Credits {
         if self.is_speculative && backlog > 0 {
             more = more.max(packet);
         }
-        let more = more.max(0) as u64 / u64::from(senders.max(1));
+        // A share that does not cover what it owes and a packet would bring a grant that it cannot use.
+        let least = more.clamp(0, packet.saturating_sub(self.credit.min(0))) as u64;
+        let more = (more.max(0) as u64 / u64::from(senders.max(1))).max(least);
         on_wire(self.granted + more.div_ceil(self.unit))
     }
 }
@@ -191,7 +193,11 @@ mod tests {
         assert_eq!(target(&it, 10_000, u64::MAX), 192 + 10_648_u32.div_ceil(256));
         assert_eq!(target(&it, 10_000, 2_000), 192 + 6_798_u32.div_ceil(256));
         // Of four contexts that send each asks for a quarter.
-        assert_eq!(it.target(10_000, u64::MAX, 4150, 4), 192 + 2_662_u32.div_ceil(256));
+        assert_eq!(it.target(100_000, u64::MAX, 4150, 4), 192 + 25_162_u32.div_ceil(256));
+        // Of a hundred it asks for its debt and one packet: a hundredth would not allow any.
+        let (debt, granted) = (648 + 4_150_u32, 192);
+        assert_eq!(it.target(10_000, u64::MAX, 4150, 100), granted + debt.div_ceil(256));
+        assert_eq!(it.target(100, u64::MAX, 4150, 100), granted + 748_u32.div_ceil(256), "there is no more");
         it.on_grant(1_000_000, 1_000_000);
         assert_eq!(it.credit, 225_000, "at most the first credit");
     }

@@ -100,6 +100,19 @@ fn a_lost_grant_is_part_of_the_next_or_asked_for_again() {
     assert!(pipe.near.context().failed().is_some() && !pipe.near.has_work());
 }
 
+#[test]
+fn a_message_after_silence_requests_credit() {
+    // The first acknowledgement ends the credit of the beginning, and without grants in advance nothing brings any for the second message.
+    let control = UetControlKeys::Rccc(RcccKeys { slow_pulls: false, ..RcccKeys::default() });
+    let mut pipe = transfers(&UetKeys { control, ..keys() }, &[(0, 1_000), (5_000, 1_000)]);
+    pipe.run_clean(us(20_000));
+    let done = delivered(&pipe, 1).expect("its context must not starve");
+    assert_eq!(pipe.near.context().counts.credit_requests, 1);
+    // A request, its grant, and the packet: three times the delay and less than 10 us of frames.
+    let least = us(5_000) + DELAY * 3;
+    assert!(done > least && done < least + us(10), "{done}");
+}
+
 fn any_keys() -> impl Strategy<Value = UetKeys> {
     let modes = prop::sample::select(vec![UetMode::Rud, UetMode::Rud, UetMode::Rod, UetMode::Rudi]);
     let controls = prop::sample::select(vec![
