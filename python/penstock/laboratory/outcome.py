@@ -195,7 +195,7 @@ Column = tuple[str, pa.DataType, list[Any], str, str]
 
 
 def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
-    entries = [one.record.told for one in finished]
+    kept = [one.record.told for one in finished]
     columns: list[Column] = [
         ("run", pa.string(), [one.record.run for one in finished], "", "Name of the run: its file in runs/."),
         ("point", pa.int64(), [one.run.point.number for one in finished], "", "Setting of the varied keys."),
@@ -225,39 +225,21 @@ def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any
         (
             "transfers",
             pa.int64(),
-            [one.get("transfers") for one in entries],
+            [one.get("transfers") for one in kept],
             "",
             "Transfers that began, or waited for others.",
         ),
         (
             "unfinished",
             pa.int64(),
-            [one.get("unfinished") for one in entries],
+            [one.get("unfinished") for one in kept],
             "",
             "Transfers of these that were not complete at the end; statistics of transfers leave them out.",
         ),
-        (
-            "fingerprint",
-            pa.string(),
-            [one.get("fingerprint") for one in entries],
-            "",
-            "Hash of the trajectory.",
-        ),
-        ("simulated_s", pa.float64(), [one.get("simulated_s") for one in entries], "s", "Simulated time."),
-        (
-            "frame_hops",
-            pa.int64(),
-            [one.get("frame_hops") for one in entries],
-            "",
-            "Links crossed by frames.",
-        ),
-        (
-            "wall_s",
-            pa.float64(),
-            [one.get("wall_s") for one in entries],
-            "s",
-            "Time that the simulation took.",
-        ),
+        ("fingerprint", pa.string(), [one.get("fingerprint") for one in kept], "", "Hash of the trajectory."),
+        ("simulated_s", pa.float64(), [one.get("simulated_s") for one in kept], "s", "Simulated time."),
+        ("frame_hops", pa.int64(), [one.get("frame_hops") for one in kept], "", "Links crossed by frames."),
+        ("wall_s", pa.float64(), [one.get("wall_s") for one in kept], "s", "Time that the simulation took."),
     ]
     return _table("One row a run.", columns)
 
