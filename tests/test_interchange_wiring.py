@@ -237,7 +237,7 @@ def test_contradictions_are_named(where: str, value: Any, message: str, tmp_path
 
 
 def minigraph(name: str, links: list[tuple[str, str, str, str]], more: str = "") -> str:
-    """A minigraph with the links and types of a small fabric."""
+    """A minigraph with the links and types of a small fabric; the names of its namespaces have no effect."""
     entries = "".join(
         f'<DeviceLinkBase i:type="DeviceInterfaceLink"><ElementType>DeviceInterfaceLink</ElementType>'
         f"<Bandwidth>100000</Bandwidth><EndDevice>{far}</EndDevice><EndPort>{at}</EndPort>"
@@ -245,7 +245,7 @@ def minigraph(name: str, links: list[tuple[str, str, str, str]], more: str = "")
         for near, port, far, at in links
     )
     return f"""<DeviceMiniGraph xmlns="Microsoft.Search.Autopilot.Evolution"
- xmlns:i="http://www.w3.org/2001/XMLSchema-instance">
+ xmlns:i="urn:instance">
 <CpgDec><PeeringSessions><BGPSession><StartRouter>x</StartRouter></BGPSession></PeeringSessions></CpgDec>
 <PngDec><DeviceInterfaceLinks>
 <DeviceLinkBase i:type="DeviceMgmtLink"><ElementType>DeviceMgmtLink</ElementType>
