@@ -109,6 +109,13 @@ def fill(scenario: str, **keys: object) -> str:
     return Template(scenario).substitute({key: str(value) for key, value in keys.items()})
 
 
+def summaries(duration: str = "$duration", *, warmup: str | None = None, pauses: bool = False) -> str:
+    """The beginning of a scenario that records no time series, and the log of pauses only on request."""
+    begin = "" if warmup is None else f'warmup = "{warmup}"\n'
+    log = "" if pauses else "pauses = false\n"
+    return f'[simulation]\nduration = "{duration}"\n{begin}\n[probes]\nbin = "off"\n{log}\n'
+
+
 def around_a_switch(**links: str) -> str:
     """A topology of the switch ``sw`` with one host per argument, whose value has the keys of its link."""
     hosts = ", ".join(f'"{host}"' for host in links)

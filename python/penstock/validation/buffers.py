@@ -8,19 +8,13 @@ from collections.abc import Iterator
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only
+from .bench import Bench, Reader, fill, only, summaries
 from .queues import BYTE_PS, LARGEST, MM1_MEAN, OVERHEAD, sizes_file
 from .registry import Row, case, exact, random, within
 
-_LIMITED = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_LIMITED = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.star]
 hosts = 1
 rate = "10 Gb/s"
@@ -38,6 +32,7 @@ frame = $frame
 rate_counts = "wire"
 source = { poisson = { rate = "$rate" } }
 """
+)
 
 
 def _loss(flow: str) -> Reader:
@@ -118,15 +113,9 @@ def loss(bench: Bench) -> Iterator[Row]:
         )
 
 
-_TWO_SIZES = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_TWO_SIZES = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.star]
 hosts = 1
 rate = "10 Gb/s"
@@ -153,6 +142,7 @@ frame = "1500 B"
 rate_counts = "wire"
 source = { poisson = { rate = "5 Gb/s" } }
 """
+)
 
 
 @case(
@@ -216,15 +206,9 @@ def buffers(bench: Bench) -> Iterator[Row]:
         yield exact(f"frames of 980 B, {limit} against 5 frames: frames lost", "frames", lost[0], lost[1])
 
 
-_SHARED = """\
-[simulation]
-duration = "$duration us"
-warmup = "$warmup us"
-
-[probes]
-bin = "off"
-pauses = false
-
+_SHARED = (
+    summaries("$duration us", warmup="$warmup us")
+    + """\
 [topology.star]
 hosts = 12
 rate = "10 Gb/s"
@@ -234,6 +218,7 @@ length = "20 m"
 total = "$memory B"
 dynamic_threshold = { alpha = $alpha }
 """
+)
 
 
 def _into(busy: int) -> str:

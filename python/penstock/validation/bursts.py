@@ -10,18 +10,12 @@ import numpy as np
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only
+from .bench import Bench, Reader, fill, only, summaries
 from .registry import Row, case, exact, random, within
 
-_BURSTS = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_BURSTS = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.star]
 hosts = $hosts           # the last one receives
 rate = "10 Gb/s"
@@ -35,6 +29,7 @@ to = "$sink"
 frame = "500 B"
 source = { on_off = { peak = "$peak", on = { exponential = "100 us" }, off = { exponential = "$off" } } }
 """
+)
 _ON_NS = 100_000.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .loops import GBPS, path_time, picoseconds, wire
 from .registry import Row, case, exact
 
@@ -13,14 +13,9 @@ HEADERS, DATA, ACK = 62, 1460, 64
 
 _START, _SERVICE, _THINK, _CABLE = 1_000_000, 20_000_000, 3_000_000, 100_000
 
-_TALK = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_TALK = (
+    summaries("$duration ps")
+    + """\
 $topology
 rate = "10 Gb/s"
 length = "20 m"
@@ -33,6 +28,7 @@ start = "1 us"
 source = { conversation = { messages = $messages, outstanding = $outstanding, think = "$think ps", \
 service = "20 us", tcp = { initial_window = "100000 frames", ack_every = 1 } } }
 """
+)
 _STAR = "[topology.star]\nhosts = 4"
 _CHAIN = "[topology.chain]\nswitches = 4\nhosts_per_switch = 1"
 _PATHS = (("star", _STAR, "h0", "h1", 2), ("chain of four", _CHAIN, "h0.0", "h3.0", 5))
@@ -203,14 +199,9 @@ def queue_depth(bench: Bench) -> Iterator[Row]:
             yield exact(f"{name}, iSCSI {what}", "exchanges", count, found["exchanges"])
 
 
-_RING = """\
-[simulation]
-duration = "200 ms"
-
-[probes]
-bin = "off"
-pauses = false
-
+_RING = (
+    summaries("200 ms")
+    + """\
 $topology
 rate = "10 Gb/s"
 length = "20 m"
@@ -223,6 +214,7 @@ start = "1 us"
 source = { mpi_exchange = { message = "$message B", steps = $steps, ${ranks}\
 tcp = { initial_window = "100000 frames", ack_every = 1024, ack_delay = "1 s" } } }
 """
+)
 _ENVELOPE, _EAGER = 64, 65_536
 
 

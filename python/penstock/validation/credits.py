@@ -10,7 +10,7 @@ from penstock.qos.arbitration import fill as fill_table
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, bounded, case, exact
 
 GBPS = 1_000_000_000
@@ -18,13 +18,9 @@ OVERHEAD = 20
 UNIT = 64
 DURATION_PS = 2_000_000_000
 
-_LINK = """\
-[simulation]
-duration = "2 ms"
-
-[probes]
-bin = "off"
-
+_LINK = (
+    summaries("2 ms", pauses=True)
+    + """\
 [topology.explicit]
 hosts = ["a", "b"]
 
@@ -45,6 +41,7 @@ to = "b"
 frame = "$frame B"
 source = "greedy"
 """
+)
 
 
 @dataclass(frozen=True)
@@ -143,13 +140,9 @@ def room(bench: Bench) -> Iterator[Row]:
         yield exact(f"{setup.name}: waited for credits", "ps", setup.waited, _waited(found))
 
 
-_TABLE = """\
-[simulation]
-duration = "$duration ms"
-
-[probes]
-bin = "off"
-
+_TABLE = (
+    summaries("$duration ms", pauses=True)
+    + """\
 [topology.star]
 hosts = 5
 rate = "2 Gb/s"
@@ -167,6 +160,7 @@ scheduler = { dtable = { entries = $entries } }
 buffer = "8704 B"
 channels = [0, 1, 2, 3, 3, 3, 3, 3]
 """
+)
 
 _FLOW = """
 [[flows]]

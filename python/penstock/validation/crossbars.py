@@ -7,18 +7,12 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill
+from .bench import Bench, fill, summaries
 from .registry import Row, case, exact, random
 
-_SATURATED = """\
-[simulation]
-duration = "$duration us"
-warmup = "$warmup us"
-
-[probes]
-bin = "off"
-pauses = false
-
+_SATURATED = (
+    summaries("$duration us", warmup="$warmup us")
+    + """\
 [topology.star]
 hosts = $hosts
 rate = "10 Gb/s"
@@ -38,15 +32,11 @@ to = $receivers
 frame = "1000 B"
 source = "greedy"
 """
+)
 
-_ALONE = """\
-[simulation]
-duration = "50 us"
-
-[probes]
-bin = "off"
-pauses = false
-
+_ALONE = (
+    summaries("50 us")
+    + """\
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
@@ -76,6 +66,7 @@ source = "greedy"
 start = "1 us"
 limit = "100 B"
 """
+)
 _TERMS = 400
 """Steps of the chain; the remaining weight of its initial state is below 1 in 10^12."""
 
@@ -164,15 +155,9 @@ def saturated(bench: Bench) -> Iterator[Row]:
         yield random(name, "", saturation(ports), measured["load"], precision=bench.precision(0.01))
 
 
-_TREE = """\
-[simulation]
-duration = "$duration us"
-warmup = "$warmup us"
-
-[probes]
-bin = "off"
-pauses = false
-
+_TREE = (
+    summaries("$duration us", warmup="$warmup us")
+    + """\
 [topology.n_tree]
 k = $k
 n = $n
@@ -184,6 +169,7 @@ overhead = "0 B"
 path_choice = "d_mod_k"
 queueing = $queueing
 $flows"""
+)
 
 
 _FLOW = """

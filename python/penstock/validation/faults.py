@@ -10,7 +10,7 @@ from fractions import Fraction
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, around_a_switch, fill, only
+from .bench import Bench, around_a_switch, fill, only, summaries
 from .registry import Row, case, exact, random
 
 GBPS = 1_000_000_000
@@ -21,14 +21,8 @@ NEAR_PS = 10_000
 """Delay of 2 m of fiber."""
 
 _PATH = (
-    """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "off"
-pauses = false
-
+    summaries()
+    + """\
 """
     + around_a_switch(
         source='rate = "10 Gb/s"\nlength = "300 m"',
@@ -198,15 +192,9 @@ def _wire(length: int, gbps: float) -> int:
     return math.floor(theory.wire_time(length + OVERHEAD, round(gbps * GBPS)))
 
 
-_BITS = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_BITS = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.chain]
 switches = 2
 hosts_per_switch = 1
@@ -223,6 +211,7 @@ source = { poisson = { rate = "$rate Gb/s" } }
 link = $link
 bit_error_rate = $probability
 """
+)
 
 
 @case(

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only
+from .bench import Bench, Reader, fill, only, summaries
 from .registry import Row, case, exact, random
 
 GBPS = 1_000_000_000
@@ -29,14 +29,9 @@ def _links(rates: Sequence[float], metres: int) -> str:
     return "\n".join([head, *blocks])
 
 
-_PATH = """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "off"
-pauses = false
-
+_PATH = (
+    summaries()
+    + """\
 $topology
 [switch]
 forwarding = "$forwarding"
@@ -50,6 +45,7 @@ frame = "$length B"
 source = { constant = { rate = "$rate", random_phase = false } }
 limit = "$limit B"
 """
+)
 
 
 def _hops(rates: Sequence[float], metres: int) -> list[theory.Hop]:
@@ -127,14 +123,9 @@ def latency(bench: Bench) -> Iterator[Row]:
             yield exact(name, "ps", expected, _picoseconds(flow["latency_max_ns"]))
 
 
-_CODED = """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "off"
-pauses = false
-
+_CODED = (
+    summaries()
+    + """\
 [topology.chain]
 switches = 2
 hosts_per_switch = 1
@@ -150,6 +141,7 @@ frame = "$length B"
 source = { constant = { rate = "$offered b/s", random_phase = false } }
 limit = "$limit B"
 """
+)
 _CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": Fraction(128, 130)}
 
 
@@ -218,15 +210,9 @@ def line_codes(bench: Bench) -> Iterator[Row]:
         yield exact(name + "bits sent, from utilisation and rate", "bit", count * (length + 20) * 8, bits)
 
 
-_TANDEM = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_TANDEM = (
+    summaries(warmup="$warmup")
+    + """\
 $topology
 [[flows]]
 name = "poisson"
@@ -236,6 +222,7 @@ frame = "980 B"
 rate_counts = "wire"
 source = { poisson = { rate = "6 Gb/s" } }
 """
+)
 
 
 @case(

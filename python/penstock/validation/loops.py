@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
@@ -61,14 +61,9 @@ def picoseconds(nanoseconds: float) -> int:
 
 # Round trips
 
-_ASKS = """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "off"
-pauses = false
-
+_ASKS = (
+    summaries()
+    + """\
 $topology
 rate = "10 Gb/s"
 length = "20 m"
@@ -86,6 +81,7 @@ start = "1 us"
 source = { request_response = { request = "$request B", response = "$response B", think = "300 ns", \
 service = "700 ns" } }
 """
+)
 _START, _SERVICE, _THINK, _LATENCY, _CABLE = 1_000_000, 700_000, 300_000, 250_000, 100_000
 _STAR, _CHAIN, _FAT_TREE = (
     "[topology.star]\nhosts = 6",
@@ -102,14 +98,9 @@ _PATHS = (
 )
 """Name, topology, client, server, and number of links between them."""
 
-_BUSY = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_BUSY = (
+    summaries("$duration ps")
+    + """\
 $topology
 rate = "10 Gb/s"
 length = "20 m"
@@ -123,6 +114,7 @@ start = "1000137 ps"
 source = { request_response = { request = "64 B", response = "1000 B", think = "1234567 ps", \
 service = "700 ns" } }
 """
+)
 _CROSSING = (
     (True, 1522, 1_522_000, 0),
     (True, 400, 2_000_000, 333_000),
@@ -275,15 +267,9 @@ def _asked(bench: Bench, name: str, expected: int, duration: int, **keys: object
 
 # Windows
 
-_WINDOW = """\
-[simulation]
-duration = "$duration ps"
-warmup = "$warmup ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_WINDOW = (
+    summaries("$duration ps", warmup="$warmup ps")
+    + """\
 $topology
 
 [[flows]]
@@ -293,6 +279,7 @@ to = "$receiver"
 frame = "1000 B"
 source = { window = { size = "$window frames" } }
 """
+)
 _SAME_RATE = 'rate = "10 Gb/s"\ndelay = "100 ns"'
 
 

@@ -7,18 +7,12 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, case, exact, random
 
-_LOSSES = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_LOSSES = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.chain]
 switches = 2
 hosts_per_switch = 1
@@ -43,6 +37,7 @@ link = $link
 frame_loss = $probability
 $direction
 """
+)
 
 
 @case(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from penstock.result import Result
 
-from .bench import Bench, fill
+from .bench import Bench, fill, summaries
 from .loops import ACK, SEGMENT, wire
 from .registry import Row, case, exact, random
 
@@ -21,15 +21,9 @@ BACK = wire(ACK, 1_600_000_000) + CABLE + wire(ACK) + CABLE
 """Time of an acknowledgement to the sender."""
 ROUND_TRIP = FAST + CABLE + SLOW + CABLE + BACK
 
-_SLOW_LINK = """\
-[simulation]
-duration = "$duration ps"
-warmup = "$warmup ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_SLOW_LINK = (
+    summaries("$duration ps", warmup="$warmup ps")
+    + """\
 [topology.explicit]
 hosts = ["a", "b", "c"]
 switches = ["sw"]
@@ -59,6 +53,7 @@ to = "b"
 frame = "1000 B"
 source = { $source }
 """
+)
 
 
 def _window(segments: int) -> str:

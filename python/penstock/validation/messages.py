@@ -7,19 +7,15 @@ from itertools import islice
 
 from penstock.result import Result
 
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .loops import GBPS, SEGMENT, in_row, picoseconds, wire
 from .registry import Row, bounded, case, exact
 
 _LATENCY = 250_000
 
-_MESSAGES = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-
+_MESSAGES = (
+    summaries("$duration ps", pauses=True)
+    + """\
 $topology
 
 [switch]
@@ -37,6 +33,7 @@ to = "b"
 frame = "1000 B"
 source = { window = { $window, ack_every = 1024, ack_delay = "1 s" } }
 """
+)
 _ROW = (10.0, 10.0, 10.0, 1.0)
 _FAR = 700_000
 _FARTHER = 1_358_000

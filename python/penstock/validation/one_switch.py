@@ -10,15 +10,11 @@ from typing import Any
 
 from penstock.result import Result
 
-from .bench import fill, only
+from .bench import fill, only, summaries
 
-_STAR = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-
+_STAR = (
+    summaries("$duration ps", pauses=True)
+    + """\
 [topology.star]
 hosts = $hosts
 rate = "10 Gb/s"
@@ -32,6 +28,7 @@ $scheme = { $point }
 
 $flows
 """
+)
 _FLOW = """
 [[flows]]
 name = "f$n"

@@ -7,17 +7,12 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill
+from .bench import Bench, fill, summaries
 from .registry import Row, case, exact, random
 
-_SPRAY = """\
-[simulation]
-duration = "$duration us"
-
-[probes]
-bin = "off"
-pauses = false
-
+_SPRAY = (
+    summaries("$duration us")
+    + """\
 [topology.leaf_spine]
 leaves = 2
 spines = 8
@@ -29,6 +24,7 @@ path_choice = "$choice"
 
 $flows
 """
+)
 _PATHS = 8
 
 
@@ -106,14 +102,9 @@ def spraying(bench: Bench) -> Iterator[Row]:
         yield exact(name, "frames", 0, _evenness(found)["difference"])
 
 
-_UNEQUAL = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_UNEQUAL = (
+    summaries("$duration ps")
+    + """\
 $topology
 
 [switch]
@@ -126,6 +117,7 @@ to = "b"
 frame = "1000 B"
 source = { $source }
 """
+)
 _DELAYS_NS = (100, 1_100, 2_100, 3_100)
 """Delay of both links of each path."""
 _SPREAD = 2 * (_DELAYS_NS[-1] - _DELAYS_NS[0]) * 1_000

@@ -12,21 +12,15 @@ from penstock import _core
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, around_a_switch, fill, only
+from .bench import Bench, around_a_switch, fill, only, summaries
 from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
 FRAME, PAUSE, OVERHEAD = 1522, 64, 20
 
 _CYCLE = (
-    """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-
+    summaries(warmup="$warmup", pauses=True)
+    + """\
 """
     + around_a_switch(
         sender='rate = "$fast Gb/s"\nlength = "$metres m"',

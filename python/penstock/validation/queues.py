@@ -10,7 +10,7 @@ import numpy as np
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only
+from .bench import Bench, Reader, fill, only, summaries
 from .registry import Row, case, random, within
 
 RATE = 10_000_000_000
@@ -18,15 +18,9 @@ BYTE_PS = 800.0
 """Time of a byte at `RATE` in ps."""
 OVERHEAD = 20
 
-_POISSON = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_POISSON = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.star]
 hosts = 1
 rate = "10 Gb/s"
@@ -41,6 +35,7 @@ frame = $frame
 rate_counts = "wire"
 source = { poisson = { rate = "$rate" } }
 """
+)
 
 
 def _wait(result: Result) -> dict[str, float]:
@@ -258,15 +253,9 @@ def mg1(bench: Bench) -> Iterator[Row]:
     )
 
 
-_PERIODIC = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_PERIODIC = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.star]
 hosts = $hosts           # the last one receives
 rate = "10 Gb/s"
@@ -280,6 +269,7 @@ frame = "980 B"
 rate_counts = "wire"
 source = { constant = { rate = "$rate" } }     # with a random phase each
 """
+)
 
 
 def _periodic(sources: int, period: int) -> dict[str, object]:
@@ -337,15 +327,9 @@ def nddd1(bench: Bench) -> Iterator[Row]:
         )
 
 
-_PRIORITIES = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_PRIORITIES = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.star]
 hosts = 1
 rate = "10 Gb/s"
@@ -381,6 +365,7 @@ frame = $frame0
 rate_counts = "wire"
 source = { poisson = { rate = "$rate0" } }
 """
+)
 _PARTS = _PRIORITIES.split("[[flows]]")
 _TWO_PRIORITIES = "[[flows]]".join([_PARTS[0], _PARTS[1], _PARTS[3]])
 _MIXES: dict[str, theory.Sizes] = {

@@ -11,7 +11,7 @@ from statistics import fmean
 from penstock.analysis.statistics import jain
 from penstock.result import Result
 
-from .bench import Bench, fill
+from .bench import Bench, fill, summaries
 from .registry import Row, case, within
 
 HEADERS, OVERHEAD, ACK, INT = 66, 20, 70, 42
@@ -30,13 +30,9 @@ def round_trip(packet: int, ack: int, rate: float, delay: float) -> float:
 
 # Recovery
 
-_LOSSY = """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "off"
-
+_LOSSY = (
+    summaries(pauses=True)
+    + """\
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
@@ -53,6 +49,7 @@ link = ["h0", "sw"]
 towards = "sw"
 frame_loss = $loss
 """
+)
 _GO_BACK_N = 'nak_gap = "23 us", timeout = "1 ms"'
 _SELECTIVE = 'timeout = "320 us", low_timeout = "100 us", window = "500 kB"'
 
@@ -104,14 +101,9 @@ def losses(bench: Bench) -> Iterator[Row]:
 
 # DCQCN
 
-_DCQCN = """\
-[simulation]
-duration = "$duration"
-warmup = "40 ms"
-
-[probes]
-bin = "off"
-
+_DCQCN = (
+    summaries(warmup="40 ms", pauses=True)
+    + """\
 [topology.star]
 hosts = $hosts
 rate = "40 Gb/s"
@@ -143,6 +135,7 @@ to = "h0"
 priority = 3
 source = { rdma = { control = "dcqcn", mtu = "1000 B" } }
 """
+)
 
 
 @dataclass
@@ -252,14 +245,9 @@ def dcqcn(bench: Bench) -> Iterator[Row]:
 
 # Telemetry
 
-_TELEMETRY = """\
-[simulation]
-duration = "6 ms"
-warmup = "3 ms"
-
-[probes]
-bin = "off"
-
+_TELEMETRY = (
+    summaries("6 ms", warmup="3 ms", pauses=True)
+    + """\
 [topology.star]
 hosts = $hosts
 rate = "100 Gb/s"
@@ -272,6 +260,7 @@ to = "h0"
 frame = "1200 B"
 source = { rdma = { mtu = "1000 B", control = { $control } } }
 """
+)
 LINK = 100e9
 FRAME = 1000 + HEADERS + INT
 ON_WIRE = FRAME + OVERHEAD
@@ -356,14 +345,9 @@ def telemetry(bench: Bench) -> Iterator[Row]:
 
 # Round trips
 
-_TRIPS = """\
-[simulation]
-duration = "$duration ms"
-warmup = "$warmup ms"
-
-[probes]
-bin = "off"
-
+_TRIPS = (
+    summaries("$duration ms", warmup="$warmup ms", pauses=True)
+    + """\
 [topology.star]
 hosts = $hosts
 rate = "$rate Gb/s"
@@ -375,6 +359,7 @@ from = "h1..h$senders"
 to = "h0"
 source = { rdma = { mtu = "1000 B", $window, control = { $control } } }
 """
+)
 _TIMELY = {"rate": 10, "delay": 10, "window": 'window = "100 kB"', "control": "timely = { patched = true }"}
 """Windows shorten the start: ten of 100 kB far exceed the bytes in flight at equilibrium."""
 _SWIFT = {"rate": 100, "delay": 1000, "window": 'recovery = "go_back_n"', "control": "swift = {}"}

@@ -9,7 +9,7 @@ from fractions import Fraction
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, case, exact, random, within
 
 FRAME, OVERHEAD, PAUSE = 1522, 20, 64
@@ -17,14 +17,9 @@ GBPS = 1_000_000_000
 DELAY_PS = 500_000
 """Delay of 100 m of fiber."""
 
-_HOST = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-
+_HOST = (
+    summaries(warmup="$warmup", pauses=True)
+    + """\
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
@@ -41,6 +36,7 @@ from = "h0"
 to = "h1"
 source = "greedy"
 """
+)
 _PFC = """\
 [flow_control.pfc]
 response_time = "0 ps"
@@ -160,15 +156,9 @@ def _stopping(bench: Bench) -> Iterator[Row]:
     yield exact(name + "congestion trees laid to the receiver", "", max(len(causes), 1), right)
 
 
-_POISSON = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_POISSON = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.star]
 hosts = 1
 rate = "400 Gb/s"
@@ -184,6 +174,7 @@ to = "h0"
 frame = "500 B"
 source = { poisson = { rate = "$rate Gb/s" } }
 """
+)
 
 
 @case(
@@ -233,14 +224,9 @@ def _poisson(result: Result) -> dict[str, float]:
     return {"latency": flow["latency_mean_ns"], "loss": flow["frames_dropped"] / flow["frames_sent"]}
 
 
-_INTERRUPTS = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_INTERRUPTS = (
+    summaries("$duration ps")
+    + """\
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
@@ -259,6 +245,7 @@ to = "h1"
 frame = "1000 B"
 source = { constant = { rate = "800 Mb/s", random_phase = false } }
 """
+)
 _INTERVAL, _EACH, _INTERRUPT = 10_000_000, 1_000_000, 2_000_000
 """Picoseconds between frames of 1000 B at 800 Mb/s, per frame, and per interrupt."""
 

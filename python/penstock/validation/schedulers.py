@@ -11,22 +11,16 @@ import numpy as np
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, bounded, case, exact, within
 
 FRAME, OVERHEAD, HEADER = 1522, 20, 18
 LINK = 10_000_000_000
 ROUNDING = "only the division of two counts is rounded"
 
-_BACKLOGGED = """\
-[simulation]
-duration = "$duration ps"
-warmup = "$warmup ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_BACKLOGGED = (
+    summaries("$duration ps", warmup="$warmup ps")
+    + """\
 [topology.star]
 hosts = $hosts
 rate = "10 Gb/s"
@@ -36,6 +30,7 @@ queues = [0, 1, 2, 3, 3, 3, 3, 3]
 scheduler = $scheduler
 
 """
+)
 _SENDER = """\
 [[flows]]
 name = "class$number"

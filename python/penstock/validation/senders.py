@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, case, exact
 
 FRAME, OVERHEAD, GBPS = 1000, 20, 1_000_000_000
@@ -17,14 +17,9 @@ WIRE = math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS))
 WAY = 2 * (WIRE + DELAY_PS)
 """Picoseconds from a NIC through the switch to the other host."""
 
-_THREADS = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_THREADS = (
+    summaries("$duration ps")
+    + """\
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
@@ -47,6 +42,7 @@ burst = $burst
 delay = "$delay us"
 random_phase = false
 """
+)
 
 
 def departures(count: int, burst: int, work: int, delay: int, cost: int, until: int) -> list[int]:
@@ -131,14 +127,9 @@ def threads(bench: Bench) -> Iterator[Row]:
         yield exact(f"{name}: frames lost", "frames", 0, flow["frames_dropped"])
 
 
-_BOTH = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-pauses = false
-
+_BOTH = (
+    summaries("$duration ps")
+    + """\
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
@@ -162,6 +153,7 @@ to = "h0"
 frame = "1000 B"
 source = { constant = { rate = "$in Mb/s", random_phase = false } }
 """
+)
 
 
 @case(

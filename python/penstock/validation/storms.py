@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
@@ -20,13 +20,9 @@ GAP_PS = 2_000_000
 """Interval between frames: 1000 B at 4 Gb/s."""
 STOP_PS = 20_000_000
 
-_STORM = """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "off"
-
+_STORM = (
+    summaries(pauses=True)
+    + """\
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
@@ -54,6 +50,7 @@ to = "h1"
 frame = "1000 B"
 source = { constant = { rate = "4 Gb/s", random_phase = false } }
 """
+)
 
 
 @dataclass(frozen=True)

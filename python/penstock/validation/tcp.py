@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, around_a_switch, fill, only
+from .bench import Bench, around_a_switch, fill, only, summaries
 from .loops import wire
 from .registry import Row, case, exact, random, within
 
@@ -15,15 +15,9 @@ FRAME, ACK, DATA = 1518, 64, 1460
 DELAY = 5_000_000
 """One-way delay of a link, in picoseconds."""
 
-_LOSSY = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_LOSSY = (
+    summaries(warmup="$warmup")
+    + """\
 [topology.chain]
 switches = 2
 hosts_per_switch = 2
@@ -43,6 +37,7 @@ link = ["sw0", "sw1"]
 towards = "sw1"
 frame_loss = $loss
 """
+)
 
 
 def _round_trip_s() -> float:
@@ -90,14 +85,9 @@ def windows(bench: Bench) -> Iterator[Row]:
         )
 
 
-_SCHEDULED = """\
-[simulation]
-duration = "10 ms"
-
-[probes]
-bin = "off"
-pauses = false
-
+_SCHEDULED = (
+    summaries("10 ms")
+    + """\
 [topology.chain]
 switches = 2
 hosts_per_switch = 2
@@ -105,6 +95,7 @@ rate = "100 Gb/s"
 delay = "5 us"
 $transfers
 """
+)
 
 _ENTRY = """
 [[transfers]]
@@ -233,15 +224,8 @@ def _padhye(probability: float, trip: float, timeout: float) -> float:
 
 
 _SHARED = (
-    """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+    summaries(warmup="$warmup")
+    + """\
 """
     + around_a_switch(
         a='rate = "$rate"\ndelay = "$near"',
@@ -338,15 +322,9 @@ def shares(bench: Bench) -> Iterator[Row]:
     )
 
 
-_SAWTOOTH = """\
-[simulation]
-duration = "3500 ms"
-warmup = "500 ms"
-
-[probes]
-bin = "off"
-pauses = false
-
+_SAWTOOTH = (
+    summaries("3500 ms", warmup="500 ms")
+    + """\
 [switch.buffer]
 queue = "$buffer frames"
 
@@ -358,9 +336,11 @@ frame = "1518 B"
 source = { tcp = { headers = "58 B", recovery = "newreno", ack_every = 1, growth = "acks", \
 initial_threshold = "40 frames", min_timeout = "200 ms" } }
 
-""" + around_a_switch(
-    a='rate = "10 Gb/s"\ndelay = "100 us"',
-    to='rate = "1 Gb/s"\ndelay = "500 us"',
+"""
+    + around_a_switch(
+        a='rate = "10 Gb/s"\ndelay = "100 us"',
+        to='rate = "1 Gb/s"\ndelay = "500 us"',
+    )
 )
 
 
@@ -408,15 +388,9 @@ def _used(path: float, buffer: float) -> float:
     return (idle * (path + least) / 2 + full) / (idle * path + full)
 
 
-_DCTCP = """\
-[simulation]
-duration = "$duration"
-warmup = "$warmup"
-
-[probes]
-bin = "off"
-pauses = false
-
+_DCTCP = (
+    summaries(warmup="$warmup")
+    + """\
 [[switch.queue_managers]]
 step = { threshold = "$threshold frames" }
 
@@ -428,9 +402,11 @@ frame = "1518 B"
 source = { tcp = { preset = "datacenter", headers = "58 B", ack_every = 1, growth = "acks", \
 initial_threshold = "20 frames" } }
 
-""" + around_a_switch(
-    h0='rate = "10 Gb/s"\ndelay = "25 us"',
-    **{f"h{number}": 'rate = "40 Gb/s"\ndelay = "25 us"' for number in range(1, 11)},
+"""
+    + around_a_switch(
+        h0='rate = "10 Gb/s"\ndelay = "25 us"',
+        **{f"h{number}": 'rate = "40 Gb/s"\ndelay = "25 us"' for number in range(1, 11)},
+    )
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill, only
+from .bench import Bench, fill, only, summaries
 from .registry import Row, case, within
 
 _GROWTH = """\
@@ -59,13 +59,9 @@ def growth(bench: Bench) -> Iterator[Row]:
         )
 
 
-_TAHOE = """\
-[simulation]
-duration = "60 s"
-
-[probes]
-bin = "off"
-
+_TAHOE = (
+    summaries("60 s", pauses=True)
+    + """\
 [topology.explicit]
 hosts = ["a", "b"]
 switches = ["r"]
@@ -85,6 +81,7 @@ frame = "1500 B"
 source = { tcp = { preset = "ns2", recovery = "tahoe", initial_threshold = "unlimited", headers = "40 B", \
 tick = "1 ms", receive_window = "10000 frames" } }
 """
+)
 _NS2_TAHOE = {10: 30.12, 12: 31.04, 14: 31.58, 20: 33.75, 30: 42.93, 50: 45.74}
 """Mb/s by buffer size in frames: Agent/TCP of ns-2.35, defaults except window_ 10000, tcpTick_ 1 ms."""
 
@@ -187,13 +184,9 @@ def ties(bench: Bench) -> Iterator[Row]:
     yield within("last sender done", "ms", 208.0, ends, 0.03, "202 to 214 ms are 208 within 3 %")
 
 
-_VIDEO = """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "off"
-
+_VIDEO = (
+    summaries(pauses=True)
+    + """\
 [topology.star]
 hosts = 2
 rate = "100 Gb/s"
@@ -204,6 +197,7 @@ from = "h0"
 to = "h1"
 source = { video = { rate = "100 Mb/s", interval = "$interval", count = $count } }
 """
+)
 
 
 @case(
