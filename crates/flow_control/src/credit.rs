@@ -30,7 +30,7 @@
 //! Channels may be of the three kinds of Advanced Switching: those that may be bypassed have a second queue, with a second
 //! count of credits and updates of its own (`penstock explain channels`).
 //!
-//! Not modelled: more than eight channels (a frame has one of eight priorities). Credits come free when a frame's
+//! Not modelled: more than eight channels by priority; with `channels = "all"` there are 20, and flows name theirs. Credits come free when a frame's
 //! transmission *begins*, as all memory here; a buffer that frees space byte by byte behind a frame does the same, one
 //! that waits for the last byte needs room for a frame more. A frame that is damaged on a link with credits takes them with it,
 //! and stops the run, unless `cc_message_timer` restores them or link-level retry repeats the frame (`penstock explain llr`). CC_Update takes no time on the
