@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock import arrow, storage
 from penstock.errors import InputError, ResultError
@@ -195,6 +197,27 @@ def test_a_complete_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
         (partial / "notes.txt").write_text("hello")
     with pytest.raises(ResultError, match="not the result of a run"):
         Result.load(tmp_path / "out")
+
+
+LEAVES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+KEYS = st.text() | st.integers() | st.booleans() | st.none()
+
+
+@given(
+    st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3))
+)
+def test_json_is_that_of_the_library(tmp_path_factory: pytest.TempPathFactory, document: object) -> None:
+    path = tmp_path_factory.mktemp("json") / "x.json"
+    storage.write_json(path, document)
+    assert json.loads(path.read_text("utf-8")) == json.loads(json.dumps(document))
+
+
+def test_json_has_a_line_for_each_row(tmp_path: Path) -> None:
+    storage.write_json(tmp_path / "x.json", {"rows": [{"a": 1, "b": [2, 3]}, {"a": {"c": 4}}], "empty": []})
+    rows = ["{", ' "rows": [', '  {"a": 1, "b": [2, 3]},', '  {"a": {"c": 4}}', " ],", ' "empty": []', "}"]
+    assert (tmp_path / "x.json").read_text("utf-8").splitlines() == rows
 
 
 def test_json_has_no_nan(tmp_path: Path) -> None:

@@ -192,8 +192,29 @@ def _listed(directory: Path) -> list[tuple[str, int, str]]:
 
 
 def write_json(path: Path, document: object) -> None:
-    """Writes `document` as JSON for people to read; NaN is refused, because JSON has none."""
-    path.write_text(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
+    """Writes `document` as JSON for people to read; NaN is refused, because JSON has none.
+
+    Each object in a list is a row of a table, and has a line of its own.
+    """
+    path.write_text(_json_text(document, "\n") + "\n", "utf-8")
+
+
+def _json_text(value: object, line: str) -> str:
+    """The text of a value; `line` is a line feed and the indentation of the value."""
+    inner = line + " "
+    if isinstance(value, dict) and value:
+        names = (key if isinstance(key, str) else _json_line(key) for key in value)
+        texts = (_json_text(one, inner) for one in value.values())
+        fields = (f"{_json_line(name)}: {text}" for name, text in zip(names, texts, strict=True))
+        return f"{{{inner}{f',{inner}'.join(fields)}{line}}}"
+    if isinstance(value, (list, tuple)) and value:
+        rows = (_json_line(one) if isinstance(one, dict) else _json_text(one, inner) for one in value)
+        return f"[{inner}{f',{inner}'.join(rows)}{line}]"
+    return _json_line(value)
+
+
+def _json_line(value: object) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
 def _ensure_writable(parent: Path, directory: Path) -> None:
