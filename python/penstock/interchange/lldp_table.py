@@ -48,7 +48,7 @@ def rows(document: Document) -> list[Row]:
     InputError
         If the document has no such table, or a row has less than three columns.
     """
-    lines = document.text.expandtabs().splitlines()
+    lines = [line.expandtabs() for line in document.every_line()]
     head = next((number for number, line in enumerate(lines) if HEAD.match(line)), None)
     if head is None:
         raise document.error(1, f"has no table with the columns {', '.join(_COLUMNS[:3])}")
