@@ -22,9 +22,10 @@ from functools import partial
 
 from .eos_memory import QueueProfiles
 from .eos_queues import queues_of
+from .interface_config import InterfaceConfig
 from .piece import Document, Piece, brief
 from .sonic_port import CODE_POINTS, LONGEST_MTU, PRIORITIES
-from .statements import MOST_PORTS, Statement, Statements, indented, port_names
+from .statements import Statement, Statements, indented
 from .switch_classes import Classes
 from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
 
@@ -41,7 +42,6 @@ _SIGNS = (
     "uc-tx-queue ",
     "platform trident mmu",
 )
-_PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
 _SPEED = re.compile(r"(\d{1,6}(?:\.\d)?)(g?)(?:full|half|-\d+)?", re.ASCII)
 BY_BITS = (1, 0, 2, 3, 4, 5, 6, 7)
 """The traffic class of each CoS, and of the upper three bits of each code point, without a map."""
@@ -87,23 +87,14 @@ def switch(document: Document) -> SwitchText:
     InputError
         If a value is wrong or a reference leads nowhere; the message names the line.
     """
-    statements = indented(document, BELONGS)
-    config = _Config(statements)
-    ports = {name: config.port(lines) for name, lines in config.interfaces.items()}
-    words = "priority-flow-control, tx-queue and qos"
-    return SwitchText(
-        statements, ports, config.hostname, config.down, words, config.meaning, commands=COMMANDS
-    )
+    return _Config(indented(document, BELONGS)).text("priority-flow-control, tx-queue and qos", COMMANDS)
 
 
-class _Config:
+class _Config(InterfaceConfig):
     """The parts of a configuration."""
 
     def __init__(self, statements: Statements) -> None:
-        self.statements = statements
-        self.interfaces: dict[str, list[Statement]] = {}
-        self.down: list[str] = []
-        self.hostname = "switch"
+        super().__init__(statements)
         self._profiles: dict[str, Statement] = {}
         self._maps: list[Statement] = []
         self._pfc: list[Statement] = []
@@ -117,9 +108,9 @@ class _Config:
 
     def _take(self, one: Statement) -> None:
         """Handles a top-level statement."""
-        if one.begins("hostname") and len(one.words) == 2:
-            self.hostname = self.statements.document.name(one.line, self.statements.read(one)[1])
-        elif one.begins("qos", "profile") and len(one.words) == 3:
+        if self.took_host(one):
+            return
+        if one.begins("qos", "profile") and len(one.words) == 3:
             if one.words[2] in self._profiles:
                 raise self.statements.error(one, f"{brief(one.text)} is there twice; expected each once")
             self._profiles[one.words[2]] = one
@@ -129,20 +120,6 @@ class _Config:
             self._pfc.append(one)
         elif one.begins("platform", "trident", "mmu"):
             self.memory.take(one)
-        elif one.begins("interface"):
-            self._interface(one)
-
-    def _interface(self, one: Statement) -> None:
-        for name in port_names(self.statements, one, "".join(one.words[1:])):
-            if _PORT.fullmatch(name) is None:
-                continue
-            self.interfaces.setdefault(name, []).extend(one.children)
-            for line in one.children:
-                if line.words in (("shutdown",), ("no", "shutdown")):
-                    self.statements.read(line)
-                    self.down += [name] if line.words[0] == "shutdown" else []
-        if len(self.interfaces) > MOST_PORTS:
-            raise self.statements.error(one, f"is port {len(self.interfaces)}; expected at most {MOST_PORTS}")
 
     def meaning(self, one: Statement) -> str:
         """The consequence of leaving out a statement."""

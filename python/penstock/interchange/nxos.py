@@ -14,17 +14,17 @@ shapers, rewriting, access lists, `hardware qos`, and asymmetric PFC (`receive`)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from .interface_config import InterfaceConfig
 from .nxos_classes import Marks, NamedClasses, classification
 from .nxos_policies import Network, Queuing, network, pause_buffers, queuing
 from .piece import Document, Piece, brief
 from .reading import Deferred
 from .sonic_port import LONGEST_MTU, Assigned
-from .statements import MOST_PORTS, Statement, Statements, indented, port_names
+from .statements import Statement, Statements, indented
 from .switch_classes import Classes, classes_of
 from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
 
@@ -38,7 +38,6 @@ _SIGNS = (
     "system qos",
     "priority-flow-control mode",
 )
-_PORT = re.compile(r"Ethernet[\d/]+", re.ASCII)
 INTERVAL_MS, SHUTDOWN, RESTORE = 100, 1, 10
 SYSTEM = "default-"
 """Prefix of the names of predefined policies."""
@@ -79,13 +78,7 @@ def switch(document: Document) -> SwitchText:
     InputError
         If a value is wrong or a reference leads nowhere; the message names the line.
     """
-    statements = indented(document, BELONGS)
-    config = _Config(statements)
-    ports = {name: config.port(lines) for name, lines in config.interfaces.items()}
-    words = "class-map and policy-map"
-    return SwitchText(
-        statements, ports, config.hostname, config.down, words, config.meaning, commands=COMMANDS
-    )
+    return _Config(indented(document, BELONGS)).text("class-map and policy-map", COMMANDS)
 
 
 @dataclass
@@ -102,15 +95,12 @@ class _Read:
         return {*self.marks, *self.queues, *self.networks, *self.buffers}
 
 
-class _Config:
+class _Config(InterfaceConfig):
     """The parts of a configuration, each read once."""
 
     def __init__(self, statements: Statements) -> None:
-        self.statements = statements
+        super().__init__(statements)
         self.classes = NamedClasses(statements)
-        self.interfaces: dict[str, list[Statement]] = {}
-        self.down: list[str] = []
-        self.hostname = "switch"
         self._policies: dict[tuple[str, str], Statement] = {}
         self._system: list[Statement] = []
         self._pfc: list[Statement] = []
@@ -122,6 +112,8 @@ class _Config:
 
     def _take(self, one: Statement) -> None:
         """Handles a top-level statement."""
+        if self.took_host(one):
+            return
         if one.begins("policy-map", "type") and len(one.words) > 3:
             key = (one.words[2], one.words[-1])
             if key in self._policies:
@@ -133,24 +125,8 @@ class _Config:
             self.classes.take(one)
         elif one.begins("system", "qos"):
             self._system += one.children
-        elif one.begins("hostname") and len(one.words) == 2:
-            self.hostname = self.statements.document.name(one.line, self.statements.read(one)[1])
-        elif one.begins("interface"):
-            self._interface(one)
         elif one.begins("priority-flow-control"):
             self._pfc.append(one)
-
-    def _interface(self, one: Statement) -> None:
-        for name in port_names(self.statements, one, "".join(one.words[1:])):
-            if _PORT.fullmatch(name) is None:
-                continue
-            self.interfaces.setdefault(name, []).extend(one.children)
-            for line in one.children:
-                if line.words in (("shutdown",), ("no", "shutdown")):
-                    self.statements.read(line)
-                    self.down += [name] if line.words[0] == "shutdown" else []
-        if len(self.interfaces) > MOST_PORTS:
-            raise self.statements.error(one, f"is port {len(self.interfaces)}; expected at most {MOST_PORTS}")
 
     def meaning(self, one: Statement) -> str:
         """The consequence of leaving out a statement."""
