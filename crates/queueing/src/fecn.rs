@@ -397,7 +397,7 @@ impl RatePoint {
     }
 
     /// Returns true if a frame that arrives above the severe threshold causes a message.
-    fn tells(&mut self, queue: u64) -> bool {
+    fn sends_severe(&mut self, queue: u64) -> bool {
         if !self.params.severe_messages || queue <= self.params.severe.get() {
             return false;
         }
@@ -421,7 +421,7 @@ impl QueueManager for RatePoint {
         if let Some((meter, _)) = &mut self.meter {
             meter.arrived(now, self.began, fill.queue.frames == 0);
         }
-        if self.tells(held.1) { Verdict::notify(0) } else { Verdict::Pass }
+        if self.sends_severe(held.1) { Verdict::notify(0) } else { Verdict::Pass }
     }
 
     fn on_dequeue(

@@ -162,7 +162,7 @@ impl PathPoint {
     }
 
     /// Returns true if a frame that finds a queue of this length causes a message.
-    fn tells(&self, bytes: u64, random: &mut impl FnMut() -> u64) -> bool {
+    fn samples(&self, bytes: u64, random: &mut impl FnMut() -> u64) -> bool {
         let PathPointParams { first_share: first, every_share: every, .. } = self.params;
         let share = bytes as f64 / self.params.buffer.get() as f64;
         let probability = (share - first) / (every - first);
@@ -190,7 +190,7 @@ impl QueueManager for PathPoint {
                 return verdict;
             }
         }
-        if !self.params.messages || now < self.next_message || !self.tells(fill.queue.bytes, random) {
+        if !self.params.messages || now < self.next_message || !self.samples(fill.queue.bytes, random) {
             return Verdict::Pass;
         }
         self.next_message = now + self.params.spacing;

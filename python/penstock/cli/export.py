@@ -113,7 +113,7 @@ def export(
     try:
         if base.config is not None:
             changes = _changes(scenario, effective, base.config, interface, role, link)
-            for line in changes.told:
+            for line in changes.reported:
                 say(f"note: {line}")
             print_json(changes.tables if base.whole else changes.operations)
             return EXIT_DONE
@@ -274,16 +274,18 @@ def _changes(
     rest = library.Source(tomli_w.dumps(like), source.file, source.allow_files)
     joined = join([(text, sonic_config.read(text.fresh()))], Path(source.file), like=rest)
     before = library.toml(check_source(library.Source(joined.text, source.file, source.allow_files)))
-    told: list[dict[str, None]] = [{}, {}]
+    reported: list[dict[str, None]] = [{}, {}]
 
     def exported(nth: int, port: str, of: LinkClass) -> Database:
         own = replace(link, rate=of.rate or link.rate, length=of.length or link.length)
         tables, lines = _sonic((before, effective)[nth], port, role, own)
-        told[nth] |= dict.fromkeys(lines)
+        reported[nth] |= dict.fromkeys(lines)
         return tables
 
     done = patched(switch, partial(exported, 0), partial(exported, 1))
-    return replace(done, told=[*done.told, *(line for line in told[1] if line not in told[0])])
+    return replace(
+        done, reported=[*done.reported, *(line for line in reported[1] if line not in reported[0])]
+    )
 
 
 def _nvue(

@@ -397,12 +397,12 @@ def _chain() -> list[Trial]:
     ):
         uplink = {"settings": {}, "inherits": inherits}
         admin = {**settings(pfc_willing=False, ets_willing=False), "uplink": uplink}
-        reported = Expect("the host is told PFC and shares", (priorities, shares), _told)
+        reported = Expect("the host receives PFC and shares", (priorities, shares), _received)
         trials.append(Trial(name, admin, (core, Wait(3), reported)))
     return trials
 
 
-def _told(device: Device, _: Operational) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _received(device: Device, _: Operational) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Priorities with PFC, and shares, in the last LLDPDU."""
     frame = [frame for frame in device.sent() if frame[12:14] == b"\x88\xcc"][-1]
     values = {one.subtype: one.value for one in tlvs(frame) if one.oui}

@@ -17,8 +17,8 @@ MOST_BYTES = 1 << 30
 """Largest size of a file; a trace of ten million transfers fits."""
 
 
-def document(path: Path, **told: Any) -> Document:
-    """Reads a file as text; `told` are further attributes of the `Document`.
+def document(path: Path, **attributes: Any) -> Document:
+    """Reads a file as text; `attributes` are further attributes of the `Document`.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def document(path: Path, **told: Any) -> Document:
         ) from error
     if not text.strip():
         raise InputError(f"{path}: is empty")
-    return replace(Document(str(path), text), **told)
+    return replace(Document(str(path), text), **attributes)
 
 
 def _kind(mode: int) -> str:

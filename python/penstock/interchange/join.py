@@ -261,17 +261,17 @@ def _merged(read: Sequence[tuple[Document, Piece]]) -> tuple[dict[str, Any], lis
     return said, entries
 
 
-def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str, told: list[str]) -> None:
+def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str, reported: list[str]) -> None:
     for key, value in more.items():
         both = said.get(key)
         name = f"{within}{key}"
         if isinstance(both, dict) and isinstance(value, dict) and name not in ("topology", *_WHOLE):
-            _add(both, value, file, f"{name}.", told)
+            _add(both, value, file, f"{name}.", reported)
             continue
         if both is not None and both != value:
             if name == "topology":
                 raise InputError(f"{file}: says {name}, which another file says as well; import one of them")
-            told.append(
+            reported.append(
                 f"{file}: {name} is {brief(value)} here and {brief(both)} in a file before: this file, which "
                 "is named later, wins"
             )

@@ -187,7 +187,7 @@ def _given(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def _transfers(config: _Config, told: list[str]) -> dict[str, Any]:
+def _transfers(config: _Config, reported: list[str]) -> dict[str, Any]:
     """Keys of transfers: the transport and the length of its frames."""
     mode = config.whole("CC_MODE", 1_000)
     name = None
@@ -200,12 +200,12 @@ def _transfers(config: _Config, told: list[str]) -> dict[str, Any]:
     qcn = config.truth("ENABLE_QCN")
     if name == "dcqcn" and qcn is False:
         rdma["control"] = "none"
-        told.append(f"{config.line('ENABLE_QCN')}: ENABLE_QCN is 0: no CNPs, and so no control")
+        reported.append(f"{config.line('ENABLE_QCN')}: ENABLE_QCN is 0: no CNPs, and so no control")
     elif name is not None:
         rdma["control"] = {name: _control(config, name)}
         if name == "dcqcn":
             rdma["cnp_gap"] = "0 s"
-            told.append(
+            reported.append(
                 f"{config.line('CC_MODE')}: CNPs come with each acknowledgement of a mark: cnp_gap is 0 s"
             )
     if config.truth("HAS_WIN") and name in (None, "dcqcn", "timely"):

@@ -63,22 +63,24 @@ def fit_switch(keys: dict[str, Any], own: SimulatedSwitch, priorities: Collectio
 
 
 def _marks(
-    keys: dict[str, Any], own: SimulatedSwitch, rates: Counter[int], marked: list[int], told: list[str]
+    keys: dict[str, Any], own: SimulatedSwitch, rates: Counter[int], marked: list[int], reported: list[str]
 ) -> None:
     if not marked:
-        told.append(f"no marks: all traffic is of priority {UNMARKED}, whose queue never marks")
+        reported.append(f"no marks: all traffic is of priority {UNMARKED}, whose queue never marks")
         return
     usual = rates.most_common(1)[0][0]
     known = usual if usual in own.marks else min(own.marks, key=lambda one: abs(one - usual))
     if known != usual:
-        told.append(
+        reported.append(
             f"assumed: no thresholds for {plainest(usual, 'rate')}: those of {plainest(known, 'rate')}"
         )
     if others := [
         one for one in rates if one != usual and own.marks.get(one) not in (None, own.marks[known])
     ]:
         named = ", ".join(plainest(one, "rate") for one in others)
-        told.append(f"not read: thresholds of links of {named}: all have those of {plainest(known, 'rate')}")
+        reported.append(
+            f"not read: thresholds of links of {named}: all have those of {plainest(known, 'rate')}"
+        )
     found = own.marks[known]
     red = {
         "weight": 1.0,
@@ -95,7 +97,7 @@ def _marks(
     keys.setdefault("switch", {})["queue_managers"] = [{"classes": marked, **manager}]
 
 
-def _thresholds(keys: dict[str, Any], ports: Counter[str], lossless: list[int], told: list[str]) -> None:
+def _thresholds(keys: dict[str, Any], ports: Counter[str], lossless: list[int], reported: list[str]) -> None:
     """Dynamic thresholds, with headroom for all ports of the largest switch."""
     frames = [int(str(one.get("frame", "1522 B")).partition(" ")[0]) for one in keys.get("transfers", ())]
     each = link_headroom(keys, f"{max(frames, default=1522)} B")
@@ -107,7 +109,7 @@ def _thresholds(keys: dict[str, Any], ports: Counter[str], lossless: list[int], 
         "resume_offset": size(OFFSET_BYTES),
     }
     keys["flow_control"] = {"pfc": {"priorities": lossless, "accounting": "ingress"}}
-    told.append(
+    reported.append(
         f"dynamic thresholds of PFC: alpha 1/8 for priorities {', '.join(map(str, lossless))}, {headroom} B "
         "of headroom for what all links have in flight"
     )

@@ -108,7 +108,7 @@ class Commands:
     """MTUs by port."""
     speeds: dict[str, Said] = field(default_factory=dict)
     hostname: Said = NO_NAME
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     pools: TrafficPools = field(default_factory=TrafficPools)
     named: int = 0
     """Number of ports in all commands together."""
@@ -291,13 +291,13 @@ class Commands:
         keys, links = self._pfc(mode)
         if not self.notes:
             raise self.document.error(1, f"no command sets {', '.join(KINDS)} or roce of qos")
-        assumed = self.pools.fit(self.document, keys, switch, self.told)
+        assumed = self.pools.fit(self.document, keys, switch, self.reported)
         file = self.document.file
         remarks = [
             f"{file}:{line}: not read: {brief(', '.join(what))}: {meaning}"
             for meaning, (line, what) in self.unread.items()
         ]
-        remarks += [f"{file}:{line}" for line in self.told]
+        remarks += [f"{file}:{line}" for line in self.reported]
         if mode:
             line = next(iter(self.roce.values())).line
             remarks.append(
@@ -320,7 +320,7 @@ class Commands:
         if others := [port for port, one in values.items() if one != chosen]:
             line = self.mtus[others[0]].line
             named = brief(", ".join(f"{port} {values[port]}" for port in others))
-            self.told.append(f"{line}: not read: mtu of {named}: all ports have that of most, {chosen}")
+            self.reported.append(f"{line}: not read: mtu of {named}: all ports have that of most, {chosen}")
         return chosen
 
     def _queues(self, mode: str | None) -> list[int] | str:
@@ -426,7 +426,7 @@ class Commands:
                 continue
             if own is not roce and (missing := [key for key in ("ecn", *roce) if key not in own]):
                 taken = ", ".join(f"{key} {_ASSUMED[key]}" for key in missing)
-                self.told.append(f"{line}: assumed: congestion-control of queue {queue}: {taken}")
+                self.reported.append(f"{line}: assumed: congestion-control of queue {queue}: {taken}")
             least, most = (
                 self._whole(own.get(key, Said(default, 1)), key, 1, 2**40)
                 for key, default in (("min-threshold", "150000"), ("max-threshold", "1500000"))
@@ -471,7 +471,7 @@ class Commands:
                 pfc[key[: key.index("-")]] = f"{self._whole(said, key, 1, 2**40)} B"
             elif key in ("tx", "rx"):
                 if not self._is_on(said, key) and key == "rx":
-                    self.told.append(
+                    self.reported.append(
                         f"{said.line}: assumed: rx is {said.value}: switches of a scenario stop for pauses"
                     )
                 elif not self._is_on(said, key):

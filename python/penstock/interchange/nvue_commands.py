@@ -82,7 +82,7 @@ def _left_out(switch: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"switch.maps.{key} is left out" for key in maps if key != "dscp_to_tc")
 
 
-def _mapping(effective: Mapping[str, Any], told: list[str]) -> Iterator[str]:
+def _mapping(effective: Mapping[str, Any], reported: list[str]) -> Iterator[str]:
     """Traffic classes of code points, if they differ from those of RFC 2474, which are the default."""
     named = effective["switch"].get("maps", {}).get("dscp_to_tc")
     if named is None:
@@ -94,7 +94,7 @@ def _mapping(effective: Mapping[str, Any], told: list[str]) -> Iterator[str]:
         if (own := named.get(str(code), other)) != code // EIGHT:
             by_class.setdefault(own, []).append(code)
     if not by_class:
-        told.append("switch.maps.dscp_to_tc is that of RFC 2474, which needs no command")
+        reported.append("switch.maps.dscp_to_tc is that of RFC 2474, which needs no command")
     for own, codes in sorted(by_class.items()):
         yield f"dscp {_listed(codes)} switch-priority {own}"
 
@@ -105,7 +105,7 @@ def _queues(port: Port) -> Iterator[str]:
             yield f"switch-priority {priority} traffic-class {queue}"
 
 
-def _pfc(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[str]:
+def _pfc(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Iterator[str]:
     if not port.settings.lossless:
         return
     keys = effective["flow_control"]["pfc"]
@@ -118,11 +118,11 @@ def _pfc(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[
     if port.length is not None:
         yield f"cable-length {whole_amount('length', port.length, 'length', 1_000, 'whole metres')}"
     if keys.get("accounting", "ingress") != "ingress":
-        told.append(
+        reported.append(
             f"flow_control.pfc.accounting is {keys['accounting']}: these switches count at the ingress"
         )
     if keys.get("headroom", "computed") != "computed":
-        told.append("flow_control.pfc.headroom is left out: these switches compute it from the cable")
+        reported.append("flow_control.pfc.headroom is left out: these switches compute it from the cable")
 
 
 def _schedulers(port: Port) -> Iterator[str]:
@@ -134,8 +134,8 @@ def _schedulers(port: Port) -> Iterator[str]:
             yield f"traffic-class {queue} bw-percent {port.settings.percent[queue]}"
 
 
-def _marks(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[str]:
-    for one in managers(effective, port.settings.class_of, told):
+def _marks(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Iterator[str]:
+    for one in managers(effective, port.settings.class_of, reported):
         key, keys = one.key, one.keys
         if one.kind != "red":
             raise InputError(f"{key}: only red can be exported")
@@ -143,13 +143,13 @@ def _marks(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterato
             continue
         for name, value in OF_WRED.items():
             if keys[name] != value:
-                told.append(f"{key}.{name} is {keys[name]}: RED of these switches has {value}")
-        told += [f"{key}.{color} is left out" for color in ("yellow", "red") if color in keys]
+                reported.append(f"{key}.{name} is {keys[name]}: RED of these switches has {value}")
+        reported += [f"{key}.{color} is left out" for color in ("yellow", "red") if color in keys]
         line = wred_line(key, keys)
         if line.least >= line.most or not line.percent:
             raise InputError(f"{key}: min below max and a probability can be exported")
         if line.marks and line.drops and not keys["mark_above_max"]:
-            told.append(f"{key}.mark_above_max is false: these switches mark all frames above max")
+            reported.append(f"{key}.mark_above_max is false: these switches mark all frames above max")
         where = f"traffic-class {_listed(one.classes)}"
         yield f"{where} ecn {'enable' if line.marks else 'disable'}"
         yield f"{where} red {'enable' if line.drops else 'disable'}"

@@ -25,7 +25,7 @@ class TrafficPools:
             self.members.setdefault(words[0], []).extend((one, line) for one in listed(words[2]))
 
     def fit(
-        self, document: Document, keys: Mapping[str, Any], switch: dict[str, Any], told: list[str]
+        self, document: Document, keys: Mapping[str, Any], switch: dict[str, Any], reported: list[str]
     ) -> Assumed | None:
         """Writes the pool of lossless priorities as the memory of the switch, which computes the profiles.
 
@@ -45,7 +45,7 @@ class TrafficPools:
             }
             if memory is None or not lossless & own or assumed is not None:
                 reason = "no lossless priority is in it, or another pool has one"
-                told.append(f"{line}: not read: traffic-pool {brief(name)}: {reason}")
+                reported.append(f"{line}: not read: traffic-pool {brief(name)}: {reason}")
                 continue
             pool = {"side": "ingress", "size": size(memory * percent // 100), "mode": "dynamic"}
             switch["buffer"] = {"memory": {"pools": {name: pool}, "profiles": {}, "attach": []}}

@@ -84,7 +84,7 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
     return tables, entries
 
 
-def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database:
+def _maps(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Database:
     """Maps of DSCP or priority to traffic class, group and queue. SONiC's classes are our priorities."""
     keys = effective["switch"].get("maps", {})
     priorities = range(8)
@@ -102,16 +102,16 @@ def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database
         # A port trusts exactly one of them.
         del maps["dot1p_to_tc_map"]
         maps["dscp_to_tc_map"] = ("DSCP_TO_TC_MAP", _code_points(found))
-        new = _new_code_points(found, keys.get("remap", ()), told)
+        new = _new_code_points(found, keys.get("remap", ()), reported)
         if new:
             maps["tc_to_dscp_map"] = ("TC_TO_DSCP_MAP", new)
     elif "remap" in keys:
-        told.append("switch.maps.remap is left out: there is no dscp_to_tc")
+        reported.append("switch.maps.remap is left out: there is no dscp_to_tc")
     if (found := keys.get("pfc_to_group")) is not None:
         of_priorities = {str(one): str(group) for one, group in enumerate(found)}
         maps["pfc_to_pg_map"] = ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", of_priorities)
     if "dscp_to_color" in keys:
-        told.append("switch.maps.dscp_to_color is left out: SONiC has no table for it")
+        reported.append("switch.maps.dscp_to_color is left out: SONiC has no table for it")
     of_port = dict.fromkeys(maps, MAP)
     if port.settings.lossless:
         of_port["pfc_enable"] = ",".join(map(str, port.settings.lossless))
@@ -140,14 +140,14 @@ def _code_points(named: Mapping[str, int]) -> dict[str, str]:
 
 
 def _new_code_points(
-    class_of: Mapping[str, int], remap: Sequence[Mapping[str, Any]], told: list[str]
+    class_of: Mapping[str, int], remap: Sequence[Mapping[str, Any]], reported: list[str]
 ) -> dict[str, str]:
     """The code point of each traffic class at the egress; empty, with a remark, if it is not unique."""
     if not remap:
         return {}
     if len(remap) > 1 or "*" not in remap[0]["to"]:
         to = ", ".join(name for entry in remap for name in entry["to"])
-        told.append(
+        reported.append(
             f"switch.maps.remap is left out: it is for {to}; for all neighbours (*) it can be exported"
         )
         return {}
@@ -158,7 +158,7 @@ def _new_code_points(
     new = {number: points for number, points in found.items() if len(points) == 1}
     said = {str(dscp) for dscp in CODE_POINTS if class_of.get(str(dscp), class_of.get("other", 0)) in new}
     if missed := sorted({*remap[0]["dscp"]} - said, key=int):
-        told.append(
+        reported.append(
             f"switch.maps.remap of DSCP {', '.join(missed)} is left out: SONiC has one new DSCP for a class"
         )
     return {str(number): str(*points) for number, points in sorted(new.items())}
@@ -195,10 +195,10 @@ def _of_link(effective: Mapping[str, Any], port: Port) -> Database:
     return tables
 
 
-def _wred(effective: Mapping[str, Any], port: Port, tables: Database, told: list[str]) -> None:
+def _wred(effective: Mapping[str, Any], port: Port, tables: Database, reported: list[str]) -> None:
     """Adds WRED to the queues that have a queue manager."""
-    for one in managers(effective, port.settings.class_of, told):
-        profile = _profile(one.key, one.kind, one.keys, told)
+    for one in managers(effective, port.settings.class_of, reported):
+        profile = _profile(one.key, one.kind, one.keys, reported)
         name = f"wred.{one.place}"
         for number in one.classes:
             tables["QUEUE"][f"{port.interface}|{number}"]["wred_profile"] = name
@@ -206,7 +206,7 @@ def _wred(effective: Mapping[str, Any], port: Port, tables: Database, told: list
             tables.setdefault("WRED_PROFILE", {})[name] = profile
 
 
-def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> dict[str, str]:
+def _profile(key: str, kind: str, keys: Mapping[str, Any], reported: list[str]) -> dict[str, str]:
     if kind == "step":
         threshold = whole_bytes(f"{key}.threshold", keys["threshold"])
         step = WredLine(threshold, threshold, 100, drops=False, marks=True)
@@ -215,10 +215,10 @@ def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> d
         raise InputError(f"{key}: only red and step can be exported")
     for name, value in OF_WRED.items():
         if keys[name] != value:
-            told.append(f"{key}.{name} is {keys[name]}: WRED of SONiC has {value}")
+            reported.append(f"{key}.{name} is {keys[name]}: WRED of SONiC has {value}")
     lines = {color: wred_line(key, {**keys, **keys.get(color, {})}) for color in COLORS}
     if any(line.marks for line in lines.values()) and not keys["mark_above_max"]:
-        told.append(f"{key}.mark_above_max is false: ECN of SONiC marks all frames above max")
+        reported.append(f"{key}.mark_above_max is false: ECN of SONiC marks all frames above max")
     return _colors(lines)
 
 
@@ -235,18 +235,20 @@ def _colors(lines: Mapping[str, WredLine]) -> dict[str, str]:
     return profile
 
 
-def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database:
+def _buffers(effective: Mapping[str, Any], port: Port, reported: list[str]) -> Database:
     buffer = effective["switch"].get("buffer", {})
     if memory := buffer.get("memory"):
-        return _pools(memory, port, told)
+        return _pools(memory, port, reported)
     pfc = effective["flow_control"]["pfc"]
     threshold = buffer.get("dynamic_threshold")
     computed = "computed" in (pfc["xoff"], pfc["xon"])
     if not threshold and computed and buffer.get("total", "unlimited") == "unlimited":
-        told.append("switch.buffer has no total and thresholds are computed: buffers are left to the switch")
+        reported.append(
+            "switch.buffer has no total and thresholds are computed: buffers are left to the switch"
+        )
         return {}
     limits = {name: buffer.get(name, "unlimited") for name in ("port", "class", "queue")}
-    told += [
+    reported += [
         f"switch.buffer.{name} is {limit}: limits of the egress are left out"
         for name, limit in limits.items()
         if limit != "unlimited"
@@ -273,7 +275,7 @@ def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Datab
     }
 
 
-def _pools(memory: Mapping[str, Any], port: Port, told: list[str]) -> Database:
+def _pools(memory: Mapping[str, Any], port: Port, reported: list[str]) -> Database:
     """Pools and profiles of the scenario."""
     key = "switch.buffer.memory"
     tables: Database = {"BUFFER_POOL": {}, "BUFFER_PROFILE": {}, "BUFFER_PG": {}, "BUFFER_QUEUE": {}}
@@ -282,7 +284,7 @@ def _pools(memory: Mapping[str, Any], port: Port, told: list[str]) -> Database:
             name = entry["profile"]
             profile = memory["profiles"][name]
             pool = memory["pools"][profile["pool"]]
-            if (pool["side"] == "ingress") != (what == "groups") or not _fits(entry, port, told):
+            if (pool["side"] == "ingress") != (what == "groups") or not _fits(entry, port, reported):
                 continue
             free = [
                 number
@@ -298,10 +300,10 @@ def _pools(memory: Mapping[str, Any], port: Port, told: list[str]) -> Database:
     return {table: entries for table, entries in tables.items() if entries}
 
 
-def _fits(entry: Mapping[str, Any], port: Port, told: list[str]) -> bool:
+def _fits(entry: Mapping[str, Any], port: Port, reported: list[str]) -> bool:
     """Returns true if an attachment applies to the port."""
     if "to" in entry:
-        told.append(
+        reported.append(
             f"switch.buffer.memory.attach: {entry['profile']} is for ports to {', '.join(entry['to'])}: "
             "left out"
         )

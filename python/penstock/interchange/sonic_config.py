@@ -73,7 +73,7 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
     links = [one.link for one in chosen.classes]
     alone = star(views, *_name_and_ports_down(tables, views))
     count_others_as_read(tables, views, chosen)
-    remarks = [f"{first.file}: {line}" for line in (*chosen.told, *tables.told)]
+    remarks = [f"{first.file}: {line}" for line in (*chosen.reported, *tables.reported)]
     made = [Piece(notes=tables.notes(part)) for part in tables.parts]
     made[0] = replace(
         made[0], keys=keys, remarks=remarks, links=links, alone=alone, assumed=settings.memory.assumed

@@ -66,12 +66,12 @@ class Chosen:
     ----------
     classes : sequence of PortClass
         Classes, the largest first: the settings of its port apply to the switch.
-    told : list of str
+    reported : list of str
         Remarks on ports that differ from their representative.
     """
 
     classes: Sequence[PortClass]
-    told: list[str]
+    reported: list[str]
 
     @property
     def port(self) -> str:

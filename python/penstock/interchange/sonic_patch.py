@@ -47,13 +47,13 @@ class Patched:
         All tables.
     operations : list of dict
         The JSON patch from the previous configuration to these tables.
-    told : list of str
+    reported : list of str
         Remarks on changes that are not made, or not everywhere.
     """
 
     tables: Database
     operations: list[dict[str, Any]]
-    told: list[str]
+    reported: list[str]
 
 
 def patched(switch: Switch, before: Export, after: Export) -> Patched:
@@ -73,7 +73,7 @@ def patched(switch: Switch, before: Export, after: Export) -> Patched:
         editor.profiles(one.port, one.names, old, new)
         if nth == 0:
             editor.of_switch(one.port, old, new)
-    return Patched(editor.db, [*operations(raw, editor.db)], editor.told)
+    return Patched(editor.db, [*operations(raw, editor.db)], editor.reported)
 
 
 class _Editor:
@@ -82,7 +82,7 @@ class _Editor:
     def __init__(self, switch: Switch, db: Database) -> None:
         self.switch = switch
         self.db = db
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def of_switch(self, port: str, old: Database, new: Database) -> None:
         """Changes settings that all ports share."""
@@ -179,7 +179,9 @@ class _Editor:
             if "weight" in one
         }
         if any(one is None or one != int(one) for one in scaled.values()):
-            self.told.append("SCHEDULER: weights are per cent now: those before have no whole scale for them")
+            self.reported.append(
+                "SCHEDULER: weights are per cent now: those before have no whole scale for them"
+            )
             for number in shares:
                 old[number]["weight"] = str(raw.get(number, ""))
             return [old, new]

@@ -149,12 +149,12 @@ class Tables:
     ----------
     parts : sequence of Part
         The object with all tables of each document.
-    told : list of str
+    reported : list of str
         Differences between the scenario and the documents.
     """
 
     parts: Sequence[Part]
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     _index: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -202,8 +202,8 @@ class Tables:
 
     def tell(self, where: str, message: str) -> None:
         """Reports a difference between the scenario and the documents, once."""
-        if (line := f"{where}: {message}") not in self.told:
-            self.told.append(line)
+        if (line := f"{where}: {message}") not in self.reported:
+            self.reported.append(line)
 
     def error(self, where: str, message: str, *keys: str) -> InputError:
         """The error, with the line of the innermost key that is found."""

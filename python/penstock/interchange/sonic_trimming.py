@@ -104,7 +104,7 @@ def _queue(tables: Tables, entry: Entry, usual: int) -> None:
         )
 
 
-def written(effective: Mapping[str, Any], told: list[str]) -> dict[str, dict[str, Any]]:
+def written(effective: Mapping[str, Any], reported: list[str]) -> dict[str, dict[str, Any]]:
     """The table for an effective scenario; empty if its switches do not trim."""
     keys = effective["switch"].get("trimming")
     if keys is None:
@@ -117,15 +117,15 @@ def written(effective: Mapping[str, Any], told: list[str]) -> dict[str, dict[str
         "queue_index": DYNAMIC,
     }
     others = ("threshold", "last_hop_threshold", "header_limit", "victim", "last_hop", "dscp_to")
-    told += [
+    reported += [
         f"switch.trimming.{name} is left out: SONiC has no field for it" for name in others if name in keys
     ]
     if preset != "sonic":
-        told.append(
+        reported.append(
             f"switch.trimming.preset is {preset}: SONiC trims what finds no room, not above a threshold"
         )
     if "queues" in keys or "memory" not in effective["switch"].get("buffer", {}):
-        told.append(
+        reported.append(
             "switch.trimming: the queues that trim are left out: SONiC has them as packet_discard_action of "
             "the profiles of switch.buffer.memory"
         )

@@ -53,7 +53,7 @@ def wiring(members: Sequence[Member]) -> Wiring:
         If two switches disagree about a link or its speed, or a named port does not exist.
     """
     builder = _Builder(Names(members))
-    for near in [*builder.told]:
+    for near in [*builder.neighbours]:
         builder.connect(near)
     for one in members:
         builder.complete_channels(one)
@@ -77,12 +77,12 @@ class _Builder:
 
     def __init__(self, names: Names) -> None:
         found = neighbours(names)
-        self.names, self.told = names, found.of
+        self.names, self.neighbours = names, found.of
         self.made = Wiring(switches=[*names.members], remarks=found.remarks)
         self._done: set[End] = set()
         self._back: dict[tuple[str, str], list[End]] = {}
         """Ports of a switch by the neighbour at them."""
-        for end, far in self.told.items():
+        for end, far in self.neighbours.items():
             self._back.setdefault((end.switch, far.name), []).append(end)
         self._lengths: list[str] = []
         """Links whose ends have different cable lengths."""
@@ -103,7 +103,7 @@ class _Builder:
         if near in self._done:
             return
         self._done.add(near)
-        far = self.told[near]
+        far = self.neighbours[near]
         if far.name in self.names.members:
             other = self._far_end(near, far)
             if other in self._done:
@@ -121,7 +121,7 @@ class _Builder:
         """Adds a device that is not in the folder."""
         if far.name in self.made.hosts or far.name in self.made.switches:
             return
-        same_name = [one for end, one in self.told.items() if one.name == far.name]
+        same_name = [one for end, one in self.neighbours.items() if one.name == far.name]
         if any(one.is_switch for one in same_name):
             self.made.switches.append(far.name)
             self._switches_without.append(far.name)
@@ -135,9 +135,9 @@ class _Builder:
         ends = [End(far.name, port) for port in self._far_ports(near, far)]
         # Members of a port channel are taken one after the other.
         ends.sort(key=self._done.__contains__)
-        fitting = [end for end in ends if end in self.told and self._leads_to(end, near)]
-        end = next(iter([*fitting, *(one for one in ends if one not in self.told), *ends]))
-        answer = self.told.get(end)
+        fitting = [end for end in ends if end in self.neighbours and self._leads_to(end, near)]
+        end = next(iter([*fitting, *(one for one in ends if one not in self.neighbours), *ends]))
+        answer = self.neighbours.get(end)
         if answer is not None and not self._leads_to(end, near):
             raise InputError(
                 f"{far.source}: {near} leads to {end}, but by {answer.source} {end} leads to "
@@ -148,7 +148,7 @@ class _Builder:
 
     def _leads_to(self, end: End, near: End) -> bool:
         """Returns true if the neighbour at an end is this switch, and its port this one or unknown."""
-        far = self.told[end]
+        far = self.neighbours[end]
         if far.name != near.switch:
             return False
         one = self.names.members[near.switch]
@@ -215,7 +215,7 @@ class _Builder:
                     f"{one.file}: {channel} has members of {listed}; expected one speed, as LACP does"
                 )
             ends = [End(one.name, port) for port in ports]
-            devices = {self.told[end].name for end in ends if end in self.told}
+            devices = {self.neighbours[end].name for end in ends if end in self.neighbours}
             free = self._free(one.name, channel)
             if len(devices) > 1:
                 listed = " and ".join(sorted(devices))
@@ -241,7 +241,7 @@ class _Builder:
         far_ports |= {
             port
             for end in self._back.get((one.name, device), [])
-            for label in self.told[end].labels
+            for label in self.neighbours[end].labels
             for port in other.named(label)
             if end.port in one.channels[channel]
         }

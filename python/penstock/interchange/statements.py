@@ -86,14 +86,14 @@ class Statements:
 
     Attributes
     ----------
-    told : list of str
+    reported : list of str
         Differences between the scenario and the document.
     """
 
     def __init__(self, document: Document, roots: list[Statement]) -> None:
         self.document = document
         self.roots = roots
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def every(self) -> Iterator[Statement]:
         """All statements, in their order."""
@@ -134,8 +134,8 @@ class Statements:
 
     def tell(self, where: str, message: str) -> None:
         """Reports a difference between the scenario and the document, once."""
-        if (line := f"{where}: {message}") not in self.told:
-            self.told.append(line)
+        if (line := f"{where}: {message}") not in self.reported:
+            self.reported.append(line)
 
     def error(self, statement: Statement, message: str) -> InputError:
         """Returns the error for a statement, with its line."""
@@ -218,7 +218,7 @@ class Statements:
             if _path(one) not in ledger.read or _path(one) in ledger.dropped:
                 missed.setdefault(ledger.dropped.get(_path(one)) or meaning(one), []).append(one)
         file = self.document.file
-        entries = [f"{file}:{line}" if line[:1].isdigit() else f"{file}: {line}" for line in self.told]
+        entries = [f"{file}:{line}" if line[:1].isdigit() else f"{file}: {line}" for line in self.reported]
         return entries + [
             f"{file}:{found[0].line}: not read: {_names(found)}: {reason}{_lines(found)}"
             for reason, found in missed.items()

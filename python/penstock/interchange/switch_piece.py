@@ -150,7 +150,7 @@ def described(text: SwitchText) -> Described:
         keys["flow_control"]["pfc"] |= memory.watermarks
     alone = star(views, text.hostname, text.down)
     count_others_as_read(statements, views, chosen)
-    for line in chosen.told:
+    for line in chosen.reported:
         statements.tell("ports", line)
     piece = Piece(
         keys=keys,

@@ -109,7 +109,7 @@ class Managed:
     classes: list[int]
 
 
-def managers(effective: Mapping[str, Any], class_of: Sequence[int], told: list[str]) -> Iterator[Managed]:
+def managers(effective: Mapping[str, Any], class_of: Sequence[int], reported: list[str]) -> Iterator[Managed]:
     """The queue managers of switches by traffic class; a port has one queue per class.
 
     Raises
@@ -131,7 +131,7 @@ def managers(effective: Mapping[str, Any], class_of: Sequence[int], told: list[s
         taken.update(classes)
         others = [queue for queue, number in numbers.items() if number in classes and queue not in own]
         if others:
-            told.append(f"{key} is that of all queues of its class, and so of queue {others[0]}")
+            reported.append(f"{key} is that of all queues of its class, and so of queue {others[0]}")
         yield Managed(place, key, kind, entry[kind], classes)
 
 

@@ -3,7 +3,7 @@
 //! Each egress port keeps the utilisation of its link: U = (1 - t/T) U + (t/T) (sent / B + queue / (B T)) for the time t since the
 //! packet with telemetry before. A packet brings back the highest on its way, as the nearest power of `base`, and the sender moves its
 //! window by that as HPCC does, without averaging. With `probability` below 1 only that share of packets, by a hash of their numbers,
-//! tells anything.
+//! carries a utilisation.
 //!
 //! Source: R. Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020 (one value of many hops,
 //! compressed to a power, and HPCC with it); the HPCC authors' simulator (base 1.05, the average at switches).
@@ -34,7 +34,7 @@ pub struct HpccPintKeys {
     pub ai_rate: Or<BitRate, Computed>,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (the sample of the HPCC authors' simulator; its runs have 1 Gb/s).
     pub min_rate: BitRate,
-    /// The utilisation is told as a power of this, to the nearest. A number, above 1 and at most 2. Default: 1.05 (the HPCC authors' simulator: within 2.5 %).
+    /// Base of the logarithmic scale of utilisation: the nearest power of it is sent. A number, above 1 and at most 2. Default: 1.05 (the HPCC authors' simulator: within 2.5 %).
     pub base: f64,
     /// The share of packets that tell the utilisation. A number, above 0 and at most 1. Default: 1.
     pub probability: f64,
@@ -116,8 +116,8 @@ impl HpccPint {
         }
     }
 
-    /// What is told of a utilisation in millionths: the nearest power; nothing of 0.
-    fn told(&self, utilisation: u32) -> f64 {
+    /// Utilisation as the sender decodes it, from millionths: the nearest power of the base; 0 for 0.
+    fn decoded(&self, utilisation: u32) -> f64 {
         let exact = f64::from(utilisation) / 1e6;
         if exact == 0.0 {
             return 0.0;
@@ -125,8 +125,8 @@ impl HpccPint {
         libm::exp(libm::round(libm::log(exact) / self.step) * self.step)
     }
 
-    /// Whether a packet tells something, by its number.
-    fn tells(&self, packet: u64) -> bool {
+    /// Returns true if a packet of this number carries telemetry.
+    fn is_sampled(&self, packet: u64) -> bool {
         packet.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < self.below
     }
 }
@@ -140,8 +140,8 @@ impl RdmaControl for HpccPint {
         if !std::mem::replace(&mut self.begun, true) {
             return self.of.window.begin(ack);
         }
-        if self.tells(ack.acknowledged) {
-            self.of.update(self.told(utilisation), ack);
+        if self.is_sampled(ack.acknowledged) {
+            self.of.update(self.decoded(utilisation), ack);
         }
     }
     fn on_link_rate(&mut self, _now: Time, fresh: &HpccPint) {
@@ -175,14 +175,14 @@ mod tests {
     fn a_power_is_at_most_half_a_step_away() {
         let it = HpccPint::new(&HpccPintKeys::default(), &FACTS);
         for millionths in (1..5_000_000).step_by(997) {
-            let ratio = it.told(millionths) / (f64::from(millionths) / 1e6);
+            let ratio = it.decoded(millionths) / (f64::from(millionths) / 1e6);
             assert!((0.975..=1.025).contains(&ratio), "{millionths}: {ratio}");
         }
-        assert_eq!((it.told(0), it.told(1_000_000)), (0.0, 1.0));
+        assert_eq!((it.decoded(0), it.decoded(1_000_000)), (0.0, 1.0));
     }
 
     #[test]
-    fn the_window_follows_what_is_told() {
+    fn the_window_follows_the_decoded_utilisation() {
         let mut it = HpccPint::new(&HpccPintKeys::default(), &FACTS);
         it.on_ack(Time::ZERO, &ack(1, 2_000_000));
         assert_eq!((it.of.window.now, it.of.window.until), (153_000.0, 1_000), "the first says nothing");
@@ -195,7 +195,7 @@ mod tests {
     fn the_share_of_packets_that_tell_something() {
         let keys = HpccPintKeys { probability: 0.25, ..HpccPintKeys::default() };
         let [some, all] = [keys, HpccPintKeys::default()].map(|keys| HpccPint::new(&keys, &FACTS));
-        let count = |it: &HpccPint| (0..100_000).filter(|&packet| it.tells(packet)).count();
+        let count = |it: &HpccPint| (0..100_000).filter(|&packet| it.is_sampled(packet)).count();
         assert!(count(&some).abs_diff(25_000) < 50 && count(&all) == 100_000);
     }
 }
