@@ -75,7 +75,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     {
         let mut spec = workload(scheme, options)?;
         match half {
-            "limiters" => change_switches(&mut spec, |switch| switch.managers.clear()),
+            "limiters" => change_switches(&mut spec, |switch| switch.managers.by_class.clear()),
             _ => change_hosts(&mut spec, |host| host.limiters = None),
         }
         return Some(spec);
@@ -100,7 +100,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let mut spec = spec(&graph, flows, options);
         if name == "red" {
             let red = RedParams { action: Action::Mark, max: Amount::Frames(30), ..RedParams::default() };
-            change_switches(&mut spec, |switch| switch.managers = vec![Some(ManagerSpec::Red(red)); 8]);
+            change_switches(&mut spec, |switch| {
+                switch.managers = vec![Some(ManagerSpec::Red(red)); 8].into()
+            });
         }
         return Some(spec);
     }
@@ -259,7 +261,7 @@ fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
 
 /// Puts both parts of a congestion control on a fabric.
 fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
-    change_switches(spec, |switch| switch.managers = vec![Some(point); 8]);
+    change_switches(spec, |switch| switch.managers = vec![Some(point); 8].into());
     let limiters = LimiterSpec {
         control,
         per: LimiterScope::Flow,
@@ -422,7 +424,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         nic_limits: None,
     });
     let switch = Arc::new(SwitchSpec {
-        unmanaged_to_hosts: 0,
         remaps: Vec::new(),
         weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,
@@ -434,7 +435,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         buffer: BufferSpec::default(),
         shared_memory: None,
         pools: None,
-        managers: Vec::new(),
+        managers: Default::default(),
         flow_control,
         trimming: None,
     });
