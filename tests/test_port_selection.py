@@ -1,4 +1,4 @@
-"""Settings by port: queue managers and buffer profiles by role, name, rate and length, in fabrics with tiers."""
+"""Queue managers and buffer profiles by role, name, rate and length of ports, in fabrics with tiers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def flows(sender: str, receiver: str, *, over: str = "") -> str:
 
 
 def kinds(rows: list[dict[str, Any]]) -> dict[tuple[str, str], set[tuple[Any, ...]]]:
-    """Profile, XOFF and XON of each kind of switch and neighbour, by the letters that their names begin with."""
+    """Profile, XOFF and XON of ports, by the first letters of the switch and of its neighbour."""
     found: dict[tuple[str, str], set[tuple[Any, ...]]] = {}
     for row in rows:
         for port in row["ports"]:
@@ -129,9 +129,10 @@ def test_marks_at_the_ports_that_are_selected(select: str) -> None:
     """Step marking by role or name marks there alone; at the last link, the queue grows without marks."""
     manager = f'[[switch.queue_managers]]\n{select}\nstep = {{ threshold = "5 kB" }}\n'
     rdma = 'over = { rdma = { control = "dcqcn" } }\n'
-    # Sixteen hosts of a leaf share two uplinks, of half their rate together; fifteen share the link of one host.
+    # Sixteen hosts of a leaf share two uplinks, which have half their rate; fifteen share the link of one.
     over = "".join(
-        f'[[transfers]]\nname = "t{n}"\nfrom = "h{n}"\nto = "h{n + 16}"\nsizes = "400 kB"\narrivals = "once"\n'
+        f'[[transfers]]\nname = "t{n}"\nfrom = "h{n}"\nto = "h{n + 16}"\nsizes = "400 kB"\n'
+        'arrivals = "once"\n'
         f"priority = 3\n{rdma}"
         for n in range(16)
     )
@@ -149,7 +150,8 @@ def test_marks_at_the_ports_that_are_selected(select: str) -> None:
 
 
 def test_entries_that_claim_one_port_name_each_other() -> None:
-    two = '[[switch.queue_managers]]\nports = "up"\nred = {}\n[[switch.queue_managers]]\nrate = "400 Gb/s"\nred = {}\n'
+    entry = "[[switch.queue_managers]]\n{}\nred = {{}}\n"
+    two = entry.format('ports = "up"') + entry.format('rate = "400 Gb/s"')
     text = LEAF_SPINE + two + flows("h1", "h17")
     with pytest.raises(ps.ScenarioError, match=r'red and red of entry 1 both claim port "leaf0\.16->spine0"'):
         ps.Scenario.from_toml(text).check()

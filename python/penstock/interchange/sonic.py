@@ -299,7 +299,7 @@ def _pools(memory: Mapping[str, Any], port: Port, told: list[str]) -> Database:
 
 
 def _breadth(entry: Mapping[str, Any]) -> tuple[int, int]:
-    """Sort key that puts attachments that take precedence first: those with more conditions or shorter cables."""
+    """Sort key by precedence: attachments with more conditions, or for shorter cables, come first."""
     conditions = {"to", "ports", "rate", "length", "groups", "queues"} & entry.keys()
     longest = whole_amount("length", entry["length"], "length", 1, "mm") if "length" in entry else 0
     return -len(conditions), longest

@@ -5,6 +5,7 @@ use crate::spec::routing::Wiring;
 use crate::spec::{NodeSpec, Spec};
 use frame::{NodeId, PortId};
 use queueing::PortFacts;
+use std::collections::VecDeque;
 
 /// Passes the facts of a port to `act`, and returns its result.
 pub fn with_port<T>(spec: &Spec, wiring: &Wiring, port: PortId, act: impl FnOnce(&PortFacts<'_>) -> T) -> T {
@@ -22,6 +23,27 @@ pub fn with_port<T>(spec: &Spec, wiring: &Wiring, port: PortId, act: impl FnOnce
         delay: link.cable,
         is_named: &is_named,
     })
+}
+
+impl Wiring {
+    /// Number of links from each node to the nearest host, 0 for hosts; `u32::MAX` if none can be reached.
+    pub fn heights(&self, is_host: impl Fn(NodeId) -> bool) -> &[u32] {
+        self.heights.get_or_init(|| {
+            let all = (0..self.nodes() as u32).map(NodeId);
+            let mut heights: Vec<u32> =
+                all.clone().map(|node| if is_host(node) { 0 } else { u32::MAX }).collect();
+            let mut queue: VecDeque<NodeId> = all.filter(|&node| heights[node.at()] == 0).collect();
+            while let Some(node) = queue.pop_front() {
+                for next in self.ports(node).map(|port| self.neighbour(port)) {
+                    if heights[next.at()] == u32::MAX {
+                        heights[next.at()] = heights[node.at()] + 1;
+                        queue.push_back(next);
+                    }
+                }
+            }
+            heights
+        })
+    }
 }
 
 impl Spec {

@@ -15,7 +15,7 @@ use crate::spec::tuple::{Hashing, NodeHashing, Tuple};
 use crate::spec::weights::place;
 use frame::{NodeId, PortId};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -34,7 +34,7 @@ pub struct Wiring {
     /// By link, what a path over it costs; empty: all links cost 1.
     costs: Vec<u32>,
     /// See [`Wiring::heights`].
-    heights: OnceLock<Vec<u32>>,
+    pub(super) heights: OnceLock<Vec<u32>>,
 }
 
 impl Wiring {
@@ -86,25 +86,6 @@ impl Wiring {
     /// Routing cost of the link of a port.
     pub fn cost(&self, port: PortId) -> u32 {
         self.costs.get(self.link_of[port.at()] as usize).copied().unwrap_or(1)
-    }
-
-    /// Number of links from each node to the nearest host, 0 for hosts; `u32::MAX` if none can be reached.
-    pub fn heights(&self, is_host: impl Fn(NodeId) -> bool) -> &[u32] {
-        self.heights.get_or_init(|| {
-            let all = (0..self.nodes() as u32).map(NodeId);
-            let mut heights: Vec<u32> =
-                all.clone().map(|node| if is_host(node) { 0 } else { u32::MAX }).collect();
-            let mut queue: VecDeque<NodeId> = all.filter(|&node| heights[node.at()] == 0).collect();
-            while let Some(node) = queue.pop_front() {
-                for next in self.ports(node).map(|port| self.neighbour(port)) {
-                    if heights[next.at()] == u32::MAX {
-                        heights[next.at()] = heights[node.at()] + 1;
-                        queue.push_back(next);
-                    }
-                }
-            }
-            heights
-        })
     }
 
     /// How many nodes there are.

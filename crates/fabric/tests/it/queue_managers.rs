@@ -189,7 +189,7 @@ fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
         SwitchSpec {
             classes: ClassMap::SHARED,
             scheduler: SchedulerSpec::Fifo,
-            managers: vec![manager],
+            managers: vec![manager].into(),
             shared_memory: Some(shared),
             flow_control: Some(control.clone().into()),
             ..switch()
@@ -349,7 +349,7 @@ proptest! {
             flow_control: Some(control.clone().into()),
             shared_memory: Some(memory),
             // Managers of the lossy class alone: RED would drop lossless frames.
-            managers: (0..8).map(|class| managers[which].filter(|_| class == 0 && !link)).collect(),
+            managers: (0..8).map(|class| managers[which].filter(|_| class == 0 && !link)).collect::<Vec<_>>().into(),
             ..switch()
         };
         let mut net = Net::new(us(200));

@@ -161,7 +161,7 @@ fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
 #[test]
 fn cnps_answer_marks_and_bring_the_queue_down() {
     let sw = |marks: bool| SwitchSpec {
-        managers: if marks { vec![Some(step(20)); 8] } else { Vec::new() },
+        managers: if marks { vec![Some(step(20)); 8].into() } else { Default::default() },
         ..switch()
     };
     let run = |control, marks| incast(8, 4_000_000, &keys(control), sw(marks), us(4_000)).run();

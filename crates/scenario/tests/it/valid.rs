@@ -833,8 +833,8 @@ tag_length = "16 B"
         severe_every: 10,
         message_priority: 6,
     };
-    assert_eq!(managers[0], Some(ManagerSpec::BackwardPoint(backward)));
-    assert!(managers[1..].iter().all(|manager| *manager == Some(ManagerSpec::RatePoint(forward))));
+    assert_eq!(managers.by_class[0], Some(ManagerSpec::BackwardPoint(backward)));
+    assert!(managers.by_class[1..].iter().all(|manager| *manager == Some(ManagerSpec::RatePoint(forward))));
     let control = |name: &str| {
         let host = nodes.iter().find(|node| node.name == name).and_then(|node| node.host());
         host.and_then(|host| host.limiters.as_ref()).map(|limiters| limiters.control)
