@@ -35,7 +35,7 @@ use flow_control::{Accounting, Control, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use queueing::{
     Action, Alpha, AttachmentSpec, BufferSpec, CongestionPointParams, Limit, LimiterScope, ManagerSpec,
-    PoolSpec, PoolsSpec, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
+    PoolSpec, PoolsSpec, PortSelector, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
     ReactionPointParams, RedParams, Rules, SharedMemorySpec, Side,
 };
 use scheduling::SchedulerSpec;
@@ -346,8 +346,12 @@ fn pools() -> PoolsSpec {
         rules: Rules { pool, reserved: 0, limit, headroom, xon: 0, xon_offset: 3_000 },
         trims: false,
     };
-    let attached =
-        |profile| AttachmentSpec { profile, members: u8::MAX, to: Vec::new(), rate: None, delay: None };
+    let attached = |profile| AttachmentSpec {
+        profile,
+        members: u8::MAX,
+        is_listed: false,
+        ports: PortSelector::default(),
+    };
     PoolsSpec {
         pools: vec![pool("in", Side::Ingress, Some(HEADROOM)), pool("out", Side::Egress, None)],
         profiles: vec![

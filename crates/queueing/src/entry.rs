@@ -103,9 +103,10 @@ impl ManagerAssignment {
         let claims: Vec<Claim<'_>> =
             own.map(|(entry, own)| Claim { entry, selector: &own.ports, is_listed: own.is_listed }).collect();
         let first = first_claims(&claims);
-        let pairs = first.iter().enumerate().flat_map(|(at, &one)| {
-            first[at + 1..].iter().map(move |&other| [one, other])
-        });
+        let pairs = first
+            .iter()
+            .enumerate()
+            .flat_map(|(at, &one)| first[at + 1..].iter().map(move |&other| [one, other]));
         let excluded = |pair: &[usize; 2]| {
             let [one, other] = pair.map(|entry| self.by_port[entry].manager);
             in_one_queue(one, other).is_none()
@@ -193,7 +194,9 @@ fn claim_rest(manager: ManagerSpec, rest: &mut Option<ManagerSpec>) -> Vec<Remar
 fn claim_classes(manager: ManagerSpec, list: &[u32], managers: &mut [Option<ManagerSpec>]) -> Vec<Remark> {
     let mut wrong = Vec::new();
     for (place, &class) in list.iter().enumerate() {
-        let Some(free) = usize::try_from(class).ok().and_then(|class| managers.get_mut(class)) else { continue };
+        let Some(free) = usize::try_from(class).ok().and_then(|class| managers.get_mut(class)) else {
+            continue;
+        };
         match free.map_or(Some(manager), |known| in_one_queue(known, manager)) {
             Some(both) => *free = Some(both),
             None => {

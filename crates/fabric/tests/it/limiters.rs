@@ -340,7 +340,7 @@ fn congestion_points_are_named() {
         });
         let mut net = Net::new(us(5_000));
         let hosts = ["a", "b", "sink"].map(|name| net.host(name, HostSpec { limiters, ..host() }));
-        let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8], ..switch() });
+        let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() });
         for host in hosts {
             net.link(host, sw, gbps(10), ns(100));
         }

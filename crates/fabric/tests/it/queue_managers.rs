@@ -43,7 +43,7 @@ fn bottleneck(spec: SwitchSpec, duration: Time) -> (Net, NodeId, NodeId, NodeId)
 }
 
 fn managed(manager: ManagerSpec) -> SwitchSpec {
-    SwitchSpec { managers: vec![Some(manager); 8], ..switch() }
+    SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() }
 }
 
 fn step(frames: u64, moment: Moment) -> ManagerSpec {
@@ -453,8 +453,10 @@ fn a_congestion_point_of_a_port_hears_of_all_its_queues() {
         let point = CongestionPointParams { sample_base: Bytes::new(3_000), scope, ..Default::default() };
         let manager = Some(ManagerSpec::CongestionPoint(point));
         let mut net = Net::new(us(500));
-        let own =
-            SwitchSpec { managers: vec![None, None, manager, manager, None, None, None, None], ..switch() };
+        let own = SwitchSpec {
+            managers: vec![None, None, manager, manager, None, None, None, None].into(),
+            ..switch()
+        };
         let (a, b, c) = (net.host("a", host()), net.host("b", host()), net.host("c", host()));
         let sw = net.switch("sw", own);
         for node in [a, b, c] {
