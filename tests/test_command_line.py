@@ -695,7 +695,9 @@ def test_check_loads_a_scenario_once(
     loaded: list[str] = []
     real = _core.examine
 
-    def examine(text: str, file: str, *, allow_files: bool = False) -> tuple[str, list[str], list[str]]:
+    def examine(
+        text: str, file: str, *, allow_files: bool = False
+    ) -> tuple[str, list[str], list[str], list[str]]:
         loaded.append(file)
         return real(text, file, allow_files=allow_files)
 

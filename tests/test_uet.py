@@ -77,7 +77,7 @@ def matrix(pairs: list[tuple[int, int]], control: str = NSCC, size: int = 2_000_
     text = FABRIC.format(k=k, duration="4 ms")
     if control in (RCCC, BOTH):
         # Credits rule the last link: a mark there says nothing of the fabric.
-        text = text.replace("classes = [0]", "classes = [0]\nto_hosts = false")
+        text = text.replace("classes = [0]", 'classes = [0]\nports = "switches"')
     for n, (source, to) in enumerate(pairs):
         text += TRANSFER.format(n=n, source=source, to=to, size=size, control=control)
     result = ps.run(ps.Scenario.from_toml(text))

@@ -35,7 +35,7 @@ use flow_control::{Accounting, Control, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use queueing::{
     Action, Alpha, AttachmentSpec, BufferSpec, CongestionPointParams, Limit, LimiterScope, ManagerSpec,
-    PoolSpec, PoolsSpec, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
+    PoolSpec, PoolsSpec, PortSelector, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
     ReactionPointParams, RedParams, Rules, SharedMemorySpec, Side,
 };
 use scheduling::SchedulerSpec;
@@ -75,7 +75,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     {
         let mut spec = workload(scheme, options)?;
         match half {
-            "limiters" => change_switches(&mut spec, |switch| switch.managers.clear()),
+            "limiters" => change_switches(&mut spec, |switch| switch.managers.by_class.clear()),
             _ => change_hosts(&mut spec, |host| host.limiters = None),
         }
         return Some(spec);
@@ -100,7 +100,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let mut spec = spec(&graph, flows, options);
         if name == "red" {
             let red = RedParams { action: Action::Mark, max: Amount::Frames(30), ..RedParams::default() };
-            change_switches(&mut spec, |switch| switch.managers = vec![Some(ManagerSpec::Red(red)); 8]);
+            change_switches(&mut spec, |switch| {
+                switch.managers = vec![Some(ManagerSpec::Red(red)); 8].into()
+            });
         }
         return Some(spec);
     }
@@ -259,7 +261,7 @@ fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
 
 /// Puts both parts of a congestion control on a fabric.
 fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
-    change_switches(spec, |switch| switch.managers = vec![Some(point); 8]);
+    change_switches(spec, |switch| switch.managers = vec![Some(point); 8].into());
     let limiters = LimiterSpec {
         control,
         per: LimiterScope::Flow,
@@ -344,8 +346,12 @@ fn pools() -> PoolsSpec {
         rules: Rules { pool, reserved: 0, limit, headroom, xon: 0, xon_offset: 3_000 },
         trims: false,
     };
-    let attached =
-        |profile| AttachmentSpec { profile, members: u8::MAX, to: Vec::new(), rate: None, delay: None };
+    let attached = |profile| AttachmentSpec {
+        profile,
+        members: u8::MAX,
+        is_listed: false,
+        ports: PortSelector::default(),
+    };
     PoolsSpec {
         pools: vec![pool("in", Side::Ingress, Some(HEADROOM)), pool("out", Side::Egress, None)],
         profiles: vec![
@@ -422,7 +428,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         nic_limits: None,
     });
     let switch = Arc::new(SwitchSpec {
-        unmanaged_to_hosts: 0,
         remaps: Vec::new(),
         weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,
@@ -434,7 +439,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         buffer: BufferSpec::default(),
         shared_memory: None,
         pools: None,
-        managers: Vec::new(),
+        managers: Default::default(),
         flow_control,
         trimming: None,
     });

@@ -31,6 +31,6 @@ pub fn fabric(tree: bool, size: u64, options: Options) -> Option<Spec> {
         action: Action::MarkOnly,
         ..RedParams::default()
     };
-    change_switches(&mut spec, |switch| switch.managers = vec![Some(ManagerSpec::Red(red)); 8]);
+    change_switches(&mut spec, |switch| switch.managers = vec![Some(ManagerSpec::Red(red)); 8].into());
     Some(spec)
 }

@@ -575,6 +575,14 @@ export interface Tables {
     value: number;
     unit: string;
   };
+  profiles: {
+    port: string;
+    side: string;
+    number: number;
+    profile: string;
+    pool: string;
+    manager: string;
+  };
   series: {
     metric: string;
     entity: string;

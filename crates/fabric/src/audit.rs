@@ -15,7 +15,9 @@ mod limits;
 mod memory;
 mod multicast;
 mod pauses;
+mod phys;
 mod pools;
+mod port_settings;
 mod receive_buffers;
 mod reroutes;
 mod routes;
@@ -28,6 +30,7 @@ pub use crate::spec::Subject;
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
 pub use bottlenecks::{Bottleneck, RoundTrips, bottlenecks, round_trips};
 use keys::{Remark, Severity};
+pub use phys::{WithoutPhy, without_phy};
 pub use thresholds::{Threshold, paused_before_marks, thresholds};
 
 /// What is wrong with a simulation, or probably not as meant.
@@ -51,6 +54,7 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
     let mut audit = Audit { spec, needs, has_own, findings: Vec::new() };
     memory::check(&mut audit);
     pools::check(&mut audit);
+    port_settings::check_managers(&mut audit);
     headroom::check(&mut audit);
     receive_buffers::check(&mut audit);
     pauses::check(&mut audit);

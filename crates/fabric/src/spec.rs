@@ -13,6 +13,7 @@ mod job;
 pub(crate) mod multicast;
 mod negotiated;
 mod pattern;
+mod ports;
 mod probes;
 mod remap;
 pub mod routing;
@@ -30,6 +31,7 @@ pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::job::JobSpec;
 pub use self::negotiated::{Negotiated, NegotiatedFeature};
 pub use self::pattern::{Pattern, matches, range};
+pub use self::ports::with_port;
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
 pub use self::remap::{Remap, with_new_priorities};
 pub use self::transfer_wait::{HeardAt, TransferEnds, TransferRef, TransferWait};
@@ -114,8 +116,8 @@ impl Spec {
 
 /// The priorities of all frames that may travel between these nodes: bit n for priority n.
 pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
-    let managers = nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
-    let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
+    let managers = nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| switch.managers.all());
+    let messages = managers.filter_map(queueing::Configuration::message_priority);
     let trimming = nodes.iter().filter_map(|node| node.switch()?.trimming.as_ref());
     let trimmed =
         trimming.flat_map(|own| [own.priority].into_iter().chain(own.priority_to.iter().map(|to| to.1)));
@@ -324,10 +326,8 @@ pub struct SwitchSpec {
     pub shared_memory: Option<queueing::SharedMemorySpec>,
     /// Pools of memory, which take the place of `shared_memory`.
     pub pools: Option<Arc<queueing::PoolsSpec>>,
-    /// The queue manager of each traffic class, made once for each queue; empty: no class has one.
-    pub managers: Vec<Option<queueing::ManagerSpec>>,
-    /// Traffic classes whose managers ports to hosts do not have, bit n for class n.
-    pub unmanaged_to_hosts: u8,
+    /// Queue managers by traffic class and port, each queue with one of its own.
+    pub managers: queueing::ManagerAssignment,
     /// Link-level flow control of its links.
     pub flow_control: Option<Control>,
     /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.

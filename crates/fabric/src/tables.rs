@@ -30,6 +30,7 @@ mod path_states;
 mod pauses;
 mod port_counts;
 mod ports;
+mod profiles;
 mod queue_pairs;
 mod queues;
 mod rank_steps;
@@ -56,7 +57,7 @@ use std::{iter, ptr, thread};
 use units::Time;
 
 /// All tables of a result, in the order of documentation.
-pub static TABLES: [&TableSpec; 42] = [
+pub static TABLES: [&TableSpec; 43] = [
     &flows::FLOWS,
     &demands::DEMANDS,
     &demands::PATHS,
@@ -94,6 +95,7 @@ pub static TABLES: [&TableSpec; 42] = [
     &losses::DROPS,
     &losses::FAULTS,
     &watermarks::WATERMARKS,
+    &profiles::PROFILES,
     &series::SERIES,
     &frames::FRAMES,
     &frames::CONGESTION_MESSAGES,
@@ -153,13 +155,14 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<TableBuilder>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 41] = [
+const BEGUN: [Make; 42] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
     |view| vec![view.ports()],
     |view| vec![view.queues()],
     |view| vec![view.watermarks()],
+    |view| vec![view.profiles()],
     |view| vec![view.flows()],
     |view| vec![view.demands()],
     |view| vec![view.paths()],

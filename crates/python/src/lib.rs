@@ -111,7 +111,7 @@ mod _core {
     }
 
     /// Loads a scenario once, and returns what `penstock check` prints of it: the effective scenario as TOML, its rendered
-    /// warnings, and the messages of those warnings that break a promise.
+    /// warnings, the messages of those warnings that break a promise, and notes.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn examine(
@@ -119,10 +119,10 @@ mod _core {
         text: &str,
         file: &str,
         allow_files: bool,
-    ) -> PyResult<(String, Vec<String>, Vec<String>)> {
+    ) -> PyResult<(String, Vec<String>, Vec<String>, Vec<String>)> {
         let scenario = load(py, text, file, None, allow_files)?;
         let warnings = scenario.warnings.iter().map(|warning| warning.render(false)).collect();
-        Ok((scenario.effective_toml(), warnings, scenario.broken_promises()))
+        Ok((scenario.effective_toml(), warnings, scenario.broken_promises(), scenario.phy_notes()))
     }
 
     /// A hash of all that a run is a function of but the engine, as 16 hexadecimal digits.

@@ -1,7 +1,9 @@
-//! Which queue has which manager: entries that name traffic classes, and one for all the others.
+//! Assignment of managers to queues, by entries that list traffic classes, ports or both, and one for all others.
 
+use crate::port_selector::{Claim, PortFacts, PortSelector, PortSet, first_claims};
 use crate::{Configuration, ManagerEntry, ManagerSpec, PathPointParams, RedParams};
 use keys::Remark;
+use units::Length;
 
 impl ManagerEntry {
     /// Its one manager, whose parameters are right.
@@ -16,7 +18,12 @@ impl ManagerEntry {
             }
         }
     }
-    /// Whether it names this class.
+    /// Its ports.
+    pub fn selector(&self) -> PortSelector {
+        let delay = self.length.map(Length::fibre_delay);
+        PortSelector { ports: self.ports.clone(), to: Vec::new(), rate: self.rate, delay }
+    }
+    /// Returns true if it lists this class.
     pub fn names(&self, class: u32) -> bool {
         self.classes.as_ref().is_some_and(|classes| classes.contains(&class))
     }
@@ -33,65 +40,173 @@ impl ManagerSpec {
     }
 }
 
-/// Traffic classes whose managers ports to hosts do not have, bit n for class n, of managers that were assigned without errors.
-pub fn unmanaged_to_hosts(entries: &[ManagerEntry], classes: usize) -> u8 {
-    let within = |entry: &&ManagerEntry| entry.to_hosts == Some(false);
-    let is_within = |class: u32| match entries.iter().find(|entry| entry.names(class)) {
-        Some(named) => within(&named),
-        None => entries.iter().filter(|entry| entry.classes.is_none()).any(|rest| within(&rest)),
-    };
-    (0..classes as u32).filter(|&class| is_within(class)).fold(0, |set, class| set | 1 << class)
+/// A queue manager for some ports and traffic classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortManager {
+    /// Its ports.
+    pub ports: PortSelector,
+    /// Its traffic classes, bit n for class n.
+    pub classes: u8,
+    /// True if the classes are listed; otherwise they are all that no other entry lists.
+    pub is_listed: bool,
+    /// The manager.
+    pub manager: ManagerSpec,
 }
 
-/// The manager of each of so many traffic classes, empty if no class has one; and what is wrong with the entries.
-pub fn assign(entries: &[ManagerEntry], classes: usize) -> (Vec<Option<ManagerSpec>>, Vec<Remark>) {
-    let (mut managers, mut rest, mut wrong) = (vec![None; classes], None, Vec::new());
+/// Managers of the queues of a switch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ManagerAssignment {
+    /// The manager of each class at ports that no entry selects; empty if no class has one.
+    pub by_class: Vec<Option<ManagerSpec>>,
+    /// All entries, if any of them selects ports; otherwise empty.
+    pub by_port: Vec<PortManager>,
+}
+
+impl From<Vec<Option<ManagerSpec>>> for ManagerAssignment {
+    /// Managers by class, at all ports.
+    fn from(by_class: Vec<Option<ManagerSpec>>) -> ManagerAssignment {
+        ManagerAssignment { by_class, by_port: Vec::new() }
+    }
+}
+
+impl ManagerAssignment {
+    /// The managers of all entries.
+    pub fn all(&self) -> impl Iterator<Item = &ManagerSpec> {
+        let by_class = self.by_class.iter().flatten().filter(|_| self.by_port.is_empty());
+        by_class.chain(self.by_port.iter().map(|own| &own.manager))
+    }
+    /// The managers that a class has at some port.
+    pub fn of_class(&self, class: usize) -> impl Iterator<Item = &ManagerSpec> {
+        let by_class = self.by_class.get(class).and_then(Option::as_ref);
+        let by_port = self.by_port.iter().filter(move |own| own.classes >> class & 1 != 0);
+        by_class.into_iter().chain(by_port.map(|own| &own.manager))
+    }
+    /// The manager of each class of a port. Where two entries claim a class, it has none.
+    pub fn of_port(&self, port: &PortFacts<'_>, classes: usize) -> Vec<Option<ManagerSpec>> {
+        if self.by_port.is_empty() {
+            return self.by_class.clone();
+        }
+        let manager = |class| {
+            let entries = self.claimed(port, class).unwrap_or_default();
+            let managers = entries.into_iter().map(|entry| self.by_port[entry].manager);
+            managers.reduce(|one, other| in_one_queue(one, other).unwrap_or(one))
+        };
+        (0..classes).map(manager).collect()
+    }
+    /// The entries whose managers a class of a port has: none, one, or two that share a queue.
+    ///
+    /// # Errors
+    /// Two entries that claim it and cannot share a queue.
+    pub fn claimed(&self, port: &PortFacts<'_>, class: usize) -> Result<Vec<usize>, [usize; 2]> {
+        let own = self.by_port.iter().enumerate();
+        let own = own.filter(|(_, own)| own.classes >> class & 1 != 0 && own.ports.fits(port));
+        let claims: Vec<Claim<'_>> =
+            own.map(|(entry, own)| Claim { entry, selector: &own.ports, is_listed: own.is_listed }).collect();
+        let first = first_claims(&claims);
+        let pairs = first
+            .iter()
+            .enumerate()
+            .flat_map(|(at, &one)| first[at + 1..].iter().map(move |&other| [one, other]));
+        let excluded = |pair: &[usize; 2]| {
+            let [one, other] = pair.map(|entry| self.by_port[entry].manager);
+            in_one_queue(one, other).is_none()
+        };
+        match pairs.into_iter().find(excluded) {
+            Some(pair) => Err(pair),
+            None => Ok(first),
+        }
+    }
+}
+
+/// Assigns the managers of entries to so many traffic classes; the second value has a remark per invalid entry.
+pub fn assign(entries: &[ManagerEntry], classes: usize) -> (ManagerAssignment, Vec<Remark>) {
+    let mut found = ManagerAssignment { by_class: vec![None; classes], by_port: Vec::new() };
+    let (mut rest, mut wrong) = (None, Vec::new());
     for (index, entry) in entries.iter().enumerate() {
-        let spec = match entry.manager() {
-            Ok(spec) => spec,
+        let manager = match entry.manager() {
+            Ok(manager) => manager,
             Err(why) => {
                 wrong.push(why.within_entry(index));
                 continue;
             }
         };
-        let Some(named) = &entry.classes else {
-            let known = rest.take();
-            let both = known.map_or(Some(spec), |known| in_one_queue(known, spec));
-            rest = both.or(known);
-            if both.is_none() {
-                let help = "expected classes in all entries but one, which then has all others; prc and red may share classes";
-                let message = "a second queue manager without classes";
-                wrong.push(Remark::new(message, help).within_entry(index));
-            }
+        let ports = entry.selector();
+        if ports.ports == Some(PortSet::Named(Vec::new())) {
+            let help = "expected a port, or no key for all";
+            wrong.push(Remark::about("ports", "an empty list", help).within_entry(index));
+        }
+        let (mask, remarks) = listed(entry, classes);
+        wrong.extend(remarks.into_iter().map(|why| why.within_entry(index)));
+        if ports.is_empty() {
+            let taken = match &entry.classes {
+                None => claim_rest(manager, &mut rest),
+                Some(list) => claim_classes(manager, list, &mut found.by_class),
+            };
+            wrong.extend(taken.into_iter().map(|why| why.within_entry(index)));
+        }
+        let is_listed = entry.classes.is_some();
+        found.by_port.push(PortManager { ports, classes: mask, is_listed, manager });
+    }
+    found.by_class.iter_mut().filter(|manager| manager.is_none()).for_each(|free| *free = rest);
+    if found.by_class.iter().all(Option::is_none) {
+        found.by_class.clear();
+    }
+    if found.by_port.iter().all(|own| own.ports.is_empty()) {
+        found.by_port.clear();
+    }
+    (found, wrong)
+}
+
+fn about(message: String, help: impl Into<String>) -> Remark {
+    Remark::about("classes", message, help)
+}
+
+/// The classes of an entry, bit by bit, and its numbers that are none.
+fn listed(entry: &ManagerEntry, classes: usize) -> (u8, Vec<Remark>) {
+    let Some(list) = &entry.classes else { return (u8::MAX, Vec::new()) };
+    let (mut mask, mut wrong) = (0, Vec::new());
+    for (place, &class) in list.iter().enumerate() {
+        if usize::try_from(class).is_ok_and(|class| class < classes) {
+            mask |= 1 << class;
+        } else {
+            let help = format!("expected a traffic class, 0 to {}", classes - 1);
+            wrong.push(about(format!("class {class}"), help).entry(place));
+        }
+    }
+    if list.is_empty() {
+        let help = "expected traffic classes, like [3], or no key for all that no other entry names";
+        wrong.push(about("a queue manager of no class".to_string(), help));
+    }
+    (mask, wrong)
+}
+
+fn claim_rest(manager: ManagerSpec, rest: &mut Option<ManagerSpec>) -> Vec<Remark> {
+    let known = rest.take();
+    let both = known.map_or(Some(manager), |known| in_one_queue(known, manager));
+    *rest = both.or(known);
+    if both.is_some() {
+        return Vec::new();
+    }
+    let help = "expected classes or ports in all entries but one, which then has all others; prc and red may share classes";
+    vec![Remark::new("a second queue manager without classes", help)]
+}
+
+fn claim_classes(manager: ManagerSpec, list: &[u32], managers: &mut [Option<ManagerSpec>]) -> Vec<Remark> {
+    let mut wrong = Vec::new();
+    for (place, &class) in list.iter().enumerate() {
+        let Some(free) = usize::try_from(class).ok().and_then(|class| managers.get_mut(class)) else {
             continue;
         };
-        let about = |message: String, help: &str| Remark::about("classes", message, help).within_entry(index);
-        for (place, &class) in named.iter().enumerate() {
-            match usize::try_from(class).ok().and_then(|class| managers.get_mut(class)) {
-                None => {
-                    let help = format!("expected a traffic class, 0 to {}", classes - 1);
-                    wrong.push(about(format!("class {class}"), &help).entry(place));
-                }
-                Some(free) => match free.map_or(Some(spec), |known| in_one_queue(known, spec)) {
-                    Some(both) => *free = Some(both),
-                    None => {
-                        let message = format!("class {class} has two queue managers");
-                        let help = "expected each class once; prc and red may share classes";
-                        wrong.push(about(message, help).entry(place));
-                    }
-                },
+        match free.map_or(Some(manager), |known| in_one_queue(known, manager)) {
+            Some(both) => *free = Some(both),
+            None => {
+                let message = format!("class {class} has two queue managers");
+                let help = "expected each class once; prc and red may share classes";
+                wrong.push(about(message, help).entry(place));
             }
         }
-        if named.is_empty() {
-            let help = "expected traffic classes, like [3], or no key for all that no other entry names";
-            wrong.push(about("a queue manager of no class".to_string(), help));
-        }
     }
-    managers.iter_mut().filter(|manager| manager.is_none()).for_each(|free| *free = rest);
-    if managers.iter().all(Option::is_none) {
-        managers.clear();
-    }
-    (managers, wrong)
+    wrong
 }
 
 /// Returns the manager that does the work of both in one queue: of path rate control and RED (McAlpine 2005, section 8).

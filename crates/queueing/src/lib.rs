@@ -28,6 +28,7 @@ mod fecn_source;
 mod fecn_stability;
 mod manager;
 mod pools;
+mod port_selector;
 mod prc;
 mod prc_source;
 mod qcn;
@@ -51,7 +52,7 @@ pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
 pub use congestion_domain::{CN_TAG_BYTES, Choice, CnTlv, Defence, DomainKeys, PortDefence};
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
-pub use entry::{assign, unmanaged_to_hosts};
+pub use entry::{ManagerAssignment, PortManager, assign};
 pub use fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl, RateScope};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{
@@ -62,6 +63,7 @@ pub use pools::{
     Attachment, AttachmentSpec, MemoryKeys, PoolKeys, PoolMode, PoolSpec, PoolsSpec, PortProfiles,
     ProfileKeys, ProfileSpec, Side,
 };
+pub use port_selector::{PortFacts, PortSelector, PortSet};
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use quiet::{NotHeard, Quiet, Unheard};
@@ -79,7 +81,7 @@ use frame::Tag;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Time};
+use units::{BitRate, Bytes, Length, Time};
 
 /// Makes the closed enum of queue managers, its specification, its dispatch and its pages from one list.
 macro_rules! queue_managers {
@@ -116,9 +118,15 @@ macro_rules! queue_managers {
             /// Traffic classes, 0 to 7 each; every queue of one of them has a manager of its own. Default: all that no other entry names.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub classes: Option<Vec<u32>>,
-            /// Whether queues of ports to hosts have it as well. With false a mark shows congestion within the fabric, which another path may avoid. Default: true.
+            /// Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a switch. An entry that states all conditions of another and more takes precedence over it. Default: any.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub to_hosts: Option<bool>,
+            pub ports: Option<PortSet>,
+            /// Only at ports of this rate; on a link with a `line_code` it is the rate on the wire, as in the topology. A rate. Default: any.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub rate: Option<BitRate>,
+            /// Only at ports whose cable is at most this long; of a cable with a `delay`, 5 ns are a metre. A length. Default: any.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub length: Option<Length>,
             $(
                 $(#[$doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]

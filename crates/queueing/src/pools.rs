@@ -23,6 +23,7 @@
 //! several lossless priorities, colours.
 
 use crate::dynamic_threshold::Alpha;
+use crate::port_selector::{Claim, PortFacts, PortSelector, PortSet, precedence};
 use crate::shared_memory::{Limit, Pool, Rules, SharedMemory};
 use crate::trimming::DiscardAction;
 use frame::PRIORITIES;
@@ -30,7 +31,7 @@ use keys::{Remark, nearest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use units::{BitRate, Bytes, Length, Time};
+use units::{BitRate, Bytes, Length};
 
 /// Pools of the memory of a switch, and who may take how much of them. It takes the place of `total` and `dynamic_threshold`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -40,7 +41,7 @@ pub struct MemoryKeys {
     pub pools: BTreeMap<String, PoolKeys>,
     /// Profiles by name. Required.
     pub profiles: BTreeMap<String, ProfileKeys>,
-    /// What has which profile; of several that fit a port, the first counts. Required.
+    /// Attachments of profiles to groups and queues of ports. Of several that fit, the one that states all conditions of the others and more takes precedence; two of which neither does are an error. Required.
     pub attach: Vec<Attachment>,
     /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs a group of its own. Default: its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,6 +145,9 @@ pub struct Attachment {
     /// Queues, of an egress profile. A list of traffic classes, 0 to 7. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<u32>>,
+    /// Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a switch. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<PortSet>,
     /// Only at ports to these hosts and switches. A list of names. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Vec<String>>,
@@ -186,12 +190,10 @@ pub struct AttachmentSpec {
     pub profile: usize,
     /// Groups or queues, bit by bit.
     pub members: u8,
-    /// Names of neighbours; empty: all.
-    pub to: Vec<String>,
-    /// The rate of the link.
-    pub rate: Option<BitRate>,
-    /// The longest delay of the cable.
-    pub delay: Option<Time>,
+    /// True if the groups or queues are listed.
+    pub is_listed: bool,
+    /// Its ports.
+    pub ports: PortSelector,
 }
 
 /// The memory of a switch in pools.
@@ -373,26 +375,25 @@ impl Attachment {
         if list.is_none() {
             members = u8::MAX;
         }
-        if members == 0 || self.to.as_ref().is_some_and(Vec::is_empty) {
-            let key = if members == 0 { key } else { "to" };
+        let empty = [
+            (key, members == 0),
+            ("to", self.to.as_ref().is_some_and(Vec::is_empty)),
+            ("ports", self.ports == Some(PortSet::Named(Vec::new()))),
+        ];
+        if let Some((key, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
             return Err(Remark::about(key, "an empty list", "expected an entry, or no key for all"));
         }
         Ok(AttachmentSpec {
             profile,
             members,
-            to: self.to.clone().unwrap_or_default(),
-            rate: self.rate,
-            delay: self.length.map(Length::fibre_delay),
+            is_listed: list.is_some(),
+            ports: PortSelector {
+                ports: self.ports.clone(),
+                to: self.to.clone().unwrap_or_default(),
+                rate: self.rate,
+                delay: self.length.map(Length::fibre_delay),
+            },
         })
-    }
-}
-
-impl AttachmentSpec {
-    /// Returns true if it applies to a port to this neighbour, over a link of this nominal rate and delay.
-    pub fn fits(&self, neighbour: &str, rate: BitRate, delay: Time) -> bool {
-        (self.to.is_empty() || self.to.iter().any(|name| name == neighbour))
-            && self.rate.is_none_or(|only| only == rate)
-            && self.delay.is_none_or(|most| delay <= most)
     }
 }
 
@@ -404,21 +405,36 @@ impl PoolsSpec {
     pub fn pool_of(&self, profile: usize) -> &PoolSpec {
         &self.pools[usize::from(self.profiles[profile].rules.pool)]
     }
-    /// The profiles of a port to this neighbour, over a link of this rate, as it is written, and delay.
-    pub fn of_port(&self, neighbour: &str, rate: BitRate, delay: Time) -> PortProfiles {
-        let mut found = PortProfiles::default();
-        for own in &self.attachments {
-            let table = match self.pool_of(own.profile).side {
-                Side::Ingress => &mut found.ingress,
-                Side::Egress => &mut found.egress,
-            };
-            let free =
-                (0..).zip(table).filter(|(number, taken)| own.members >> number & 1 != 0 && taken.is_none());
-            if own.fits(neighbour, rate, delay) {
-                free.for_each(|(_, taken)| *taken = Some(own.profile));
-            }
-        }
-        found
+    /// The profiles of a port. Where two attachments claim a group or queue, the first counts.
+    pub fn of_port(&self, port: &PortFacts<'_>) -> PortProfiles {
+        let profile = |found: Result<Option<usize>, [usize; 2]>| {
+            let entry = found.unwrap_or_else(|[first, _]| Some(first));
+            entry.map(|entry| self.attachments[entry].profile)
+        };
+        let of_side = |side| std::array::from_fn(|number| profile(self.claimed(port, side, number)));
+        PortProfiles { ingress: of_side(Side::Ingress), egress: of_side(Side::Egress) }
+    }
+    /// The attachment of a group or queue of a port.
+    ///
+    /// # Errors
+    /// Two attachments that claim it.
+    pub fn claimed(
+        &self,
+        port: &PortFacts<'_>,
+        side: Side,
+        number: usize,
+    ) -> Result<Option<usize>, [usize; 2]> {
+        let is_for = |own: &AttachmentSpec| {
+            own.members >> number & 1 != 0 && self.pool_of(own.profile).side == side && own.ports.fits(port)
+        };
+        let claims: Vec<Claim<'_>> = self
+            .attachments
+            .iter()
+            .enumerate()
+            .filter(|(_, own)| is_for(own))
+            .map(|(entry, own)| Claim { entry, selector: &own.ports, is_listed: own.is_listed })
+            .collect();
+        precedence(&claims)
     }
     /// Traffic classes of a port whose frames are trimmed, bit by bit.
     pub fn trimmed(&self, port: &PortProfiles) -> u8 {

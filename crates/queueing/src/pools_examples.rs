@@ -2,6 +2,7 @@
 
 use crate::dynamic_threshold::Alpha;
 use crate::pools::{Attachment, MemoryKeys, PoolKeys, PoolMode, PoolsSpec, ProfileKeys, Side};
+use crate::port_selector::PortFacts;
 use crate::shared_memory::{Holding, Part, Refused, SharedMemory};
 use units::{BitRate, Bytes, Length, Time};
 
@@ -24,7 +25,15 @@ fn profile(n: i32, reserved: u64, headroom: u64, xon: Option<u64>, offset: Optio
 }
 
 fn attached(profile: &str) -> Attachment {
-    Attachment { profile: profile.into(), groups: None, queues: None, to: None, rate: None, length: None }
+    Attachment {
+        profile: profile.into(),
+        groups: None,
+        queues: None,
+        ports: None,
+        to: None,
+        rate: None,
+        length: None,
+    }
 }
 
 fn keys(size: u64, shared_headroom: Option<u64>, own: ProfileKeys) -> MemoryKeys {
@@ -40,8 +49,14 @@ fn spec(keys: &MemoryKeys) -> PoolsSpec {
     keys.spec().unwrap_or_else(|wrong| panic!("{wrong:?}"))
 }
 
+/// A port of a leaf to a host.
+fn to_host(neighbour: &str, gbps: u64, delay: Time) -> PortFacts<'_> {
+    let rate = BitRate::from_gbps(gbps);
+    PortFacts { neighbour, to_host: true, heights: [1, 0], rate, delay, is_named: &|_| false }
+}
+
 fn memory(spec: &PoolsSpec, ports: usize) -> SharedMemory {
-    let port = spec.of_port("h0", BitRate::from_gbps(100), Time::ZERO);
+    let port = spec.of_port(&to_host("h0", 100, Time::ZERO));
     spec.memory(&vec![port; ports])
 }
 
@@ -140,7 +155,7 @@ fn shipped_profiles() {
     }
     // 128 ports of two groups are promised 156.7 MB of 29.4 MB in total.
     let own = spec(&keys(166_115_492, Some(29_423_360), profile(0, 18_796, 612_140, Some(0), Some(3_556))));
-    let mut port = own.of_port("h0", BitRate::from_gbps(400), Time::ZERO);
+    let mut port = own.of_port(&to_host("h0", 400, Time::ZERO));
     port.ingress = [3, 4].iter().fold([None; 8], |mut all, &group| {
         all[group] = port.ingress[group];
         all
@@ -176,7 +191,12 @@ fn profiles_by_rate_and_cable() {
     both.profiles.remove("pg");
     let fast = Some(BitRate::from_gbps(400));
     both.attach = vec![
-        Attachment { rate: fast, length: Some(Length::from_m(5)), ..attached("short") },
+        Attachment {
+            rate: fast,
+            length: Some(Length::from_m(5)),
+            groups: Some(vec![3]),
+            ..attached("short")
+        },
         Attachment {
             rate: fast,
             length: Some(Length::from_m(40)),
@@ -188,7 +208,7 @@ fn profiles_by_rate_and_cable() {
     let own = spec(&both);
     let name = |neighbour, gbps, metres, group: usize| {
         let delay = Length::from_m(metres).fibre_delay();
-        let found = own.of_port(neighbour, BitRate::from_gbps(gbps), delay).ingress[group];
+        let found = own.of_port(&to_host(neighbour, gbps, delay)).ingress[group];
         found.map(|at| own.profiles[at].name.as_str())
     };
     assert_eq!(name("h0", 400, 5, 3), Some("short"));

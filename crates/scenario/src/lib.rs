@@ -33,6 +33,7 @@ mod diagnostics;
 mod effective;
 mod either;
 pub mod model;
+mod phy_notes;
 mod place;
 mod read;
 #[cfg(feature = "generate")]

@@ -86,9 +86,12 @@ def check(
         )
     source = library.read(scenario)
     with running.engine_errors(), waiting(f"checking {scenario}"):
-        text, warnings, broken = _core.examine(source.text, source.file, allow_files=source.allow_files)
+        examined = _core.examine(source.text, source.file, allow_files=source.allow_files)
+    text, warnings, broken, notes = examined
     judged = of_scenario(broken)
     say_warnings(warnings)
+    for note in notes:
+        say(note)
     if judged.failed and (estimate or thresholds or effective):
         complain(f"{scenario}: {judged}")
     if estimate:

@@ -280,7 +280,7 @@ def _pools(memory: Mapping[str, Any], port: Port, reported: list[str]) -> Databa
     key = "switch.buffer.memory"
     tables: Database = {"BUFFER_POOL": {}, "BUFFER_PROFILE": {}, "BUFFER_PG": {}, "BUFFER_QUEUE": {}}
     for what, table in (("groups", "BUFFER_PG"), ("queues", "BUFFER_QUEUE")):
-        for entry in memory["attach"]:
+        for entry in sorted(memory["attach"], key=_breadth):
             name = entry["profile"]
             profile = memory["profiles"][name]
             pool = memory["pools"][profile["pool"]]
@@ -300,14 +300,22 @@ def _pools(memory: Mapping[str, Any], port: Port, reported: list[str]) -> Databa
     return {table: entries for table, entries in tables.items() if entries}
 
 
+def _breadth(entry: Mapping[str, Any]) -> tuple[int, int]:
+    """Sort key by precedence: attachments with more conditions, or for shorter cables, come first."""
+    conditions = {"to", "ports", "rate", "length", "groups", "queues"} & entry.keys()
+    longest = whole_amount("length", entry["length"], "length", 1, "mm") if "length" in entry else 0
+    return -len(conditions), longest
+
+
 def _fits(entry: Mapping[str, Any], port: Port, reported: list[str]) -> bool:
     """Returns true if an attachment applies to the port."""
-    if "to" in entry:
-        reported.append(
-            f"switch.buffer.memory.attach: {entry['profile']} is for ports to {', '.join(entry['to'])}: "
-            "left out"
-        )
-        return False
+    for key, words in (("to", "ports to "), ("ports", "ports ")):
+        if key in entry:
+            named = [entry[key]] if isinstance(entry[key], str) else entry[key]
+            reported.append(
+                f"switch.buffer.memory.attach: {entry['profile']} is for {words}{', '.join(named)}: left out"
+            )
+            return False
     rate = "rate" not in entry or whole_amount("rate", entry["rate"], "rate", 1, "whole b/s") == whole_amount(
         "rate", port.rate, "rate", 1, "whole b/s"
     )

@@ -1647,7 +1647,7 @@ class MemoryKeys(TypedDict, total=False):
     profiles: Required[Mapping[str, ProfileKeys]]
     """Profiles by name."""
     attach: Required[Sequence[AttachmentKeys]]
-    """What has which profile."""
+    """Attachments of profiles to groups and queues of ports."""
     groups: Sequence[int] | None
     """The priority group of each priority: eight numbers, 0 to 7. Default: its own number."""
 
@@ -1705,6 +1705,11 @@ class AttachmentKeys(TypedDict, total=False):
     """Priority groups, of an ingress profile. Default: all."""
     queues: Sequence[int] | None
     """Queues, of an egress profile. Default: all."""
+    ports: PortSet | None
+    """Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by
+    the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a
+    switch. Default: any.
+    """
     to: Sequence[str] | None
     """Only at ports to these hosts and switches. Default: any."""
     rate: str | None
@@ -1718,8 +1723,15 @@ class ManagerEntryKeys(TypedDict, total=False):
 
     classes: Sequence[int] | None
     """Traffic classes, 0 to 7 each. Default: all that no other entry names."""
-    to_hosts: bool | None
-    """Whether queues of ports to hosts have it as well. Default: true."""
+    ports: PortSet | None
+    """Only at these ports: "up" (away from the hosts), "down" (towards them), "hosts" or "switches" (by
+    the other end), or a list of names, like "leaf0.4->spine0", "*->spine0", or "leaf0" for all of a
+    switch. Default: any.
+    """
+    rate: str | None
+    """Only at ports of this rate. Default: any."""
+    length: str | None
+    """Only at ports whose cable is at most this long. Default: any."""
     red: RedKeys | None
     """Random early detection (Floyd and Jacobson 1993)."""
     step: StepParamsKeys | None
@@ -2842,7 +2854,7 @@ class HpccPintKeys(TypedDict, total=False):
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
     base: float | None
-    """The utilisation is told as a power of this, to the nearest. Default: 1.05."""
+    """Base of the logarithmic scale of utilisation: the nearest power of it is sent. Default: 1.05."""
     probability: float | None
     """The share of packets that tell the utilisation. Default: 1."""
     int_bytes: str | None
@@ -3802,6 +3814,8 @@ PoolMode = Literal["dynamic", "static"]
 """How the profiles of a pool are limited that do not say it."""
 DiscardAction = Literal["drop", "trim"]
 """Action on frames that find no room in their queue: `packet_discard_action` of SONiC."""
+PortSet = Literal["up", "down", "hosts", "switches"] | Sequence[str]
+"""Role of a port, or a list of ports."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]

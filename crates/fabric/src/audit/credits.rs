@@ -163,7 +163,7 @@ fn all_channels(audit: &mut Audit<'_>) {
             of_flow_control(NAME, "channels", message, "expected channels = \"all\" at every station");
         return audit.error(Subject::Node(NodeId(at as u32)), remark);
     }
-    let manages = |node: &NodeSpec| node.switch().is_some_and(|own| own.managers.iter().any(Option::is_some));
+    let manages = |node: &NodeSpec| node.switch().is_some_and(|own| own.managers.all().next().is_some());
     let limits = |node: &NodeSpec| node.host().is_some_and(|own| own.limiters.is_some());
     for (key, has) in [("queue_managers", manages as fn(&NodeSpec) -> bool), ("rate_limiters", limits)] {
         if let Some(at) = spec.nodes.iter().position(|node| wide(node) && has(node)) {

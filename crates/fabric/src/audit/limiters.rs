@@ -35,9 +35,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
 
 /// Reports congestion points whose messages no limiter handles.
 fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
-    let managers =
-        audit.spec.nodes.iter().filter_map(|node| node.switch()).flat_map(|switch| &switch.managers);
-    let mut telling: Vec<&str> = managers.flatten().map(ManagerSpec::name).collect();
+    let mut telling: Vec<&str> = audit.spec.managers().map(ManagerSpec::name).collect();
     telling.sort_unstable();
     telling.dedup();
     for name in telling.iter().filter(|name| RateControlSpec::NAMES.contains(name) && !limited.contains(name))
@@ -53,17 +51,17 @@ fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
 /// one place at least.
 fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
     let link = spec.links.iter().map(|link| link.rate).min()?;
-    let switches = spec.nodes.iter().filter_map(|node| node.switch());
-    let points = switches.flat_map(|switch| switch.managers.iter().flatten());
-    points.filter(|point| point.name() == control.name()).find_map(|point| control.doubt_with(point, link))
+    spec.managers()
+        .filter(|point| point.name() == control.name())
+        .find_map(|point| control.doubt_with(point, link))
 }
 
 /// Keys of a control that change nothing with any of the congestion points of its scheme.
 fn unused_with_points(control: &RateControlSpec, spec: &Spec) -> Vec<Remark> {
-    let switches = spec.nodes.iter().filter_map(|node| node.switch());
-    let points = switches.flat_map(|switch| switch.managers.iter().flatten());
-    let mut each =
-        points.filter(|point| point.name() == control.name()).map(|point| control.unused_with(point));
+    let mut each = spec
+        .managers()
+        .filter(|point| point.name() == control.name())
+        .map(|point| control.unused_with(point));
     let first = each.next().unwrap_or_default();
     each.fold(first, |all, own| all.into_iter().filter(|one| own.contains(one)).collect())
 }
@@ -149,8 +147,7 @@ fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
         return true;
     }
     let manages = |switch: &SwitchSpec| {
-        let own = switch.managers.get(switch.classes.class(priority).at()).and_then(Option::as_ref);
-        own.is_some_and(|own| own.name() == control)
+        switch.managers.of_class(switch.classes.class(priority).at()).any(|own| own.name() == control)
     };
     let switches: Vec<&SwitchSpec> = spec.nodes.iter().filter_map(|node| node.switch()).collect();
     let fixed = switches.iter().all(|switch| switch.path_choice.is_static())

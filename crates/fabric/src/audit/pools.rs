@@ -1,104 +1,66 @@
 //! Checks pools and profiles against pauses: each lossless priority needs a group of its own with a profile, headroom for
 //! what its links have in flight, and no egress limit.
 
+use super::port_settings::{Claimed, Selected, port_settings};
 use super::{Audit, Finding, Subject, of_buffer, of_flow_control};
 use crate::build::pool_profiles;
 use crate::spec::SwitchSpec;
 use flow_control::{PauseKind, PauseSpec};
 use frame::{NodeId, PRIORITIES, PortId};
 use keys::{Remark, Severity, nearest};
-use queueing::{AttachmentSpec, Limit, PoolsSpec, PortProfiles, ProfileSpec};
+use queueing::{AttachmentSpec, Limit, PoolsSpec, PortFacts, PortProfiles, ProfileSpec, Side};
 use std::collections::{BTreeMap, BTreeSet};
-use units::{BitRate, Time};
 
-/// Reports attachments whose peer is not adjacent to any switch they apply to, or that fit none of its ports.
+/// Reports attachments whose peer is not adjacent to any switch they apply to, those that fit none of its ports, and two that
+/// claim one port.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let (spec, wiring) = (audit.spec, audit.spec.wiring());
-    let mut seen: Vec<(&PoolsSpec, Vec<Neighbour<'_>>, NodeId)> = Vec::new();
+    let mut seen: Vec<(&PoolsSpec, Vec<PortId>, NodeId)> = Vec::new();
     for (id, node) in (0..).map(NodeId).zip(&spec.nodes) {
         let Some(pools) = node.switch().and_then(|switch| switch.pools.as_deref()) else { continue };
-        let names = wiring.ports(id).map(|port| {
-            let link = &spec.links[wiring.link_of[port.at()] as usize];
-            let peer = wiring.node_of[wiring.peer[port.at()].at()];
-            Neighbour { name: &spec.nodes[peer.at()].name, rate: link.wire_rate, delay: link.cable }
-        });
         match seen.iter_mut().find(|(known, ..)| std::ptr::eq(*known, pools)) {
-            Some((_, known, _)) => known.extend(names),
-            None => seen.push((pools, names.collect(), id)),
+            Some((_, known, _)) => known.extend(wiring.ports(id)),
+            None => seen.push((pools, wiring.ports(id).collect(), id)),
         }
     }
-    for (pools, neighbours, id) in seen {
-        let names: BTreeSet<&str> = neighbours.iter().map(|one| one.name).collect();
-        for (index, own) in pools.attachments.iter().enumerate() {
-            let is_known = own.to.iter().all(|name| names.contains(name.as_str()));
-            if is_known && !neighbours.iter().any(|one| own.fits(one.name, one.rate, one.delay)) {
-                audit.warn(Subject::Node(id), fits_nothing(own, &neighbours, index));
-            } else if is_known && !neighbours.iter().any(|one| is_first(pools, index, one)) {
-                audit.warn(Subject::Node(id), comes_too_late(pools, index));
+    for (pools, ports, id) in seen {
+        let names: BTreeSet<&str> =
+            ports.iter().map(|&port| spec.nodes[wiring.neighbour(port).at()].name.as_str()).collect();
+        let place = |remark: Remark, index: usize| {
+            remark.within_entry(index).within("attach").within("memory").within("buffer")
+        };
+        let selected: Vec<Selected<'_>> = pools
+            .attachments
+            .iter()
+            .map(|own| Selected {
+                ports: &own.ports,
+                what: format!("profile \"{}\"", pools.profiles[own.profile].name),
+            })
+            .collect();
+        let unknown = |own: &AttachmentSpec| own.ports.to.iter().any(|name| !names.contains(name.as_str()));
+        let claimed = |port: &PortFacts<'_>, number: usize| {
+            [Side::Ingress, Side::Egress].map(|side| pools.claimed(port, side, number))
+        };
+        for (index, remark) in port_settings(spec, &wiring, &ports, &selected, &claimed) {
+            match remark {
+                Claimed::Idle(_) if unknown(&pools.attachments[index]) => {}
+                Claimed::Idle(remark) => audit.warn(Subject::Node(id), place(remark, index)),
+                Claimed::Twice(remark) => audit.error(Subject::Node(id), place(remark, index)),
             }
-            for (place, name) in own.to.iter().enumerate().filter(|(_, name)| !names.contains(name.as_str()))
-            {
+        }
+        for (index, own) in pools.attachments.iter().enumerate() {
+            let others = own.ports.to.iter().enumerate();
+            for (at, name) in others.filter(|(_, name)| !names.contains(name.as_str())) {
                 let help = match nearest(name, names.iter().copied()) {
                     Some(meant) => format!("did you mean \"{meant}\"?"),
                     None => "expected the name of a host or switch at the other end of a link".to_string(),
                 };
                 let message = format!("no switch with this memory has a link to \"{name}\"");
-                let remark = Remark::about("to", message, help).entry(place);
-                let remark = remark.within_entry(index).within("attach").within("memory").within("buffer");
-                audit.error(Subject::Node(id), remark);
+                let remark = Remark::about("to", message, help).entry(at);
+                audit.error(Subject::Node(id), place(remark, index));
             }
         }
     }
-}
-
-/// The node at the other end of a link of a switch, and that link.
-struct Neighbour<'a> {
-    name: &'a str,
-    rate: BitRate,
-    delay: Time,
-}
-
-/// An attachment that changes nothing, and which of its conditions no port meets.
-fn fits_nothing(own: &AttachmentSpec, neighbours: &[Neighbour<'_>], index: usize) -> Remark {
-    let rates: BTreeSet<BitRate> = neighbours.iter().map(|one| one.rate).collect();
-    let shortest = neighbours.iter().map(|one| one.delay).min().unwrap_or_default();
-    let (key, help) = match (own.rate, own.delay) {
-        (Some(rate), _) if !rates.contains(&rate) => {
-            let rates: Vec<String> = rates.iter().map(|rate| format!("\"{rate}\"")).collect();
-            ("rate", format!("expected the rate of a link: {}", rates.join(", ")))
-        }
-        (_, Some(most)) if shortest > most => {
-            ("length", format!("the shortest cable takes {shortest}, as {} m do", shortest.ps() / 5000))
-        }
-        _ => ("profile", "expected what one port has, or fewer conditions".to_string()),
-    };
-    let remark = Remark::about(key, "no port is like that: the profile is attached to none", help);
-    remark.within_entry(index).within("attach").within("memory").within("buffer")
-}
-
-/// Returns true if an attachment is the first of those that fit a port for one of its groups or queues.
-fn is_first(pools: &PoolsSpec, index: usize, port: &Neighbour<'_>) -> bool {
-    let fits = |one: &&AttachmentSpec| one.fits(port.name, port.rate, port.delay);
-    let own = &pools.attachments[index];
-    let before = pools.attachments[..index].iter().filter(|one| is_beside(pools, own, one)).filter(fits);
-    fits(&own) && own.members & !before.fold(0, |taken, one| taken | one.members) != 0
-}
-
-/// Returns true if both are of groups, or both of queues.
-fn is_beside(pools: &PoolsSpec, one: &AttachmentSpec, other: &AttachmentSpec) -> bool {
-    pools.pool_of(one.profile).side == pools.pool_of(other.profile).side
-}
-
-/// An attachment that changes nothing, because others have all that it names.
-fn comes_too_late(pools: &PoolsSpec, index: usize) -> Remark {
-    let own = &pools.attachments[index];
-    let taken = |one: &AttachmentSpec| is_beside(pools, own, one) && one.members & own.members != 0;
-    let first = pools.attachments[..index].iter().position(taken).map_or(1, |at| at + 1);
-    let name = &pools.profiles[own.profile].name;
-    let message = format!("profile \"{name}\" is attached to what others before it have already");
-    let help = format!("of several that fit, the first counts: put it before entry {first}, or leave it out");
-    let remark = Remark::about("profile", message, help);
-    remark.within_entry(index).within("attach").within("memory").within("buffer")
 }
 
 /// Checks the pools of a switch against its pauses.

@@ -7,7 +7,7 @@ use super::pools::{egress_limits, most_of_ingress};
 use crate::PauseNeeds;
 use crate::build::pool_profiles;
 use crate::spec::routing::Wiring;
-use crate::spec::{NodeSpec, Spec, SwitchSpec};
+use crate::spec::{NodeSpec, Spec, SwitchSpec, with_port};
 use flow_control::Accounting;
 use frame::{NodeId, PRIORITIES, PortId};
 use queueing::{Action, ManagerSpec, PoolsSpec, PortProfiles, StepParams};
@@ -71,19 +71,17 @@ pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<Str
     (rows.into_iter().flat_map(|(found, _)| found).collect(), notes)
 }
 
-/// Queue length at which marks begin in a class of a switch, and the longest that such a queue gets before flow control has
+/// Queue length at which a manager begins to mark in a class of a switch, and the longest that such a queue gets before flow control has
 /// stopped all its senders, if that is less.
 pub fn paused_before_marks(
     spec: &Spec,
     needs: &[PauseNeeds],
     id: NodeId,
-    class: usize,
+    (class, manager): (usize, ManagerSpec),
 ) -> Option<(u64, u64)> {
     let node = spec.nodes.get(id.at())?;
     let switch = node.switch()?;
-    let (Amount::Bytes(least), _) = switch.managers.get(class).copied().flatten().and_then(marks)? else {
-        return None;
-    };
+    let (Amount::Bytes(least), _) = marks(manager)? else { return None };
     let needs: Vec<&PauseNeeds> = needs.iter().filter(|need| need.node == id).collect();
     let wiring = spec.wiring();
     let station = Station { spec, wiring: &wiring, id, node, switch, needs };
@@ -291,7 +289,10 @@ impl Station<'_> {
         if let (Some(pools), Some(profile)) = (self.switch.pools.as_deref(), profile) {
             row = Threshold { xon: None, ..of_profile(row, pools, profile, self.ports()) };
         }
-        row.marks = self.switch.managers.get(class).copied().flatten().and_then(marks);
+        let managers = with_port(self.spec, self.wiring, port, |facts| {
+            self.switch.managers.of_port(facts, self.switch.classes.classes())
+        });
+        row.marks = managers.get(class).copied().flatten().and_then(marks);
         if profile.is_none() && row.marks.is_none() {
             return None;
         }

@@ -104,5 +104,5 @@ fn finds_no_room(switch: &SwitchSpec, trimming: &TrimmingSpec) -> bool {
     trimming.thresholds.is_some()
         || !switch.buffer.is_unlimited()
         || switch.shares_memory()
-        || switch.managers.iter().flatten().any(|manager| manager.drops().is_some())
+        || switch.managers.all().any(|manager| manager.drops().is_some())
 }

@@ -66,7 +66,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares queues reads all of them for every frame; so does one whose managers measure its memory.
         let compares = |own: &SwitchSpec| {
-            own.managers.iter().flatten().any(Configuration::of_switch)
+            own.managers.all().any(Configuration::of_switch)
                 || matches!(
                     own.path_choice,
                     PathChoice::LeastQueued | PathChoice::Adaptive(_) | PathChoice::Ugal(_)

@@ -23,6 +23,8 @@ pub struct PauseNeeds {
     pub node: NodeId,
     /// The node at the other end, which is paused.
     pub peer: NodeId,
+    /// The number of its link.
+    pub link: usize,
     /// The priorities that the port pauses, and those whose pauses its peer obeys: bit n for priority n.
     pub pauses: u8,
     /// See `pauses`.
@@ -67,6 +69,7 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
         Some(PauseNeeds {
             node: wiring.node_of[port as usize],
             peer: wiring.node_of[wiring.peer[port as usize].at()],
+            link: wiring.link_of[port as usize] as usize,
             pauses: plan.paused(port),
             obeyed: plan.paused(wiring.peer[port as usize].0),
             overhead: plan.link(port).overhead,
@@ -90,7 +93,6 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     let (least, most) = bounds.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
     let trimmed = spec.nodes.iter().filter_map(|node| Some(node.switch()?.trimming.as_ref()?.size)).min();
     let least = trimmed.map_or(least, |size| least.min(size));
-    let mut managers = spec.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
     let controls: Vec<_> = spec
         .nodes
         .iter()
@@ -102,8 +104,8 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     // A frame has one of the two.
     let most = most.saturating_add(tag.max(cn_tag).into());
     // Any of the managers may notify a source, and tags may be returned.
-    let control_frames =
-        managers.any(Option::is_some) || controls.iter().any(|control| control.return_priority().is_some());
+    let control_frames = spec.managers().next().is_some()
+        || controls.iter().any(|control| control.return_priority().is_some());
     if control_frames { (least.min(CONTROL_FRAME_BYTES), most) } else { (least, most) }
 }
 

@@ -18,14 +18,14 @@ use crate::run::state::sharing::Sharing;
 use crate::run::state::telemetry::PortTelemetry;
 use crate::run::state::trimming::PortTrimming;
 use crate::spec::routing::Wiring;
-use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull};
+use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull, with_port};
 use engine::{Timer, stream};
 use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{
-    BufferSpec, Configuration, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration,
+    BufferSpec, Configuration, LinkFacts, ManagerSpec, PoolsSpec, PortFacts, PortProfiles, RateConfiguration,
     SharedMemory,
 };
 use transport::ConnectionSpec;
@@ -224,18 +224,16 @@ fn receiver_point(plan: &Plan, port: u32) -> Option<Box<ReceiverPoint>> {
 /// Adds the queue managers of a port, whose queues begin there, each with a random stream of its own. Whether it has any.
 pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &mut Managers)) -> bool {
     let (node, link) = (plan.node(port), plan.link(port));
-    let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
-    let to_host = plan.node(plan.wiring.peer[port as usize].0).host().is_some();
-    let unmanaged = node.switch().filter(|_| to_host).map_or(0, |switch| switch.unmanaged_to_hosts);
-    let is_managed = |class: usize| unmanaged >> class & 1 == 0;
+    let specs = node.switch().map_or_else(Vec::new, |switch| {
+        let of_port = |port: &PortFacts<'_>| switch.managers.of_port(port, switch.classes.classes());
+        with_port(plan.spec, plan.wiring, PortId(port), of_port)
+    });
     let local = plan.wiring.local(PortId(port));
     let same_manager = |shared: Option<&ManagerSpec>| {
-        let same =
-            |(class, other): (usize, &Option<ManagerSpec>)| is_managed(class) && other.as_ref() == shared;
-        shared.and_then(|_| specs.iter().enumerate().position(same))
+        shared.and_then(|_| specs.iter().position(|other| other.as_ref() == shared))
     };
     let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
-        let spec = spec.as_ref().filter(|_| is_managed(class));
+        let spec = spec.as_ref();
         let shared = spec.filter(|spec| spec.of_port());
         if let Some(first) = same_manager(shared)
             && first < class
@@ -249,7 +247,7 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
         spec.map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
-    specs.iter().enumerate().any(|(class, spec)| spec.is_some() && is_managed(class))
+    specs.iter().any(Option::is_some)
 }
 
 /// The memory that the queues of a switch share; nothing if they do not.
@@ -300,11 +298,7 @@ pub fn trimming(plan: &Plan, port: u32) -> Option<Box<PortTrimming>> {
 
 /// The profiles of each port of a switch with these pools.
 pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec) -> Vec<PortProfiles> {
-    let of_port = |port: PortId| {
-        let link = &spec.links[wiring.link_of[port.at()] as usize];
-        let neighbour = wiring.node_of[wiring.peer[port.at()].at()];
-        pools.of_port(&spec.nodes[neighbour.at()].name, link.wire_rate, link.cable)
-    };
+    let of_port = |port: PortId| with_port(spec, wiring, port, |facts| pools.of_port(facts));
     wiring.ports(id).map(of_port).collect()
 }
 

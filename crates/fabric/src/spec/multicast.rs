@@ -84,7 +84,7 @@ fn of_switches(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
                 "expected path_choice = \"hash\": copies are made where listed paths part",
             ));
         }
-        let managed = switch.managers.get(class.at()).is_some_and(Option::is_some);
+        let managed = switch.managers.of_class(class.at()).next().is_some();
         let message =
             || format!("frames for several hosts, and a queue manager of their class at \"{}\"", node.name);
         managed.then(|| (message(), "expected queue_managers of other classes"))

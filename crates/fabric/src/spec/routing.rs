@@ -17,7 +17,7 @@ use frame::{NodeId, PortId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Ports and what they are plugged into. The ports of all nodes are numbered node by node, those of a node
 /// in the order of its links.
@@ -33,6 +33,8 @@ pub struct Wiring {
     pub link_of: Vec<u32>,
     /// By link, what a path over it costs; empty: all links cost 1.
     costs: Vec<u32>,
+    /// See [`Wiring::heights`].
+    pub(super) heights: OnceLock<Vec<u32>>,
 }
 
 impl Wiring {
@@ -57,6 +59,7 @@ impl Wiring {
             node_of: vec![NodeId(0); ports],
             link_of: vec![0; ports],
             costs: Vec::new(),
+            heights: OnceLock::new(),
         };
         for (link, &(a, b)) in (0..).zip(links) {
             let ends = [a, b].map(|node| {

@@ -90,6 +90,10 @@ impl Topology {
         let (name, shape) = self.named();
         shape.graph().map_err(|errors| errors.into_iter().map(|one| one.within(name)).collect())
     }
+    /// The kind of the topology, as a scenario names it.
+    pub fn kind(&self) -> &'static str {
+        self.named().0
+    }
     /// Returns warnings; places begin at its name.
     pub fn warnings(&self) -> Vec<Remark> {
         let (name, shape) = self.named();

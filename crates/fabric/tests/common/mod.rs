@@ -63,8 +63,7 @@ pub fn switch() -> SwitchSpec {
         buffer: BufferSpec::default(),
         shared_memory: None,
         pools: None,
-        managers: Vec::new(),
-        unmanaged_to_hosts: 0,
+        managers: Default::default(),
         flow_control: None,
     }
 }

@@ -70,7 +70,7 @@ fn net(dice: &Dice) -> Net {
         classes: if dice.fifo { ClassMap::SHARED } else { ClassMap::SEPARATE },
         scheduler: if dice.fifo { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority },
         buffer: BufferSpec { queue: dice.limit, ..BufferSpec::default() },
-        managers: vec![control(dice).map(|(point, _)| point).or(manager(dice)); 8],
+        managers: vec![control(dice).map(|(point, _)| point).or(manager(dice)); 8].into(),
         ..switch()
     };
     let limiters = control(dice).map(|(_, control)| LimiterSpec {

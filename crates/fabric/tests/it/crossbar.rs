@@ -275,7 +275,7 @@ fn a_manager_and_an_outage_meet_frames_at_their_output() {
             yellow: None,
             red: None,
         };
-        spec.managers = vec![Some(ManagerSpec::Red(red))];
+        spec.managers = vec![Some(ManagerSpec::Red(red))].into();
     });
     assert!(
         counts(&dropped).1 > 300 && counts(&dropped).0 + counts(&dropped).1 == 1_000,

@@ -17,7 +17,7 @@ fn domain(defence: Choice) -> Option<Domain> {
 fn star(parts: [Option<Domain>; 4], managers: &[Option<ManagerSpec>]) -> Net {
     let mut net = Net::new(us(200));
     let hosts = [0, 1, 2].map(|n| net.host(&format!("h{n}"), host()));
-    let sw = net.switch("sw", SwitchSpec { managers: managers.to_vec(), ..switch() });
+    let sw = net.switch("sw", SwitchSpec { managers: managers.to_vec().into(), ..switch() });
     for host in hosts {
         net.link(host, sw, gbps(10), ns(100));
     }

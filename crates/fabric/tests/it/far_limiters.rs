@@ -104,7 +104,7 @@ fn answers_that_meet_are_slowed_down_by_every_control() {
             RateControlSpec::Prc(paths(Method::Messages)),
         ),
     ] {
-        let managed = SwitchSpec { managers: vec![Some(manager); 8], ..switch() };
+        let managed = SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() };
         let net = star(&["a", "b", "c"], |_| limited(control, LimiterScope::Flow), managed, us(5_000));
         let outcome = net.run();
         let names = ["b", "answers of b", "c", "answers of c"];
@@ -147,7 +147,7 @@ fn the_throughput_over_time_is_that_of_frames_without_tags() {
             let mut net = Net::new(end);
             let station = || HostSpec { receive: receive.clone(), ..limited(control, LimiterScope::Flow) };
             let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name, station()));
-            let managed = SwitchSpec { managers: vec![Some(manager); 8], ..switch() };
+            let managed = SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() };
             let sw = net.switch("sw", managed);
             for host in [a, b, c] {
                 net.link(host, sw, gbps(10), ns(100));

@@ -340,7 +340,7 @@ fn congestion_points_are_named() {
         });
         let mut net = Net::new(us(5_000));
         let hosts = ["a", "b", "sink"].map(|name| net.host(name, HostSpec { limiters, ..host() }));
-        let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8], ..switch() });
+        let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() });
         for host in hosts {
             net.link(host, sw, gbps(10), ns(100));
         }
@@ -394,7 +394,7 @@ fn congestion_spreads_no_further_than_its_sources() {
         let managers = if qcn { vec![Some(point); 8] } else { vec![] };
         let fabric = || SwitchSpec {
             flow_control: Some(control.clone().into()),
-            managers: managers.clone(),
+            managers: managers.clone().into(),
             ..switch()
         };
         let mut net = Net::new(us(40_000));

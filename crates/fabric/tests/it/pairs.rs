@@ -137,8 +137,7 @@ impl Draw {
         let drops = |node: &NodeSpec| match &node.role {
             Role::Switch(switch) => switch
                 .managers
-                .iter()
-                .flatten()
+                .all()
                 .any(|manager| self.has(SHARED) || matches!(manager, ManagerSpec::Red(_))),
             Role::Host(_) => false,
         };
@@ -443,8 +442,8 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
             (0..classes.classes()).map(|_| rolls.coin().then(|| manager(rolls))).collect()
         } else {
             Vec::new()
-        },
-        unmanaged_to_hosts: 0,
+        }
+        .into(),
         flow_control: control.clone().map(Control::from),
         remaps: Vec::new(),
         trimming: (rolls.below(4) == 0).then(|| trimming(rolls)),
@@ -1042,7 +1041,7 @@ fn may_cross(switch: &SwitchSpec) -> bool {
     let by_egress = switch.pauses().is_some_and(|pauses| pauses.accounting == Accounting::Egress);
     let along_paths = |manager: &ManagerSpec| matches!(manager, ManagerSpec::PathPoint(_));
     let limited = !switch.buffer.is_unlimited() || switch.shared_memory.is_some();
-    !by_egress && !limited && !switch.managers.iter().flatten().any(along_paths)
+    !by_egress && !limited && !switch.managers.all().any(along_paths)
 }
 
 /// That fabric with crossbars where they can be: pauses, managers, outages and watchdogs meet them.

@@ -22,7 +22,7 @@ fn station(params: PathReactionParams) -> HostSpec {
 }
 
 fn points(params: PathPointParams) -> SwitchSpec {
-    SwitchSpec { managers: vec![Some(ManagerSpec::PathPoint(params)); 8], ..switch() }
+    SwitchSpec { managers: vec![Some(ManagerSpec::PathPoint(params)); 8].into(), ..switch() }
 }
 
 /// A switch with `senders` hosts and a sink, each link with this delay.
@@ -99,7 +99,7 @@ fn slowdowns_name_the_class_of_the_frames() {
         let other = ManagerSpec::CongestionPoint(CongestionPointParams::default());
         let Role::Switch(sw) = &mut net.0.nodes[3].role else { panic!("three hosts and a switch") };
         let sw = std::sync::Arc::make_mut(sw);
-        sw.managers[class] = Some(other);
+        sw.managers.by_class[class] = Some(other);
     }
     let outcome = same_on_three_threads(&net);
     assert_eq!(outcome.texts("slowdowns", "port"), ["sw.2->sink"; 2]);

@@ -44,7 +44,7 @@ fn marking(path_choice: PathChoice) -> SwitchSpec {
         marks_last_hop: true,
     };
     SwitchSpec {
-        managers: vec![Some(ManagerSpec::Step(step)); 8],
+        managers: vec![Some(ManagerSpec::Step(step)); 8].into(),
         trimming: Some(trimming),
         path_choice,
         ..switch()

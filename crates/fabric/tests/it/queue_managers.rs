@@ -43,7 +43,7 @@ fn bottleneck(spec: SwitchSpec, duration: Time) -> (Net, NodeId, NodeId, NodeId)
 }
 
 fn managed(manager: ManagerSpec) -> SwitchSpec {
-    SwitchSpec { managers: vec![Some(manager); 8], ..switch() }
+    SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() }
 }
 
 fn step(frames: u64, moment: Moment) -> ManagerSpec {
@@ -189,7 +189,7 @@ fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
         SwitchSpec {
             classes: ClassMap::SHARED,
             scheduler: SchedulerSpec::Fifo,
-            managers: vec![manager],
+            managers: vec![manager].into(),
             shared_memory: Some(shared),
             flow_control: Some(control.clone().into()),
             ..switch()
@@ -349,7 +349,7 @@ proptest! {
             flow_control: Some(control.clone().into()),
             shared_memory: Some(memory),
             // Managers of the lossy class alone: RED would drop lossless frames.
-            managers: (0..8).map(|class| managers[which].filter(|_| class == 0 && !link)).collect(),
+            managers: (0..8).map(|class| managers[which].filter(|_| class == 0 && !link)).collect::<Vec<_>>().into(),
             ..switch()
         };
         let mut net = Net::new(us(200));
@@ -453,8 +453,10 @@ fn a_congestion_point_of_a_port_hears_of_all_its_queues() {
         let point = CongestionPointParams { sample_base: Bytes::new(3_000), scope, ..Default::default() };
         let manager = Some(ManagerSpec::CongestionPoint(point));
         let mut net = Net::new(us(500));
-        let own =
-            SwitchSpec { managers: vec![None, None, manager, manager, None, None, None, None], ..switch() };
+        let own = SwitchSpec {
+            managers: vec![None, None, manager, manager, None, None, None, None].into(),
+            ..switch()
+        };
         let (a, b, c) = (net.host("a", host()), net.host("b", host()), net.host("c", host()));
         let sw = net.switch("sw", own);
         for node in [a, b, c] {

@@ -123,7 +123,7 @@ fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
     for control in controls() {
         for window in [None, Some(Or::word())] {
             let keys = RdmaKeys { base_rtt: Or::Value(us(8)), window, ..keys(control.clone()) };
-            let sw = || SwitchSpec { managers: vec![Some(step(10)); 8], ..switch() };
+            let sw = || SwitchSpec { managers: vec![Some(step(10)); 8].into(), ..switch() };
             let run = |before: u64, after: u64| {
                 let mut net = incast(4, 1, &keys, sw(), us(6_000));
                 net.0.flows.clear();
@@ -161,7 +161,7 @@ fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
 #[test]
 fn cnps_answer_marks_and_bring_the_queue_down() {
     let sw = |marks: bool| SwitchSpec {
-        managers: if marks { vec![Some(step(20)); 8] } else { Vec::new() },
+        managers: if marks { vec![Some(step(20)); 8].into() } else { Default::default() },
         ..switch()
     };
     let run = |control, marks| incast(8, 4_000_000, &keys(control), sw(marks), us(4_000)).run();
@@ -189,7 +189,7 @@ fn cnps_pass_a_class_that_is_paused() {
         2,
         2_000_000,
         &keys(dcqcn()),
-        SwitchSpec { managers: vec![Some(step(5)); 8], ..switch() },
+        SwitchSpec { managers: vec![Some(step(5)); 8].into(), ..switch() },
         us(2_000),
     );
     let (to, first) = (NodeId(2), NodeId(0));
@@ -264,7 +264,7 @@ proptest! {
         let control = <RdmaControlKeys as keys::Forms>::text::<serde::de::value::Error>(name).unwrap();
         let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
         let keys = RdmaKeys { recovery, cnp_gap: us(gap), ack_priority, retries: 255, ..keys(control) };
-        let mut sw = SwitchSpec { managers: vec![Some(step(threshold)); 8], ..switch() };
+        let mut sw = SwitchSpec { managers: vec![Some(step(threshold)); 8].into(), ..switch() };
         if paused {
             sw.flow_control = Some(pfc_at(1 << 3, 20, 10).into());
         } else {
@@ -288,7 +288,7 @@ proptest! {
 #[test]
 fn the_least_rate_of_the_keys_is_a_bound() {
     let slow = DcqcnKeys { min_rate: gbps(2), ..DcqcnPreset::Paper.keys() };
-    let sw = SwitchSpec { managers: vec![Some(step(1)); 8], ..switch() };
+    let sw = SwitchSpec { managers: vec![Some(step(1)); 8].into(), ..switch() };
     let outcome = incast(8, 4_000_000, &keys(RdmaControlKeys::Dcqcn(slow)), sw, us(3_000)).run();
     assert!(outcome.reals("queue_pairs", "rate_bps").iter().all(|&rate| rate >= 2e9));
 }

@@ -304,7 +304,8 @@ fn sixty_four_hosts_behind_sprayed_paths_with_red() {
     let red =
         RedParams { weight: 0.25, min: Amount::Frames(2), max: Amount::Frames(8), ..RedParams::default() };
     let path_choice = PathChoice::Spray;
-    let of_switches = SwitchSpec { path_choice, managers: vec![Some(ManagerSpec::Red(red)); 8], ..switch() };
+    let of_switches =
+        SwitchSpec { path_choice, managers: vec![Some(ManagerSpec::Red(red)); 8].into(), ..switch() };
     let [leaves, spines] = ["leaf", "spine"]
         .map(|kind| [0, 1, 2, 3].map(|nth| net.switch(&format!("{kind}{nth}"), of_switches.clone())));
     for (&leaf, &spine) in leaves.iter().flat_map(|leaf| spines.iter().map(move |spine| (leaf, spine))) {

@@ -170,7 +170,7 @@ fn an_incast_times_out_where_frames_drop_and_not_where_they_are_marked_or_held_b
     assert!(latest(&paused) < 1.05 * least && latest(&paused) > least, "{}", latest(&paused));
     assert!(!paused.pauses().is_empty());
     // DCTCP from a window of two: marks, and a queue that no window overruns.
-    let marking = SwitchSpec { managers: step(20), ..small() };
+    let marking = SwitchSpec { managers: step(20).into(), ..small() };
     let keys = TcpKeys { initial_window: Amount::Frames(2), ..preset(TcpPreset::Datacenter) };
     let marked = incast(32, us(400_000), &marking, &tcp(&keys, bytes)).run();
     done(&marked, 32);
@@ -182,7 +182,7 @@ fn an_incast_times_out_where_frames_drop_and_not_where_they_are_marked_or_held_b
 #[test]
 fn dctcp_keeps_the_queue_at_the_threshold_and_the_link_full() {
     // K = 20 frames is above C * RTT / 7 (10 Gb/s * 25 us / 7 = 3 frames).
-    let marking = SwitchSpec { managers: step(20), ..small() };
+    let marking = SwitchSpec { managers: step(20).into(), ..small() };
     // Without jitter the marks of a step fall on the same flow again and again (phase effects).
     let spec = tcp(&TcpKeys { send_jitter: us(2), ..preset(TcpPreset::Datacenter) }, None);
     let mut net = incast(2, us(40_000), &marking, &spec);
@@ -239,7 +239,7 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
         (TcpPreset::Datacenter, step(10), Some(pfc(0x08).into())),
     ];
     for (preset, managers, flow_control) in cases {
-        let spec = SwitchSpec { managers, flow_control, ..small() };
+        let spec = SwitchSpec { managers: managers.into(), flow_control, ..small() };
         let buffer = if spec.flow_control.is_some() { BufferSpec::default() } else { spec.buffer.clone() };
         let spec = SwitchSpec { buffer, ..spec };
         let cable = Cable::new(gbps(10), us(1));

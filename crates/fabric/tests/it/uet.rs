@@ -49,7 +49,7 @@ fn step(frames: u64) -> ManagerSpec {
     ManagerSpec::Step(StepParams { threshold, counts: Counts::WithoutFrame, at: Moment::Dequeue })
 }
 fn marking(frames: u64) -> SwitchSpec {
-    SwitchSpec { managers: vec![Some(step(frames)); 8], ..switch() }
+    SwitchSpec { managers: vec![Some(step(frames)); 8].into(), ..switch() }
 }
 /// `senders` hosts at a switch, over links of 10 Gb/s and 1 us, each with `bytes` for the last host.
 fn incast(senders: usize, bytes: u64, keys: &UetKeys, sw: SwitchSpec, duration: Time) -> Net {

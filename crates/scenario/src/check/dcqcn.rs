@@ -111,7 +111,7 @@ fn manager(model: &Model, spec: &Spec, switch: NodeId, flow: &FlowSpec) -> Optio
     let node = &spec.nodes[switch.at()];
     let settings = node.switch()?;
     let class = settings.classes.class(flow.priority);
-    let red = settings.managers.get(class.at())?.as_ref()?.red()?;
+    let red = settings.managers.of_class(class.at()).find_map(queueing::ManagerSpec::red)?;
     if red.gentle || red.action == Action::Drop {
         return None;
     }

@@ -134,7 +134,7 @@ fn check_marks(
     let used = |class: usize| spec.flows.iter().any(|flow| switch.classes.class(flow.priority).at() == class);
     let paused = (0..switch.classes.classes())
         .filter(|&class| manages(class) && used(class))
-        .find_map(|class| Some((class, fabric::paused_before_marks(spec, needs, id, class)?)));
+        .find_map(|class| Some((class, fabric::paused_before_marks(spec, needs, id, (class, manager))?)));
     let Some((class, (least, most))) = paused else { return };
     let name = manager.name();
     let key = if name == "step" { "threshold" } else { "min" };

@@ -6,19 +6,19 @@ use crate::place::Place;
 use fabric::spec::LimiterSpec;
 use frame::ClassMap;
 use queueing::{
-    Configuration, DynamicThreshold, ManagerEntry, ManagerSpec, MemoryKeys, PoolsSpec, RateLimiters,
+    Configuration, DynamicThreshold, ManagerAssignment, ManagerEntry, MemoryKeys, PoolsSpec, RateLimiters,
     SharedMemorySpec, TrimmingKeys, TrimmingSpec, assign,
 };
 use std::sync::Arc;
 use units::Amount;
 
-/// The manager of each traffic class; empty if no class has one.
+/// The managers of a switch.
 pub fn managers(
     entries: &[ManagerEntry],
     classes: ClassMap,
     at: &Place,
     context: &mut Context<'_>,
-) -> Vec<Option<ManagerSpec>> {
+) -> ManagerAssignment {
     let (managers, wrong) = assign(entries, classes.classes());
     wrong.into_iter().for_each(|why| context.refuse(why, at));
     for (index, entry) in entries.iter().enumerate() {

@@ -240,7 +240,6 @@ fn switch(
         shared_memory,
         pools,
         managers,
-        unmanaged_to_hosts: ::queueing::unmanaged_to_hosts(&entries, classes.classes()),
         flow_control: control,
         remaps,
         trimming,

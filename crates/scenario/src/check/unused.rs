@@ -161,8 +161,8 @@ fn understands_marks(flow: &FlowSpec) -> bool {
 fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let marks_class = |priority: Priority| {
         spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| {
-            let manager = switch.managers.get(switch.classes.class(priority).at());
-            manager.and_then(Option::as_ref).is_some_and(|it| queueing::Configuration::unmarked(it).is_some())
+            let mut managers = switch.managers.of_class(switch.classes.class(priority).at());
+            managers.any(|it| queueing::Configuration::unmarked(it).is_some())
         })
     };
     let limiter_marks = |own: &LimiterSpec, priority: Priority| {
@@ -241,8 +241,7 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
 
 /// Colors without effect at any queue manager, and settings of managers for colors that no flow has.
 fn colors(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let managers = spec.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
-    if !managers.flatten().any(|manager| !manager.colors().is_empty()) {
+    if !spec.managers().any(|manager| !manager.colors().is_empty()) {
         let needs = "queue_managers with `yellow` or `red` of red";
         let flows = model.flows.iter().map(|flow| flow.color).enumerate();
         let flows = flows.map(|(index, color)| (Place::of("flows").index(index), color));

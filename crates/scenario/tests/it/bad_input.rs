@@ -585,7 +585,7 @@ fn stations_and_flow_control() {
         (more("[flow_control.‸pfc]\n[host.flow_control.pfc]\nresponse_time = \"10 ms\""), "is over before \"h0\" obeys it", "a shorter response_time"),
         (star("phy = ‸\"10GBASE-S\""), "unknown value `10GBASE-S`", "10GBASE-R"),
         (star("phy = ‸\"25GBASE-R\""), "no PHY of a link of 10 Gb/s", "\"10GBASE-T\" or \"slowest\""),
-        (star("rate = \"56 Gb/s\"\nphy = ‸\"slowest\""), "no PHY of a link of 56 Gb/s", "or an interface_delay"),
+        (star("rate = \"56 Gb/s\"\nphy = ‸\"slowest\""), "no PHY of a link of 56 Gb/s", "expected phy = \"none\", or an interface_delay"),
         (star("phy = \"10GBASE-R\"\ninterface_delay = ‸\"1 us\""), "both phy and interface_delay", "keep one"),
         (pfc("xon = \"computed\"\nxoff = ‸\"66 frames\""), "xoff without xon", "both"),
         (pfc("xoff = \"computed\"\nxon = ‸\"6 frames\""), "xon without xoff", "both"),
@@ -1603,16 +1603,36 @@ fn profiles_of_a_memory() {
     ] {
         check(&text, Severity::Warning, "no port is like that", help);
     }
-    let late = "profile \"q\" is attached to what others before it have already";
-    for attach in [
-        "{ profile = \"q\" }, { profile = ‸\"q\", queues = [0, 3] }",
-        "{ profile = \"q\", queues = [0, 1] }, { profile = \"q\", queues = [3] }, { profile = ‸\"q\", to = [\"h0\"], queues = [1, 3] }",
+    let idle = "that more specific entries have";
+    let hosts = "‸{ profile = \"q\", ports = \"hosts\" }, { profile = \"q\", ports = [\"sw\"] }";
+    check(&memory(hosts), Severity::Warning, idle, "leave it out");
+    for (attach, named) in [
+        ("{ profile = \"q\" }, ‸{ profile = \"q\" }", "profile \"q\" and profile \"q\" of entry 1"),
+        ("{ profile = \"q\", queues = [1] }, ‸{ profile = \"q\", to = [\"h0\"] }", "(number 1)"),
+        (
+            "{ profile = \"q\", ports = \"down\" }, ‸{ profile = \"q\", rate = \"10 Gb/s\" }",
+            "port \"sw.0->h0\"",
+        ),
     ] {
-        check(&memory(attach), Severity::Warning, late, "put it before entry 1");
+        check(&memory(attach), Severity::Error, named, "all conditions of the other and one more");
     }
-    let partly = memory("{ profile = \"q\", to = [\"h0\"] }, { profile = \"q\", queues = [0, 1] }").text();
+    errors(vec![
+        (memory("{ profile = \"q\", ports = ‸\"upp\" }"), "ports \"upp\"", "did you mean \"up\"?"),
+        (memory("{ profile = \"q\", ports = ‸[] }"), "an empty list", "expected an entry"),
+    ]);
+    for (attach, message, help) in [
+        ("{ profile = \"q\", ports = ‸\"up\" }", "no port is like that: profile \"q\"", "have no such ports"),
+        (
+            "{ profile = \"q\", ports = [\"sw.0->h0\", ‸\"sw.1->h7\"] }",
+            "no port is named",
+            "did you mean \"sw.1->h1\"?",
+        ),
+    ] {
+        check(&memory(attach), Severity::Warning, message, help);
+    }
+    let partly = memory("{ profile = \"q\", to = [\"h0\"] }, { profile = \"q\" }").text();
     let said = load(&partly, "memory.toml", None).expect("it fits").warnings;
-    assert!(said.iter().all(|warning| !warning.message.contains("before it")), "{said:?}");
+    assert!(said.iter().all(|warning| !warning.message.contains("entries")), "{said:?}");
     let text = coded("10 Gb/s").text().replace('‸', "");
     let said = load(&text, "memory.toml", None).expect("it fits").warnings;
     assert!(said.iter().all(|warning| !warning.message.contains("no port")), "{said:?}");
@@ -1663,6 +1683,19 @@ fn queue_managers_and_shared_memory() {
             "exactly one of red, step, sampling",
         ),
         (managers("[{ red = {} }, ‸{ red = {} }]"), "a second queue manager without classes", "all others"),
+        (
+            managers("[{ classes = [0], red = {} }, ‸{ rate = \"10 Gb/s\", red = {} }]"),
+            "red and red of entry 1 both claim port \"sw.0->h0\" (number 0)",
+            "all conditions of the other",
+        ),
+        (
+            managers(
+                "[{ ports = \"hosts\", red = {} }, ‸{ ports = \"hosts\", step = { threshold = \"9 kB\" } }]",
+            ),
+            "step and red of entry 1",
+            "",
+        ),
+        (managers("[{ ports = ‸[], red = {} }]"), "an empty list", "no key for all"),
         (managers("[{ classes = [0, ‸8], red = {} }]"), "class 8", "0 to 7"),
         (managers("[{ classes = ‸[], red = {} }]"), "of no class", "like [3]"),
         (

@@ -263,6 +263,7 @@ impl<'s> Walk<'s> {
                 "goal",
                 "messages",
                 "profile",
+                "ports",
             ];
             let says_what = ["pattern", "enum", "const"].iter().any(|says| !resolved[says].is_null());
             if !says_what && !names.contains(&key) {

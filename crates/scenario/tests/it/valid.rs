@@ -700,7 +700,10 @@ idle_exponent = "elapsed_and_arrival"
         counts: Counts::WithoutFrame,
     });
     let (red, step) = (Some(ManagerSpec::Red(red)), Some(ManagerSpec::Step(step)));
-    assert_eq!(switch(&scenario).managers, [red, step, Some(ManagerSpec::Sampling(sampling)), Some(point)]);
+    assert_eq!(
+        switch(&scenario).managers.by_class,
+        [red, step, Some(ManagerSpec::Sampling(sampling)), Some(point)]
+    );
     let memory = SharedMemorySpec {
         total: 12_000_000,
         alpha: Alpha::new(0.125).unwrap(),
@@ -714,12 +717,12 @@ idle_exponent = "elapsed_and_arrival"
     let scenario = fixpoint(&STAR.replacen("[[flows]]", &format!("{plain}[[flows]]"), 1));
     let mut expected = vec![None; 8];
     expected[3] = Some(ManagerSpec::Red(RedParams::default()));
-    assert_eq!(switch(&scenario).managers, expected);
+    assert_eq!(switch(&scenario).managers.by_class, expected);
     assert_eq!(switch(&scenario).shared_memory.map(|memory| memory.alpha), Some(Alpha::ONE));
     assert!(scenario.effective_toml().contains("idle_exponent = \"elapsed\""));
     // Without any, there is none.
     let none = switch(&fixpoint(STAR));
-    assert_eq!((none.managers.len(), none.shared_memory), (0, None));
+    assert_eq!((none.managers.by_class.len(), none.shared_memory), (0, None));
 }
 
 #[test]
@@ -830,8 +833,8 @@ tag_length = "16 B"
         severe_every: 10,
         message_priority: 6,
     };
-    assert_eq!(managers[0], Some(ManagerSpec::BackwardPoint(backward)));
-    assert!(managers[1..].iter().all(|manager| *manager == Some(ManagerSpec::RatePoint(forward))));
+    assert_eq!(managers.by_class[0], Some(ManagerSpec::BackwardPoint(backward)));
+    assert!(managers.by_class[1..].iter().all(|manager| *manager == Some(ManagerSpec::RatePoint(forward))));
     let control = |name: &str| {
         let host = nodes.iter().find(|node| node.name == name).and_then(|node| node.host());
         host.and_then(|host| host.limiters.as_ref()).map(|limiters| limiters.control)
@@ -907,7 +910,7 @@ message_priority = 5
         red: None,
     };
     let managers = nodes.iter().find_map(|node| node.switch()).map(|switch| switch.managers.clone()).unwrap();
-    assert!(managers.iter().all(|manager| *manager == Some(ManagerSpec::PathPoint(point))));
+    assert!(managers.by_class.iter().all(|manager| *manager == Some(ManagerSpec::PathPoint(point))));
     let source = PathReactionParams {
         method: Method::Messages,
         interval: Time::from_us(20),

@@ -97,7 +97,7 @@ def arranged(context: Context, row: Row, control: str, draw: int) -> Scenario:
     if control != "NSCC":
         # Credits rule the last link, and uet-htsim does not mark there.
         [marks] = scenario.to_dict()["switch"]["queue_managers"]
-        scenario = scenario.with_value("switch.queue_managers", [{**marks, "to_hosts": False}])
+        scenario = scenario.with_value("switch.queue_managers", [{**marks, "ports": "switches"}])
     paths: Any = {"mixed": {"entropies": row.entropies}} if row.entropies else "fixed"
     over = {"control": control_keys(control, row), "paths": paths}
     return slow(with_flows(scenario, row.flows(draw), over), row.slowed)
