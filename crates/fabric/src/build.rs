@@ -409,7 +409,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     nodes::add_counters(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     fault_plan::mark_faulted(&mut fabric);
-    updates::let_them_be_read(part, &mut fabric);
+    updates::set_polled_updates(part, &mut fabric);
     fabric.shrink();
     fabric.check();
     fabric

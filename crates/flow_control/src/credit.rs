@@ -3,12 +3,12 @@
 //! Each virtual channel of a link has a buffer of its own at the receiving end, counted in credits, and a count of the
 //! free ones at the sending end. A frame takes as many credits as it has bytes / unit, rounded up; a channel
 //! without credits for its next frame is as if it were empty. When a frame leaves the buffer, its credits are owed to
-//! the sender, and an *update* tells it. Nothing is ever lost for want of room. The queues of a port whose frames use
+//! the sender, and an *update* advertises them. Nothing is ever lost for want of room. The queues of a port whose frames use
 //! the same channel share its count; frames of one priority use one channel.
 //!
-//! An update tells, for every channel, how many credits have come free since the beginning, so that the next one makes
-//! up for one that is lost. It goes when a channel is owed `update_after`, or a time `update_within` after the first
-//! credit was owed: one shot, not a clock that runs freely. It takes effect `update_delay` after its arrival.
+//! An update carries, for every channel, the number of credits freed since the start, so that the next one replaces
+//! one that is lost. It is sent when a channel is owed `update_after`, or `update_within` after the first credit was owed
+//! (a one-shot timer, not a free-running clock). It takes effect `update_delay` after its arrival.
 //!
 //! With `piggyback` a frame that leaves takes an update along, if anything is owed to the other end. Where enough frames go
 //! the other way, no other updates are needed: those that are due by themselves are a message each.
@@ -22,10 +22,10 @@
 //! `preset = "cbfc"` is credit-based flow control of Ultra Ethernet: an update (CF_Update, a control ordered set of 8 B) leaves as soon as a
 //! credit comes free, but no sooner than `cf_min_spacing` after the one before. With `cf_max_spacing` an update that was lost is
 //! repeated after that distance. With `cc_message_timer` the credits of a frame that was lost on the link come back: the sending end
-//! tells periodically how many credits it has consumed (CC_Update), and the receiving end frees those of frames that never came.
+//! advertises its count of consumed credits periodically (CC_Update), and the receiving end frees those of frames that never came.
 //!
-//! Source: Martinez 2006 §2 (64-byte credits, a count for each channel, channels without credits are skipped). It says
-//! nothing of buffers and updates: the defaults of the keys are ours.
+//! Source: Martinez 2006 §2 (64-byte credits, a count for each channel, channels without credits are skipped). It does
+//! not specify buffers and updates: the defaults of the keys are ours.
 //!
 //! Channels may be of the three kinds of Advanced Switching: those that may be bypassed have a second queue, with a second
 //! count of credits and updates of its own (`penstock explain channels`).
@@ -34,7 +34,7 @@
 //! transmission *begins*, as all memory here; a buffer that frees space byte by byte behind a frame does the same, one
 //! that waits for the last byte needs room for a frame more. A frame that is damaged on a link with credits takes them with it,
 //! and stops the run, unless `cc_message_timer` restores them or link-level retry repeats the frame (`penstock explain llr`). CC_Update takes no time on the
-//! link, and neither does a CF_Update that says nothing new; limits of credits per port.
+//! link, and neither does a CF_Update that has no new counts; limits of credits per port.
 
 mod counts;
 
@@ -190,7 +190,7 @@ impl Configuration for CreditSettings {
     fn check(&self, _: &[u32]) -> Findings {
         let values = self.values();
         let at_once = values.update_after <= values.unit && values.update_within != Time::from_us(1);
-        let needs = "an `update_after` above `unit`: each frame is told at once";
+        let needs = "an `update_after` above `unit`: each frame is advertised at once";
         let warnings = at_once.then(|| keys::unused("update_within", needs)).into_iter().collect();
         Findings { wrong: self.check().err().into_iter().collect(), warnings }
     }
@@ -307,11 +307,11 @@ pub struct CreditSpec {
     pub channels: ClassMap,
     /// Channels with a bypass queue, bit n for channel n.
     pub bypassable: u32,
-    /// What the channels are called.
+    /// Names of the channels.
     pub names: Channels,
-    /// So many credits owed are told at once.
+    /// Owed credits at which an update is due at once.
     pub update_after: u32,
-    /// Fewer after this time.
+    /// Time after which an update is due for fewer owed credits.
     pub update_within: Time,
     /// From the arrival of an update to its effect.
     pub update_delay: Time,
@@ -410,7 +410,7 @@ mod tests {
         assert!(!receiver.owes());
         receiver.lost(first);
         assert!(receiver.owes());
-        assert_eq!(receiver.update(us(9)).counts[0], 40, "an update tells all that has come free");
+        assert_eq!(receiver.update(us(9)).counts[0], 40, "an update carries every freed credit");
     }
 
     #[test]
@@ -457,11 +457,11 @@ mod tests {
             sender.learn(receiver.update(Time::from_us(round))).unwrap();
             assert_eq!((sender.available(7), receiver.holds(7, &sender)), (16_384, 0));
         }
-        let mut told = receiver.update(Time::from_us(99));
-        told.bank = 0;
-        told.counts = [0; BANK];
-        told.counts[7] = (163_840 % (1u64 << 15)) as u16 + 1;
-        assert_eq!(sender.learn(told), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
+        let mut update = receiver.update(Time::from_us(99));
+        update.bank = 0;
+        update.counts = [0; BANK];
+        update.counts[7] = (163_840 % (1u64 << 15)) as u16 + 1;
+        assert_eq!(sender.learn(update), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
     }
 
     #[test]

@@ -114,7 +114,7 @@ def _waited(result: Result) -> int:
     sources=("Martinez 2006, section 2", "Counting by hand"),
     scenario=fill(_LINK, delay=1_000_000, update=10_000, frame=2176, buffer=136 * UNIT),
     ends=(
-        "Every frame is told at once; with update_after above a frame, updates wait for more, or for "
+        "Every frame is advertised at once; with update_after above a frame, updates wait for more, or for "
         "update_within.",
         "A buffer gives credits back when a frame begins to leave it.",
     ),

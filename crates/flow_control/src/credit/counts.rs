@@ -8,7 +8,7 @@ const CYCLE: u16 = 1 << 15;
 /// The most credits of a channel: less than a cycle can come free between two updates.
 pub const MOST_CREDITS: u64 = 1 << 14;
 
-/// Counts that one update tells.
+/// Number of counts in one update.
 pub const BANK: usize = 8;
 const BANKS: usize = 4;
 /// Counts of the channels of a link, in banks: of the first eight channels; of the bypass queues beside these; of the next
@@ -35,33 +35,33 @@ pub fn is_bypass(count: usize) -> bool {
     count / BANK == 1
 }
 
-/// What an update tells: the credits that came free since the beginning, modulo 2^15.
+/// An update: the credits freed since the start of the run, modulo 2^15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
-    /// Those of a bank.
+    /// Freed credits of each count in the bank, modulo 2^15.
     pub counts: [u16; BANK],
-    /// Which.
+    /// Index of the bank, 0 to 3.
     pub bank: u8,
 }
 
-/// An end of a link takes or gives credits that do not exist.
+/// Error of an end that takes or returns more credits than exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overdraft {
     /// The channel.
     pub channel: u8,
-    /// Credits that were asked for or given back.
+    /// Credits requested or returned.
     pub wanted: u32,
-    /// Credits that there were.
+    /// Credits available.
     pub had: u32,
 }
 
-/// Counts of the sending end. An update has eight of them, which are looked at all at once.
+/// Counts of the sending end. An update covers the eight counts of a bank, which are processed together.
 #[derive(Clone, Debug)]
 pub struct Sender {
     granted: u16,
     /// Credits that each has left.
     available: [u16; COUNTS],
-    /// Credits given back, as the last update told.
+    /// Credits returned by the updates so far, modulo [`CYCLE`].
     freed: [u16; COUNTS],
 }
 
@@ -85,7 +85,7 @@ impl Sender {
     pub fn outstanding(&self, channel: usize) -> u32 {
         u32::from(self.granted - self.available[channel])
     }
-    /// A frame leaves.
+    /// Takes the credits of a frame that leaves.
     ///
     /// # Errors
     /// If the channel has fewer credits.
@@ -98,24 +98,24 @@ impl Sender {
         self.available[channel] -= credits as u16;
         Ok(())
     }
-    /// An update has come.
+    /// Applies an update that takes effect.
     ///
     /// # Errors
     /// If more has come free than was taken.
     #[inline]
-    pub fn learn(&mut self, told: Freed) -> Result<(), Overdraft> {
-        let first = usize::from(told.bank) * BANK;
-        let freed = bank_of(&mut self.freed, told.bank);
-        let available = bank_of(&mut self.available, told.bank);
+    pub fn learn(&mut self, update: Freed) -> Result<(), Overdraft> {
+        let first = usize::from(update.bank) * BANK;
+        let freed = bank_of(&mut self.freed, update.bank);
+        let available = bank_of(&mut self.available, update.bank);
         let back: [u16; BANK] =
-            std::array::from_fn(|count| told.counts[count].wrapping_sub(freed[count]) % CYCLE);
+            std::array::from_fn(|count| update.counts[count].wrapping_sub(freed[count]) % CYCLE);
         // Below 2^14 + 2^15.
         let left: [u16; BANK] = std::array::from_fn(|count| available[count] + back[count]);
         if left.iter().fold(0, |most, &one| most.max(one)) > self.granted {
             return Err(self.too_many(first, back));
         }
         *available = left;
-        *freed = told.counts;
+        *freed = update.counts;
         Ok(())
     }
     /// The first count of which more has come back than was taken.
@@ -141,10 +141,11 @@ pub struct Receiver {
     granted: u32,
     /// Credits of what the buffer holds.
     held: [u32; COUNTS],
-    /// Credits that came free since the beginning, and those that an update has told of, modulo [`CYCLE`].
+    /// Credits freed since the start of the run, modulo [`CYCLE`].
     freed: [u16; COUNTS],
-    told: [u16; COUNTS],
-    /// The banks in which the two differ, bit n for bank n.
+    /// Credits that updates have advertised, modulo [`CYCLE`].
+    advertised: [u16; COUNTS],
+    /// Banks with credits not yet advertised, bit n for bank n.
     owes: u8,
     last_update: Option<Time>,
     /// Time between updates at least.
@@ -156,18 +157,26 @@ impl Receiver {
     pub fn new(granted: u32) -> Receiver {
         let none = [0; COUNTS];
         let spacing = Time::from_ps(1);
-        Receiver { granted, held: [0; COUNTS], freed: none, told: none, owes: 0, last_update: None, spacing }
+        Receiver {
+            granted,
+            held: [0; COUNTS],
+            freed: none,
+            advertised: none,
+            owes: 0,
+            last_update: None,
+            spacing,
+        }
     }
-    /// As it is, with updates at least this far apart, and never two in the same instant.
+    /// Sets the minimum time between updates, at least 1 ps.
     #[must_use]
     pub fn spaced(self, spacing: Time) -> Receiver {
         Receiver { spacing: spacing.max(Time::from_ps(1)), ..self }
     }
-    /// The update was lost: it is to be sent again.
+    /// Marks the bank of a lost update as not advertised, so that it is sent again.
     pub fn lost(&mut self, update: Freed) {
         self.owes |= 1 << update.bank;
     }
-    /// A frame has come.
+    /// Reserves the credits of a frame that arrives.
     ///
     /// # Errors
     /// If there is no room for it.
@@ -180,13 +189,13 @@ impl Receiver {
         self.held[channel] += credits;
         Ok(())
     }
-    /// A frame has left the buffer. When an update is due, if that is known by now.
+    /// Frees the credits of a frame that leaves the buffer; returns the time at which an update is due.
     #[inline]
     pub fn free(&mut self, spec: &CreditSpec, channel: usize, credits: u32, now: Time) -> Time {
         self.held[channel] -= credits;
         self.freed[channel] = (self.freed[channel] + credits as u16) % CYCLE;
         self.owes |= 1 << (channel / BANK);
-        let owed = self.freed[channel].wrapping_sub(self.told[channel]) % CYCLE;
+        let owed = self.freed[channel].wrapping_sub(self.advertised[channel]) % CYCLE;
         let earliest = self.last_update.map_or(now, |last| now.max(last + self.spacing));
         if u32::from(owed) >= spec.update_after { earliest } else { earliest.max(now + spec.update_within) }
     }
@@ -198,21 +207,21 @@ impl Receiver {
     pub fn room(&self, channel: usize) -> u32 {
         self.granted - self.held[channel]
     }
-    /// Whether there is anything to tell.
+    /// Returns true if freed credits have not been advertised.
     pub fn owes(&self) -> bool {
         self.owes != 0
     }
-    /// The update to send now. It tells of the first bank of which something is owed: if anything is owed after it, the
-    /// next is due at once.
+    /// Returns the update to send now, of the first bank with credits not yet advertised. If others remain, the next update is due
+    /// at once.
     pub fn update(&mut self, now: Time) -> Freed {
         let bank = if self.owes == 0 { 0 } else { self.owes.trailing_zeros() as u8 };
         self.owes &= !(1 << bank);
         let counts = *bank_of(&mut self.freed, bank);
-        *bank_of(&mut self.told, bank) = counts;
+        *bank_of(&mut self.advertised, bank) = counts;
         self.last_update = Some(now);
         Freed { counts, bank }
     }
-    /// Credits of what the buffer holds, and of what has left it and `sender` does not know of.
+    /// Credits in the buffer, plus those freed whose update `sender` has not received.
     pub fn holds(&self, channel: usize, sender: &Sender) -> u64 {
         u64::from(self.held[channel])
             + u64::from(self.freed[channel].wrapping_sub(sender.freed[channel]) % CYCLE)

@@ -29,9 +29,9 @@ pub fn credits_across(here: &mut NodeView, port: PortIx) -> Option<&mut CreditSt
 }
 
 /// Schedules a poll for credit updates at the far end of a link at `at`, unless it polls earlier.
-pub fn peer_looks_at(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
+pub fn poll_at_peer(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
     let peer = here.links.ports[port].arrives_as.peer();
-    if credits_across(here, port).is_some_and(|credits| credits.looks_at(at)) {
+    if credits_across(here, port).is_some_and(|credits| credits.poll_at(at)) {
         events.push(Event::look_for_credits(at, peer));
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod updates;
 
 use crate::run::state::credit_waits::Fills;
 use crate::run::state::credits::bypass_waits::BypassWaits;
-use crate::run::state::credits::updates::UpdatesRead;
+use crate::run::state::credits::updates::PublishedUpdates;
 use crate::run::state::link_control::Ended;
 use engine::Timer;
 use flow_control::CreditSpec;
@@ -21,15 +21,16 @@ pub(crate) struct CreditState {
     pub receiver: Receiver,
     /// From the last bit of an update sent to its effect at the other end.
     pub(in crate::run) takes: Time,
-    /// When the next update is due, and when the last one has left, once a frame has carried one.
+    /// Time at which the next update is due.
     pub(in crate::run) update: Timer,
+    /// Time at which the last update that a frame carried has left.
     pub(in crate::run) left: Time,
-    pub(in crate::run) told: UpdatesRead,
+    pub(in crate::run) published: PublishedUpdates,
     /// Classes whose next frame lacks credits.
     pub(in crate::run) short: u32,
-    /// Where that is recorded, those whose bypass queue lacks them.
+    /// Classes whose bypass queue lacks credits, if such waits are recorded.
     pub(in crate::run) held: u32,
-    /// Those whose last wait is over and not told yet.
+    /// Classes whose last wait is over but not yet recorded.
     pub(in crate::run) over: u32,
     waits: [Waits; CHANNELS],
     classes: ClassMap,
@@ -98,7 +99,7 @@ impl CreditState {
             takes: delay + peer.update_delay,
             update: Timer::IDLE,
             left: Time::ZERO,
-            told: UpdatesRead::NONE,
+            published: PublishedUpdates::NONE,
             short: 0,
             held: 0,
             over: 0,
@@ -236,7 +237,7 @@ impl CreditState {
     }
     /// Bytes of what it keeps of updates.
     pub fn updates_bytes(&self) -> usize {
-        self.told.memory_bytes()
+        self.published.memory_bytes()
     }
     /// Credits that a frame needs, and the count that it takes them from.
     #[inline(always)]

@@ -59,8 +59,8 @@ fn meets_none(
     now: Time,
     events: &mut EventQueue,
 ) {
-    let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
-    if balance::credits_mut(here, egress).is_some_and(reads) {
+    let polls = |credits: &mut CreditState| credits.polls() && credits.lacks(frame);
+    if balance::credits_mut(here, egress).is_some_and(polls) {
         updates::read_updates(here, egress, now);
     }
     let Some(credits) = balance::credits_mut(here, egress) else { return };
@@ -138,8 +138,8 @@ fn short_heads(
     now: Time,
     events: &mut EventQueue,
 ) {
-    let reads = balance::credits_mut(here, egress).is_some_and(|credits| credits.reads());
-    if reads && short & among != 0 && updates::read_updates(here, egress, now) {
+    let polls = balance::credits_mut(here, egress).is_some_and(|credits| credits.polls());
+    if polls && short & among != 0 && updates::read_updates(here, egress, now) {
         short = short_among(here, egress, among);
     }
     change_short(here, egress, short, now, events);
@@ -148,7 +148,7 @@ fn short_heads(
 /// As `short_heads`, where classes have bypass queues.
 #[inline(never)]
 fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
-    if balance::credits_mut(here, egress).is_some_and(|credits| credits.reads()) {
+    if balance::credits_mut(here, egress).is_some_and(|credits| credits.polls()) {
         updates::read_updates(here, egress, now);
     }
     let Some(credits) = here.links.cold[egress].control.credits() else { return };
@@ -167,21 +167,21 @@ fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, 
     let before = credits.short;
     change_short(here, egress, short, now, events);
     bypass_waits::note_bypasses(here, egress, among, before, now, events);
-    // Also of who was stopped until now: of a stop that ends before the next decision the scheduler has not heard.
+    // Includes classes that were stopped until now: the scheduler is not notified of a stop that ends before its next decision.
     let active = other_head & !here.links.ports[egress].stopped;
     if active != 0 {
         decision::notify_heads(here, egress, active, now);
     }
 }
 
-/// These are the classes whose next frame lacks credits.
+/// Sets the classes whose next frame lacks credits.
 #[inline(never)]
 fn change_short(here: &mut NodeView, egress: PortIx, short: u32, now: Time, events: &mut EventQueue) {
     let free = here.links.ports[egress].busy_until;
     let Some(credits) = balance::credits_mut(here, egress) else { return };
-    let looks = credits.reads() && credits.short == 0;
+    let polls = credits.polls() && credits.short == 0;
     if credits.set_short(short, free, now) {
-        if looks {
+        if polls {
             updates::await_update(here, egress, events);
         }
         stops::update_stopped(here, egress, now);

@@ -35,7 +35,7 @@ pub fn note_bypasses(
     }
     victims::note_held(here, egress, first, now);
     let Some(credits) = here.links.cold[egress].control.credits() else { return };
-    if had == 0 && credits.held != 0 && credits.reads() {
+    if had == 0 && credits.held != 0 && credits.polls() {
         updates::await_update(here, egress, events);
     }
 }

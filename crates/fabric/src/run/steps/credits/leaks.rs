@@ -1,8 +1,8 @@
-//! Credits of frames that are lost on a link: the sending end tells periodically how many it has consumed, and the receiving end
-//! frees those of frames that never came (CC_Update of Ultra Ethernet).
+//! Credits of frames that are lost on a link. The sending end advertises its count of consumed credits periodically (CC_Update of
+//! Ultra Ethernet), and the receiving end frees the credits of frames that never arrived.
 //!
-//! Nothing is scheduled while none are missing. Messages come at multiples of the period, when they have crossed the link; one
-//! that is lost is made up for by the next.
+//! Nothing is scheduled while no credits are missing. Messages leave at multiples of the period; the next one replaces one that
+//! is lost.
 
 use crate::run::state::event::{Event, EventQueue};
 use crate::run::state::index::PortIx;

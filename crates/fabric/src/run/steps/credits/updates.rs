@@ -1,12 +1,12 @@
-//! Updates of credits: how one end of a link learns what has come free at the other.
+//! Credit updates: how freed credits are advertised to the sending end of a link.
 //!
-//! An update that takes time on the link, that faults may hit, or that goes to another thread is sent: an event where it
-//! is due, and one where it takes effect. All others are read, and no event tells of them. The end that grants credits keeps
-//! what it would have told, and when that takes effect. The other end reads that when a frame lacks credits by what it
-//! knows, and while one does, it looks whenever the next update takes effect: nobody else could see a difference.
+//! An update is sent if it takes time on the link, if faults may hit it, or if it goes to another thread. It then has an event
+//! when it is due and one when it takes effect. All other updates are polled and have no events. The granting end stores each
+//! update with the time at which it takes effect. The sending end polls when a frame lacks credits by its own count, and again
+//! at the effect of each further update while a frame lacks credits.
 //!
-//! Both come to the same. An update that takes effect before a time was due a look-ahead earlier, so that whoever reads it
-//! finds all that had come free by then, and it tells nothing of what came free later: that has closed it.
+//! Both ways give the same trajectory. An update that takes effect before a time was due at least one look-ahead earlier, so
+//! a poll finds every credit freed by then. Credits freed later belong to the next update.
 
 use crate::run::across::ahead;
 use crate::run::state::credits::updates::NEXT;
@@ -23,7 +23,7 @@ use flow_control::credit::Freed;
 use frame::Frame;
 use units::Time;
 
-/// A frame has left the room at the end of a link: its sender will be told, with an update that is due now as well.
+/// Frees the credits of a frame that has left the buffer of `ingress`; an update that is due now advertises them as well.
 #[inline(always)]
 pub fn credits_free(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
     let at = free(here, ingress, frame, now, now);
@@ -32,8 +32,8 @@ pub fn credits_free(here: &mut NodeView, ingress: PortIx, frame: &Frame, now: Ti
     }
 }
 
-/// As `credits_free`, after all updates that are due now, where no other frame can leave that room at the same time: an update that it
-/// makes due need not wait for them.
+/// Variant of `credits_free` after all updates that are due now, for a buffer that no other frame can leave at the same time.
+/// An update that it makes due is sent without an event.
 #[inline(always)]
 pub fn credits_free_last(
     here: &mut NodeView,
@@ -51,26 +51,27 @@ pub fn credits_free_last(
 #[inline(never)]
 fn update_at_last(here: &mut NodeView, port: PortIx, at: Time, now: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, port) else { return };
-    if at == now && !credits.told.is_read && credits.updates_cost_nothing() {
+    if at == now && !credits.published.is_polled && credits.updates_cost_nothing() {
         send_update(here, port, now, now, events);
     } else {
         update_later(here, port, at, events);
     }
 }
 
-/// Room becomes free, after the updates that were due before a time; when an update is due, [`Time::NEVER`] if one will
-/// be sent by then.
+/// Frees the buffer space of a frame, after publishing the updates that were due before `published`.
+///
+/// Returns the time at which an update is due, or [`Time::NEVER`] if one is already due by then.
 #[inline(always)]
-fn free(here: &mut NodeView, ingress: PortIx, frame: &Frame, told: Time, now: Time) -> Time {
+fn free(here: &mut NodeView, ingress: PortIx, frame: &Frame, published: Time, now: Time) -> Time {
     if frame.route.is_tree() && !here.copies.leaves_room(ingress, frame.word) {
         return Time::NEVER;
     }
     let Some(credits) = balance::credits_mut(here, ingress) else { return Time::NEVER };
     let need = credits.need(frame);
-    free_counted(here, ingress, need, told, now)
+    free_counted(here, ingress, need, published, now)
 }
 
-/// Credits of lost frames become free.
+/// Frees the credits of lost frames.
 pub fn counted_free(
     here: &mut NodeView,
     ingress: PortIx,
@@ -84,18 +85,18 @@ pub fn counted_free(
     }
 }
 
-/// As `free`, of so many credits of a count.
+/// Frees credits of one count; see `free`.
 #[inline(always)]
 fn free_counted(
     here: &mut NodeView,
     ingress: PortIx,
     (channel, need): (usize, u32),
-    told: Time,
+    published: Time,
     now: Time,
 ) -> Time {
     let Some(credits) = balance::credits_mut(here, ingress) else { return Time::NEVER };
-    if credits.told.is_read {
-        credits.tell(told);
+    if credits.published.is_polled {
+        credits.publish(published);
     }
     let at = credits.receiver.free(&credits.spec, channel, need, now);
     let known = at >= credits.update.due();
@@ -108,33 +109,33 @@ fn free_counted(
 #[inline(always)]
 fn update_later(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
     let Some(credits) = balance::credits_mut(here, port) else { return };
-    let (fresh, told) = (credits.update.arm(at), &credits.told);
-    if !told.is_read {
+    let (fresh, updates) = (credits.update.arm(at), &credits.published);
+    if !updates.is_polled {
         if fresh {
             events.push(Event::update_due(at, port));
         }
-    } else if told.awaited {
+    } else if updates.awaited {
         let at = at + credits.takes;
-        ahead::peer_looks_at(here, port, at, events);
+        ahead::poll_at_peer(here, port, at, events);
     }
 }
 
-/// A port looks then whether the other end of its link has told of credits, if it does not look before.
+/// Schedules a poll of the other end of the link, unless an earlier one is scheduled.
 #[inline(never)]
-fn look_at(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
-    if balance::credits_mut(here, port).is_some_and(|credits| credits.looks_at(at)) {
+fn poll_at(here: &mut NodeView, port: PortIx, at: Time, events: &mut EventQueue) {
+    if balance::credits_mut(here, port).is_some_and(|credits| credits.poll_at(at)) {
         events.push(Event::look_for_credits(at, port));
     }
 }
 
-/// A frame of a port lacks credits: when does it look again?
+/// Schedules the poll of a port of which a frame lacks credits, at the effect of the next update.
 #[inline(never)]
 pub fn await_update(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
     let Some(other) = ahead::credits_across(here, port) else { return };
-    other.told.awaited = true;
+    other.published.awaited = true;
     let at = other.next_effect();
     if at != Time::NEVER {
-        look_at(here, port, at, events);
+        poll_at(here, port, at, events);
     }
 }
 
@@ -143,7 +144,7 @@ pub fn await_update(here: &mut NodeView, port: PortIx, events: &mut EventQueue) 
 pub fn read_updates(here: &mut NodeView, port: PortIx, now: Time) -> bool {
     let before = if here.deciding { now } else { now + NEXT };
     let mut any = false;
-    while let Some(freed) = ahead::credits_across(here, port).and_then(|other| other.next_told(before)) {
+    while let Some(freed) = ahead::credits_across(here, port).and_then(|other| other.next_published(before)) {
         any = true;
         let Some(credits) = balance::credits_mut(here, port) else { break };
         if let Err(why) = credits.sender.learn(freed) {
@@ -249,28 +250,28 @@ pub fn receive_credits(here: &mut NodeView, port: PortIx, freed: Freed, now: Tim
             balance::overdraft(here, number, why, now)
         };
     }
-    help_those_who_lack(here, port, now, events);
+    retry_classes_without_credits(here, port, now, events);
 }
 
-/// An update that is read may take effect.
+/// Polls the other end when an update takes effect.
 #[inline(never)]
 pub fn look_for_credits(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
-    if balance::credits_mut(here, port).is_some_and(|credits| credits.told.look.fires(now)) {
+    if balance::credits_mut(here, port).is_some_and(|credits| credits.published.poll.fires(now)) {
         read_updates(here, port, now);
-        help_those_who_lack(here, port, now, events);
-        look_again(here, port, events);
+        retry_classes_without_credits(here, port, now, events);
+        poll_again(here, port, events);
     }
 }
 
-/// There may be more credits for those who lack some.
+/// Re-examines the classes that lacked credits after an update.
 #[inline(always)]
-fn help_those_who_lack(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
+fn retry_classes_without_credits(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let credits = here.links.cold[port].control.credits();
     let (lacking, held) = credits.map_or((0, 0), |credits| (credits.short, credits.held & !credits.short));
     if lacking | held == 0 {
         return;
     }
-    // One that was bypassed may go now, before what is next.
+    // A bypassed frame with credits precedes the frame that is next.
     credits::look_at_heads(here, port, lacking | held, now, events);
     if lacking == 0 {
         return;
@@ -281,14 +282,14 @@ fn help_those_who_lack(here: &mut NodeView, port: PortIx, now: Time, events: &mu
     }
 }
 
-/// A port looks once more if a frame still lacks credits; else the other end need not care.
+/// Schedules the next poll if a frame still lacks credits; otherwise stops notifications from the other end.
 #[inline(always)]
-fn look_again(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
+fn poll_again(here: &mut NodeView, port: PortIx, events: &mut EventQueue) {
     let credits = here.links.cold[port].control.credits();
     if credits.is_some_and(|credits| credits.short | credits.held != 0) {
         return await_update(here, port, events);
     }
     if let Some(other) = ahead::credits_across(here, port) {
-        other.told.awaited = false;
+        other.published.awaited = false;
     }
 }
