@@ -221,6 +221,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("keep_target", "extra_fast_recovery"),
     ("least_factor", "min_decrease_factor"),
     ("most", "max_rows"),
+    ("to_hosts", "ports"),
 ];
 
 /// A message of serde or toml about a value that is not what they take it for, or none of what they expect.
