@@ -89,5 +89,5 @@ def test_one_trajectory_on_any_number_of_threads(case: str) -> None:
     assert len({result.fingerprint for result in results}) == 1
     assert len({str(result.rows("ports")) for result in results}) == 1
     flows = list(results[0].rows("flows"))
-    assert sum(row["frames_delivered"] for row in flows) > 500
+    assert sum(row["frames_delivered"] for row in flows) > 300
     assert all(row["frames_delivered"] + row["frames_dropped"] <= row["frames_sent"] for row in flows)
