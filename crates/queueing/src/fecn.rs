@@ -44,7 +44,9 @@
 use crate::checks::{above, above_zero, intervals, message_priority, within};
 use crate::fecn_capacity::ServiceMeter;
 use crate::fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl, RateScope};
-use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{
+    Configuration, Departures, Fill, FrameFacts, LinkFacts, Measures, QueueManager, Verdict,
+};
 use crate::quiet::Quiet;
 use crate::step::Moment;
 use frame::{PointId, Tag};
@@ -216,11 +218,12 @@ impl Configuration for RatePointParams {
     fn set_point(&self) -> Option<Bytes> {
         (self.queue_control != QueueControl::Off).then_some(self.set_point)
     }
-    fn of_port(&self) -> bool {
-        self.scope == RateScope::Port
-    }
-    fn of_switch(&self) -> bool {
-        self.scope == RateScope::Switch
+    fn measures(&self) -> Measures {
+        match self.scope {
+            RateScope::Queue => Measures::Queue,
+            RateScope::Port => Measures::Port,
+            RateScope::Switch => Measures::Switch,
+        }
     }
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)

@@ -56,7 +56,7 @@ pub use entry::{ManagerAssignment, PortManager, assign};
 pub use fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl, RateScope};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{
-    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Report,
+    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, Measures, QueueManager, Report,
     Scope as PointScope, Verdict,
 };
 pub use pools::{
@@ -184,14 +184,8 @@ macro_rules! queue_managers {
             fn set_point(&self) -> Option<Bytes> {
                 match self { $(ManagerSpec::$name(params) => params.set_point(),)* }
             }
-            fn of_port(&self) -> bool {
-                match self { $(ManagerSpec::$name(params) => params.of_port(),)* }
-            }
-            fn of_switch(&self) -> bool {
-                match self { $(ManagerSpec::$name(params) => params.of_switch(),)* }
-            }
-            fn of_inputs(&self) -> bool {
-                match self { $(ManagerSpec::$name(params) => params.of_inputs(),)* }
+            fn measures(&self) -> Measures {
+                match self { $(ManagerSpec::$name(params) => params.measures(),)* }
             }
             fn start(&self, link: &LinkFacts) -> Manager {
                 match self { $(ManagerSpec::$name(params) => Manager::$name(params.start(link)),)* }

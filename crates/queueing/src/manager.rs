@@ -239,19 +239,9 @@ pub trait Configuration {
         None
     }
 
-    /// Returns true if one manager serves all queues of a port that have it, and measures the frames in all queues of the port.
-    fn of_port(&self) -> bool {
-        false
-    }
-
-    /// Returns true if it measures what waits in the whole switch.
-    fn of_switch(&self) -> bool {
-        false
-    }
-
-    /// Returns true if its queue includes what waits at the inputs of a crossbar.
-    fn of_inputs(&self) -> bool {
-        false
+    /// Returns the queues whose frames it measures.
+    fn measures(&self) -> Measures {
+        Measures::Queue
     }
 
     /// Octets of the sampled frame that its messages repeat, at least.
@@ -266,6 +256,19 @@ pub trait Configuration {
 
     /// A manager of an empty queue. The parameters have passed [`check`](Configuration::check).
     fn start(&self, link: &LinkFacts) -> Self::Machine;
+}
+
+/// The queues whose frames a manager measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measures {
+    /// Its own.
+    Queue,
+    /// Its own, with the frames that wait for it at the inputs of a crossbar.
+    Inputs,
+    /// All queues of the port. One manager serves those that have it.
+    Port,
+    /// All queues of the switch.
+    Switch,
 }
 
 /// What a congestion point is of.

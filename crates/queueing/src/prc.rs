@@ -58,7 +58,7 @@
 //! Not modelled: switches that pass on messages without writing; the fields of messages, but for their length of 64 B.
 
 use crate::checks::{above, above_zero, interval, message_priority, within};
-use crate::manager::{Color, Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{Color, Configuration, Fill, FrameFacts, LinkFacts, Measures, QueueManager, Verdict};
 use crate::red::{Red, RedParams};
 use crate::step::Moment;
 use frame::{LevelsOn, PathNews, PointId, Tag};
@@ -125,8 +125,8 @@ impl Configuration for PathPointParams {
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
     }
-    fn of_inputs(&self) -> bool {
-        true
+    fn measures(&self) -> Measures {
+        Measures::Inputs
     }
     fn unmarked(&self) -> Option<&'static str> {
         self.red.and_then(|red| red.unmarked())

@@ -33,7 +33,8 @@ use crate::ManagerSpec;
 use crate::bcn::Samples;
 use crate::checks::{above_zero, least_and_most, message_priority, overshoots, share, within};
 use crate::manager::{
-    Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Report, Scope, Verdict,
+    Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, Measures, QueueManager, Report, Scope,
+    Verdict,
 };
 use crate::quiet::Quiet;
 use crate::rate_control::{Feedback, RateConfiguration, RateControl};
@@ -121,8 +122,11 @@ impl Configuration for CongestionPointParams {
     fn set_point(&self) -> Option<Bytes> {
         Some(self.set_point)
     }
-    fn of_port(&self) -> bool {
-        self.scope == Scope::Port
+    fn measures(&self) -> Measures {
+        match self.scope {
+            Scope::Port => Measures::Port,
+            Scope::Queue => Measures::Queue,
+        }
     }
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)

@@ -13,7 +13,7 @@ use crate::run::state::stages::{When, asked};
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec, SwitchSpec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};
-use queueing::{Configuration, Departures, RateConfiguration};
+use queueing::{Configuration, Departures, Measures, RateConfiguration};
 use std::collections::BTreeSet;
 use units::Time;
 
@@ -66,7 +66,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares queues reads all of them for every frame; so does one whose managers measure its memory.
         let compares = |own: &SwitchSpec| {
-            own.managers.all().any(Configuration::of_switch)
+            own.managers.all().any(|manager| manager.measures() == Measures::Switch)
                 || matches!(
                     own.path_choice,
                     PathChoice::LeastQueued | PathChoice::Adaptive(_) | PathChoice::Ugal(_)

@@ -18,15 +18,15 @@ use crate::run::state::sharing::Sharing;
 use crate::run::state::telemetry::PortTelemetry;
 use crate::run::state::trimming::PortTrimming;
 use crate::spec::routing::Wiring;
-use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull, with_port};
+use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull, with_port};
 use engine::{Timer, stream};
 use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{
-    BufferSpec, Configuration, LinkFacts, ManagerSpec, PoolsSpec, PortFacts, PortProfiles, RateConfiguration,
-    SharedMemory,
+    BufferSpec, Configuration, LinkFacts, ManagerSpec, Measures, PoolsSpec, PortFacts, PortProfiles,
+    RateConfiguration, SharedMemory,
 };
 use transport::ConnectionSpec;
 use units::{Amount, BitRate, Bytes};
@@ -137,8 +137,16 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
         cuts_through: node.cuts_through(),
         rate: rates.max_by_key(|rate| rate.bps()).unwrap_or(BitRate::from_gbps(1)),
         longest: u64::from(frame_bounds(plan.spec).1),
+        counts_for_outputs: memory.limited || counts_queues(node),
     };
     Architecture::Crossbar(Box::new(Crossbar::new(keys, &switch, memory)))
+}
+
+/// Returns true if pauses or queue managers of a switch measure what has arrived for its queues.
+fn counts_queues(node: &NodeSpec) -> bool {
+    let by_queue = node.pauses().is_some_and(|control| control.accounting != Accounting::Ingress);
+    let is_managed = |switch: &SwitchSpec| switch.managers.all().next().is_some();
+    by_queue || node.switch().is_some_and(is_managed)
 }
 
 /// The counters of ports, if any node counts what comes in through them.
@@ -234,7 +242,7 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
     };
     let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
         let spec = spec.as_ref();
-        let shared = spec.filter(|spec| spec.of_port());
+        let shared = spec.filter(|spec| spec.measures() == Measures::Port);
         if let Some(first) = same_manager(shared)
             && first < class
         {

@@ -18,8 +18,9 @@ fn none() -> RdmaControlKeys {
     RdmaControlKeys::None(Default::default())
 }
 fn choosing(paths: PathSelectionKeys, control: RdmaControlKeys) -> RdmaKeys {
+    // A packet is not taken for lost while it waits: the queue of the slow link drains in 400 us.
     let recovery =
-        RdmaRecovery::Reordering(ReorderingKeys { time: Or::Value(us(300)), ..Default::default() });
+        RdmaRecovery::Reordering(ReorderingKeys { time: Or::Value(us(600)), ..Default::default() });
     RdmaKeys { recovery, paths, ..keys(control) }
 }
 /// Selections of queue pairs.

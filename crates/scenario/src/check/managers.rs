@@ -6,7 +6,7 @@ use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
 use frame::{NodeId, Priority, TrafficClass};
-use queueing::{Configuration, ManagerEntry, ManagerSpec, RateConfiguration};
+use queueing::{Configuration, ManagerEntry, ManagerSpec, Measures, RateConfiguration};
 use std::collections::BTreeSet;
 use transport::{Application, ApplicationSpec};
 use units::{Amount, Bytes};
@@ -107,11 +107,15 @@ fn check_entry(
 /// behaviour, its key, and the remedy.
 fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'static str>, &'static str)> {
     match manager {
-        ManagerSpec::CongestionPoint(_) | ManagerSpec::RatePoint(_) if manager.of_port() => Some((
-            "goes by what waits in all classes of a port",
-            Some("scope"),
-            "set scope = \"queue\", or manage all classes that share the port",
-        )),
+        ManagerSpec::CongestionPoint(_) | ManagerSpec::RatePoint(_)
+            if manager.measures() == Measures::Port =>
+        {
+            Some((
+                "goes by what waits in all classes of a port",
+                Some("scope"),
+                "set scope = \"queue\", or manage all classes that share the port",
+            ))
+        }
         ManagerSpec::PathPoint(_) => Some((
             "goes by the rate and the queues of the whole port",
             None,
@@ -152,7 +156,7 @@ fn check_marks(
 struct Aim {
     bytes: Bytes,
     /// The queues whose lengths together it is of.
-    of: Of,
+    of: Measures,
     /// True if the control goes by arrivals, of which pauses let no more through than the link takes.
     by_arrivals: bool,
     /// The key of the congestion point that sets it.
@@ -161,31 +165,19 @@ struct Aim {
     help: &'static str,
 }
 
-/// Queues whose lengths are measured together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Queue,
-    Port,
-    Switch,
-}
-
 impl Aim {
     /// The set point of a congestion point, or else the highest target among the limiters that its feedback reaches.
     fn of(manager: &ManagerSpec, spec: &Spec) -> Option<Aim> {
         if let Some(bytes) = manager.set_point() {
             let help = "expected a set_point below that, or more room";
-            let of = match (manager.of_switch(), manager.of_port()) {
-                (true, _) => Of::Switch,
-                (_, true) => Of::Port,
-                _ => Of::Queue,
-            };
+            let of = manager.measures();
             let by_arrivals = matches!(manager, ManagerSpec::RatePoint(_));
             return Some(Aim { bytes, of, by_arrivals, key: "set_point", help });
         }
         let limiters = spec.nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
         let bytes = limiters.filter_map(|limiters| limiters.control.aim(manager)).max()?;
         let help = "expected a smaller buffer here or target_share of rate_limiters, or more room";
-        Some(Aim { bytes, of: Of::Port, by_arrivals: false, key: "buffer", help })
+        Some(Aim { bytes, of: Measures::Port, by_arrivals: false, key: "buffer", help })
     }
 }
 
@@ -202,9 +194,9 @@ fn check_aim(
 ) {
     let words = |bytes: u64, what: &str| {
         let held = match aim.of {
-            Of::Queue => "queues",
-            Of::Port => "ports",
-            Of::Switch => "the switch",
+            Measures::Queue | Measures::Inputs => "queues",
+            Measures::Port => "ports",
+            Measures::Switch => "the switch",
         };
         let [point, most] = Amount::alike([aim.bytes.get(), bytes].map(Amount::Bytes));
         format!("a set point of {point}, but {what} keeps {held} below {most}")
@@ -215,14 +207,14 @@ fn check_aim(
     }
     let output_buffer = spec.nodes[id.at()].crossbar().map(|keys| keys.output_buffer.get());
     let at_output = output_buffer.map(|bytes| (bytes, "the output_buffer of a crossbar"));
-    if let Some((bytes, what)) = at_output.filter(|it| too_little(it) && aim.of == Of::Queue) {
+    if let Some((bytes, what)) = at_output.filter(|it| too_little(it) && aim.of == Measures::Queue) {
         let help =
             "frames wait at the inputs, which do not count: set scope = \"port\", or a set_point below that";
         context.warn(at, words(bytes, what), help);
     }
-    let counted = |class: usize| aim.of != Of::Queue || manages(class);
+    let counted = |class: usize| aim.of != Measures::Queue || manages(class);
     let Some((each, all)) =
-        longest_paused(id, switch, spec, needs, &counted).filter(|_| aim.of != Of::Switch)
+        longest_paused(id, switch, spec, needs, &counted).filter(|_| aim.of != Measures::Switch)
     else {
         return;
     };
@@ -250,14 +242,14 @@ fn bytes_of(amount: Amount, spec: &Spec) -> u64 {
 fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'static str)> {
     let classes: BTreeSet<u8> = spec.flows.iter().map(|flow| switch.classes.class(flow.priority).0).collect();
     let together = match aim.of {
-        Of::Queue => 1,
-        Of::Port => classes.len() as u64,
-        Of::Switch => u64::MAX,
+        Measures::Queue | Measures::Inputs => 1,
+        Measures::Port => classes.len() as u64,
+        Measures::Switch => u64::MAX,
     };
     let buffer = &switch.buffer;
     let limits = [
         (buffer.queue, "the limit of a queue", together),
-        (buffer.port, "the limit of a port", if aim.of == Of::Switch { u64::MAX } else { 1 }),
+        (buffer.port, "the limit of a port", if aim.of == Measures::Switch { u64::MAX } else { 1 }),
         (buffer.class, "the limit of a class", together),
         (buffer.total, "the limit of the switch", 1),
     ];

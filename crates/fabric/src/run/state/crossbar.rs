@@ -67,7 +67,7 @@ pub(crate) struct Crossbar {
     wanted: Ports,
     /// By output and lane, bytes that cross or wait there.
     pub(in crate::run) held: Vec<u64>,
-    /// By output and class, the frames that have arrived for it and have not left.
+    /// By output and class, the frames that have arrived for it and have not left; empty if nothing measures them.
     pub(in crate::run) through: Vec<Occupancy>,
     pub(in crate::run) outputs: Vec<Output>,
     pub inputs: Vec<Input>,
@@ -159,12 +159,14 @@ pub(crate) struct SwitchFacts {
     pub cuts_through: bool,
     pub rate: BitRate,
     pub longest: u64,
+    /// True if limits, pauses or queue managers measure what has arrived for an output.
+    pub counts_for_outputs: bool,
 }
 
 impl Crossbar {
     /// Nothing waits.
     pub fn new(keys: CrossbarKeys, switch: &SwitchFacts, memory: NodeMemory) -> Crossbar {
-        let SwitchFacts { ports, classes, bypasses, first_port, cuts_through, rate, longest } = *switch;
+        let SwitchFacts { ports, classes, bypasses, first_port, cuts_through, rate, longest, .. } = *switch;
         let lanes = classes + bypasses.count_ones() as usize;
         let queues = match keys.inputs {
             Inputs::VirtualOutput => ports,
@@ -190,7 +192,7 @@ impl Crossbar {
             wants: vec![0; ports * ports],
             wanted: 0,
             held: vec![0; ports * lanes],
-            through: vec![Occupancy::default(); ports * classes],
+            through: vec![Occupancy::default(); if switch.counts_for_outputs { ports * classes } else { 0 }],
             outputs: vec![Output::EMPTY; ports],
             inputs: vec![Input::default(); ports],
             matching: Timer::IDLE,

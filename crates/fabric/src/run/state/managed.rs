@@ -3,7 +3,7 @@
 use crate::run::state::links::Links;
 use engine::Stream;
 use frame::{CHANNELS, PointId, Priority};
-use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, QueueManager, Quiet};
+use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, Measures, QueueManager, Quiet};
 use units::BitRate;
 
 /// The manager of one queue. Fields common to all managers come first, so that one with little state of its own lies in few
@@ -21,10 +21,8 @@ pub(crate) struct Managed {
     pub(in crate::run) header_octets: u8,
     /// Counts by class of a manager of several queues of a port, in place of `counts`.
     pub(in crate::run) by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
-    /// True if it measures what waits in the whole switch.
-    pub(in crate::run) of_switch: bool,
-    /// True if its queue includes what waits at the inputs of a crossbar.
-    pub(in crate::run) of_inputs: bool,
+    /// The queues whose frames it measures.
+    pub(in crate::run) measures: Measures,
     pub(in crate::run) manager: Manager,
 }
 
@@ -41,20 +39,10 @@ impl Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
         let point = link.point;
         let counts = ManagedCounts::default();
-        let by_class = spec.of_port().then(|| Box::new([counts; CHANNELS]));
+        let measures = spec.measures();
+        let by_class = (measures == Measures::Port).then(|| Box::new([counts; CHANNELS]));
         let header_octets = spec.header_octets();
-        let (of_switch, of_inputs) = (spec.of_switch(), spec.of_inputs());
-        Managed {
-            of_switch,
-            of_inputs,
-            manager,
-            random,
-            point,
-            message_priority,
-            header_octets,
-            by_class,
-            counts,
-        }
+        Managed { measures, manager, random, point, message_priority, header_octets, by_class, counts }
     }
 
     /// Returns its actions on frames of a class.

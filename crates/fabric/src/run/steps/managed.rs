@@ -5,9 +5,10 @@
 //! so that it also observes frames that they refuse.
 
 use crate::run::state::admitted::AtEgress;
+use crate::run::state::crossbar::Crossbar;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::headers::Carried;
-use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::managed::Managed;
 use crate::run::state::port::PortFeatures;
@@ -17,7 +18,7 @@ use crate::run::steps::probes;
 use crate::run::steps::replies;
 use crate::run::steps::stages;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, Sampled, TrafficClass};
-use queueing::{Fill, FrameFacts, Moment, QueueManager, Quiet, Report, Verdict};
+use queueing::{Fill, FrameFacts, Measures, Moment, QueueManager, Quiet, Report, Verdict};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
@@ -124,6 +125,9 @@ pub fn stamp_returned(here: &mut NodeView, port: PortIx, frame: &Frame) {
     if frame.flags.kind() != FrameKind::Tag || !here.links.stamps_returned {
         return;
     }
+    if here.links.managers.of_port(&here.links.ports[port]).next().is_none() {
+        return;
+    }
     let held = bytes_at(here, port);
     let Some(tag) = here.headers.returned(frame) else { return };
     let port = &here.links.ports[port];
@@ -139,33 +143,48 @@ fn bytes_at(here: &NodeView, port: PortIx) -> u64 {
     bar.map_or_else(|| here.buffers.bytes_at(&here.links.ports[port]), |bar| bar.held_for_port(port).bytes)
 }
 
-/// Returns the occupancy that the manager of a queue measures, without a frame of `frame` bytes: of the queue, its port or its switch.
-fn fill_of(here: &NodeView, egress: PortIx, queue: QueueIx, class: TrafficClass, frame: u16) -> Fill {
-    let alone = Fill { queue: here.buffers.queues[queue].occupancy, scope: 0 };
-    let Some(managed) = here.links.managers.of(queue) else { return alone };
-    let node = &here.nodes[here.node_of[egress]];
-    if managed.by_class.is_some() {
-        let queue = here.buffers.occupancy_at(&here.links.ports[egress]);
-        let bar = node.architecture.crossbar();
-        let scope =
-            bar.map_or(queue.bytes, |bar| bar.held_for_port(egress).bytes.saturating_sub(frame.into()));
-        return Fill { queue, scope };
+/// Returns the occupancy that the manager of a queue measures, without a frame of `frame` bytes.
+#[inline(always)]
+fn fill_of(here: &NodeView, egress: PortIx, class: TrafficClass, frame: u16) -> Fill {
+    let queue = here.links.ports[egress].queue(class);
+    match here.links.managers.of(queue).map_or(Measures::Queue, |managed| managed.measures) {
+        Measures::Queue => Fill { queue: here.buffers.queues[queue].occupancy, scope: 0 },
+        wider => fill_of_several(here, wider, egress, class, frame),
     }
-    let bar = node.architecture.crossbar();
-    if managed.of_switch {
-        let ports = || here.ports_beside(egress).map(|port| here.buffers.bytes_at(&here.links.ports[port]));
-        let scope =
-            bar.map_or_else(|| ports().sum(), |bar| bar.held_in_all().bytes.saturating_sub(frame.into()));
-        return Fill { scope, ..alone };
+}
+
+/// Returns the occupancy that a manager of more than one queue measures, without a frame of `frame` bytes.
+#[inline(never)]
+fn fill_of_several(
+    here: &NodeView,
+    measures: Measures,
+    egress: PortIx,
+    class: TrafficClass,
+    frame: u16,
+) -> Fill {
+    let at = |port| &here.links.ports[port];
+    let queue = here.buffers.queues[at(egress).queue(class)].occupancy;
+    let bar = here.nodes[here.node_of[egress]].architecture.crossbar();
+    match (measures, bar) {
+        (Measures::Queue, _) | (Measures::Inputs, None) => Fill { queue, scope: 0 },
+        (Measures::Inputs, Some(bar)) => {
+            let mut queue = bar.held_for(egress, class);
+            queue.remove(frame);
+            Fill { queue, scope: 0 }
+        }
+        (Measures::Port, bar) => {
+            let queue = here.buffers.occupancy_at(at(egress));
+            let beside = |bar: &Crossbar| bar.held_for_port(egress).bytes.saturating_sub(frame.into());
+            Fill { queue, scope: bar.map_or(queue.bytes, beside) }
+        }
+        (Measures::Switch, None) => {
+            let ports = here.ports_beside(egress);
+            Fill { queue, scope: ports.map(|port| here.buffers.bytes_at(at(port))).sum() }
+        }
+        (Measures::Switch, Some(bar)) => {
+            Fill { queue, scope: bar.held_in_all().bytes.saturating_sub(frame.into()) }
+        }
     }
-    if managed.of_inputs
-        && let Some(bar) = bar
-    {
-        let mut queue = bar.held_for(egress, class);
-        queue.remove(frame);
-        return Fill { queue, ..alone };
-    }
-    alone
 }
 
 /// Returns the verdict of a queue's manager on a frame; a mark is applied at once.
@@ -179,7 +198,7 @@ fn manager_verdict(
     now: Time,
 ) -> Verdict {
     let queue = here.links.ports[egress].queue(class);
-    let fill = fill_of(here, egress, queue, class, frame.bytes);
+    let fill = fill_of(here, egress, class, frame.bytes);
     let held = if frame.flags.is_tagged() { bytes_at(here, egress) } else { 0 };
     let passed = here.links.passed.of_mut(egress, class.at());
     let Some(managed) = here.links.managers.of_mut(queue) else {

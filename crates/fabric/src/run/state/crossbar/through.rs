@@ -13,10 +13,18 @@ impl Crossbar {
         self.through[self.nth(egress) * self.classes + class.at()]
     }
 
-    /// Returns the frames of a class for a port, mutably.
-    pub(in crate::run) fn held_for_mut(&mut self, egress: PortIx, class: TrafficClass) -> &mut Occupancy {
+    /// Returns the frames of a class for a port, mutably; `None` if nothing measures them.
+    #[inline(always)]
+    pub(in crate::run) fn held_for_mut(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+    ) -> Option<&mut Occupancy> {
+        if self.through.is_empty() {
+            return None;
+        }
         let at = self.nth(egress) * self.classes + class.at();
-        &mut self.through[at]
+        Some(&mut self.through[at])
     }
 
     /// Returns the frames of all classes for a port.

@@ -108,8 +108,9 @@ fn count_for_output(
     if here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
         pausing::count_egress(here, egress, class, (ingress, frame.bytes), now, events);
     }
-    if let Some(bar) = outputs::crossbar_mut(here, egress) {
-        bar.held_for_mut(egress, class).add(frame.bytes);
+    let held = outputs::crossbar_mut(here, egress).and_then(|bar| bar.held_for_mut(egress, class));
+    if let Some(held) = held {
+        held.add(frame.bytes);
     }
     Ok(())
 }
@@ -132,8 +133,9 @@ fn count_for_input(
     match ingress::count_in(here, frame, Some(ingress), now) {
         Counted::Fits => {}
         Counted::Full => {
-            if let Some(bar) = outputs::crossbar_mut(here, egress) {
-                bar.held_for_mut(egress, class).remove(frame.bytes);
+            let held = outputs::crossbar_mut(here, egress).and_then(|bar| bar.held_for_mut(egress, class));
+            if let Some(held) = held {
+                held.remove(frame.bytes);
             }
             return false;
         }

@@ -26,16 +26,20 @@ pub fn output_left(
     events: &mut EventQueue,
 ) {
     let Some(bar) = crossbar_mut(here, egress) else { return };
-    let held = bar.held_for_mut(egress, class);
-    let before = *held;
-    held.remove(frame.bytes);
+    let before = bar.held_for_mut(egress, class).map(|held| {
+        let before = *held;
+        held.remove(frame.bytes);
+        before
+    });
     let output = bar.nth(egress);
     let more = bar.let_go(output, bar.lane(class, frame), frame.bytes) && bar.is_wanted(output, now)
         || bar.left_over;
     if more && bar.outputs[output].busy_until <= now {
         match_later(bar, now, events);
     }
-    if here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
+    if let Some(before) = before
+        && here.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING)
+    {
         pausing::release_egress(here, (egress, class), (ingress, frame.bytes), before, now, events);
     }
 }
