@@ -257,10 +257,13 @@ export interface Tables {
     algorithm: string;
     bytes: number;
     iterations: number;
+    ends_after: number;
+    until: string;
     finished: number;
     start_ns: number | null;
     end_ns: number | null;
     step_ns: number | null;
+    step_half_width_ns: number | null;
     compute_ns: number | null;
     exposed_ns: number | null;
     algorithm_bps: number | null;

@@ -7,6 +7,7 @@ pub(crate) mod dependencies;
 pub(crate) mod driven;
 pub(crate) mod jobs;
 mod on_links;
+pub(crate) mod precision;
 pub(crate) mod preview;
 mod progress;
 mod sources;

@@ -38,6 +38,7 @@ mod compute_keys;
 mod keys;
 mod matching;
 mod messages;
+mod precision;
 mod rank;
 mod schedule;
 mod workload;
@@ -54,6 +55,7 @@ pub use crate::keys::{JobCosts, Pairs, Placement, WorkloadKeys};
 pub use collectives::{Algorithm, Collective};
 pub use computation::Computation;
 pub use messages::{MessageList, Request};
+pub use precision::{Precision, StepInterval};
 pub use rank::{
     Blocked, IterationTimes, Notice, NoticeKind, PeerCounts, Post, Rank, RankCounts, Step, StepKind, Unsent,
 };

@@ -224,6 +224,11 @@ impl Rank {
         self.posts.pop_front()
     }
 
+    /// Ends with this number of iterations, if it would have more. Iterations that have begun are not cut.
+    pub fn end_after(&mut self, iterations: u32) {
+        self.iterations = self.iterations.min(iterations.max(self.times.len() as u32));
+    }
+
     fn begin(&mut self, now: Time) {
         self.log.begin(self.times.len() as u32);
         let (computed, ended, computing) = (now, Time::NEVER, Time::ZERO);

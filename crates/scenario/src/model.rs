@@ -24,6 +24,7 @@ pub use probes::*;
 pub use stations::*;
 pub use transfers::*;
 
+use ::jobs::Precision;
 use fabric::spec::{OnDeadlock, OnLosslessDrop};
 use fabric::topology::Topology;
 use flow_control::FlowControl;
@@ -114,6 +115,9 @@ pub struct Simulation {
     /// Simulated time between two searches for deadlocks; the time at which a cycle closed is exact all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
     #[serde(default = "hundred_us")]
     pub deadlock_interval: Time,
+    /// Precision at which all jobs end: half the width of a confidence interval of the time of an iteration as a share of its mean, and a confidence of 90, 95 or 99 %, like "5 % at 95 %". Looked at when each job has 10, 20, 30 and so on iterations, by the means of 10 batches of consecutive ones; the jobs end with the iterations that have begun when all of them, or those that are left, are known as precisely, and what follows is an estimate. A text. Default: none (jobs run all of their iterations).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Precision>,
     /// How much memory the engine may use, recorded results included. A run that exceeds it gives a warning, ends early, and keeps what was measured until then. The key changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run in parallel. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,

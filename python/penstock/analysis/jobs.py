@@ -227,11 +227,26 @@ def told(result: Measurements, name: str) -> list[str]:
             f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share(part)} of the rate of the slowest "
             "link."
         )
+    lines.extend(estimates(result, name))
     lines.extend(_slowest(result, name))
     lines.extend(critical_path.told(result, name))
     if (own.get("recorded") or 0) < own["iterations"]:
         lines.append(_not_recorded(own))
     return lines if chain is None else [*lines, *sentences(chain)]
+
+
+@of_result
+def estimates(result: Measurements, name: str | None = None) -> list[str]:
+    """The jobs that `until` has ended before their last iteration, or one of them, a sentence each."""
+    ended = (row for row in of_jobs(result) if row.get("ends_after", row["iterations"]) < row["iterations"])
+    return [
+        f"Job {row['job']} ended after {count(row['ends_after'])} of {count(row['iterations'])} iterations "
+        f"(until {row['until']}): all figures are estimates, the time of an iteration is "
+        f"{duration(row['step_ns'])} within {share(row['step_half_width_ns'] / row['step_ns'])} at "
+        f"{row['until'].rpartition(' at ')[2]}."
+        for row in ended
+        if name is None or row["job"] == name
+    ]
 
 
 def _not_recorded(own: Mapping[str, Any]) -> str:

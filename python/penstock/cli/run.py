@@ -48,6 +48,29 @@ class Wanted:
 AS_USUAL = Wanted()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Extent:
+    """How much is run.
+
+    Parameters
+    ----------
+    replications
+        Number of runs with different seeds; prints means with 95 % confidence intervals. After an
+        interruption the same command resumes.
+    until
+        Ends all jobs when the mean time of an iteration is known this precisely, such as "5 % at 95 %":
+        half of the width of the confidence interval and the confidence, 90, 95 or 99 %. Their figures are
+        then estimates. Default: that of the scenario.
+    """
+
+    replications: Whole | None = None
+    until: str | None = None
+
+
+ONCE = Extent()
+
+
 MAX_SEED = 2**64 - 1
 ROWS_SHOWN = 20
 PORTS_SHOWN = 10
@@ -88,7 +111,7 @@ def run(
     /,
     *,
     seed: Whole | None = None,
-    replications: Whole | None = None,
+    extent: Extent = ONCE,
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
     threads: Threads = "auto",
@@ -102,9 +125,8 @@ def run(
         A scenario file, or a name that "penstock list" prints.
     seed
         Seed of all random streams. Default: that of the scenario. Replication i uses seed + i.
-    replications
-        Number of runs with different seeds; prints means with 95 % confidence intervals. After an
-        interruption the same command resumes.
+    extent
+        How much is run.
     out
         Directory for tables and report; replaces an earlier result. Default: out/NAME, or none with --json.
     json
@@ -115,12 +137,18 @@ def run(
     wanted
         Files written beside the tables.
     """
+    replications = extent.replications
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
     _within("--threads", None if threads == "auto" else threads, 1, running.MAX_THREADS)
     if seed is not None and replications is not None:
         _within("the last seed", seed + replications - 1, 0, MAX_SEED)
     source = library.read(scenario)
+    if extent.until is not None:
+        from penstock.scenario import Scenario
+
+        whole = Scenario.from_toml(source.text, file=source.file)
+        source = whole.with_value("simulation.until", extent.until).source()
     directory = out if out is not None or json else Path("out") / Path(scenario).stem
     if directory is not None:
         storage.ensure_replaceable(directory)

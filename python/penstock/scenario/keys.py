@@ -54,6 +54,11 @@ class SimulationKeys(TypedDict, total=False):
     """
     deadlock_interval: str | None
     """Simulated time between two searches for deadlocks. Default: "100 us"."""
+    until: str | None
+    """Precision at which all jobs end: half the width of a confidence interval of the time of an
+    iteration as a share of its mean, and a confidence of 90, 95 or 99 %, like "5 % at 95 %". Default:
+    none.
+    """
     memory_limit: str | None
     """How much memory the engine may use, recorded results included. Default: "available"."""
 

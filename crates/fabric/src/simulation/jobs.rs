@@ -26,6 +26,8 @@ pub(crate) struct JobWatch {
     pub still: bool,
     /// The run is over: all jobs are, or none can go on.
     pub over: bool,
+    /// By job, iterations that had ended at the last look, and whether the time of an iteration was known as precisely as is asked for.
+    pub(super) known: Vec<(usize, bool)>,
     /// By job, frames that its ranks had got at the last sample, and the first sample at which they had as many.
     progress: Vec<(u64, Time)>,
     /// When the next sample is taken, and the time between two.
@@ -47,6 +49,7 @@ impl JobWatch {
             events: 0,
             still: false,
             over: false,
+            known: Vec::new(),
             progress: Vec::new(),
             samples: (Time::ZERO, Time::from_ps(duration.ps() / SAMPLES)),
         }
@@ -119,6 +122,9 @@ impl Simulation {
     pub(super) fn look_at_jobs(&mut self) -> bool {
         let interval = self.jobs.interval;
         self.jobs.next = self.jobs.next.saturating_add(interval);
+        if let Some(precision) = self.spec.guards.until {
+            self.end_jobs_at(precision);
+        }
         let ranks = self.ranks();
         let done = ranks.iter().all(|state| state.machine.is_done());
         let rests = ranks.iter().all(|state| {
@@ -252,15 +258,16 @@ impl Simulation {
     /// By flow of a job, the frames of all of its messages to each destination.
     pub(super) fn frames_of_jobs(&self) -> BTreeMap<u32, Vec<u64>> {
         let mut frames = BTreeMap::new();
-        for job in &self.spec.jobs {
+        for (number, job) in (0..).zip(&self.spec.jobs) {
             let workload = job.workload.start(job.ranks());
+            let iterations = self.iterations_of(number);
             for (rank, flow) in (0..).zip(&job.flows) {
                 let Some((flow, peers)) = flow else { continue };
                 let Some(list) = self.spec.flows[*flow as usize].source.transfers() else { continue };
                 let mut own = vec![0; peers.len()];
                 for (to, bytes) in workload.sends(rank) {
                     if let Ok(nth) = peers.binary_search(&to) {
-                        own[nth] += list.framing().frames(bytes.max(1)) * u64::from(job.iterations);
+                        own[nth] += list.framing().frames(bytes.max(1)) * iterations;
                     }
                 }
                 frames.insert(*flow, own);

@@ -1,12 +1,13 @@
 //! Conditions monitored while a simulation runs.
 
 use flow_control::watchdog::WatchdogSpec;
+use jobs::Precision;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// Conditions monitored while the simulation runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GuardSpec {
     /// Reaction to a deadlock.
     pub on_deadlock: OnDeadlock,
@@ -14,11 +15,18 @@ pub struct GuardSpec {
     pub deadlock_interval: Time,
     /// Watches the egress queues of all switches for pause storms.
     pub watchdog: Option<WatchdogSpec>,
+    /// Precision of the iteration times at which all jobs end; `None`: they run all of their iterations.
+    pub until: Option<Precision>,
 }
 
 impl Default for GuardSpec {
     fn default() -> GuardSpec {
-        GuardSpec { on_deadlock: OnDeadlock::Stop, deadlock_interval: Time::from_us(100), watchdog: None }
+        GuardSpec {
+            on_deadlock: OnDeadlock::Stop,
+            deadlock_interval: Time::from_us(100),
+            watchdog: None,
+            until: None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::View;
 use crate::run::state::ranks::RankState;
+use crate::simulation::precision::step_times;
 use crate::spec::JobSpec;
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
@@ -18,6 +19,15 @@ pub(super) static JOBS: TableSpec = TableSpec {
         text("algorithm", "How it is done; empty for a schedule."),
         integer("bytes", "B", "Bytes of an iteration, as the scenario has them; 0 for a schedule."),
         integer("iterations", "", "Iterations that the scenario asks for."),
+        integer(
+            "ends_after",
+            "",
+            "Iterations that the job was to run in the end: fewer, if `until` ended it. Its other figures are then estimates.",
+        ),
+        text(
+            "until",
+            "Precision of the time of an iteration at which all jobs end, as the scenario has it; empty without.",
+        ),
         integer("finished", "", "Iterations that all ranks have ended."),
         real_or_null("start_ns", "ns", "When the first rank began; null if none has."),
         real_or_null("end_ns", "ns", "When the last rank ended the last iteration; null if one has not."),
@@ -25,6 +35,11 @@ pub(super) static JOBS: TableSpec = TableSpec {
             "step_ns",
             "ns",
             "Mean time of an iteration: from the first begin to the end of the last finished one, over their number; null if none is finished.",
+        ),
+        real_or_null(
+            "step_half_width_ns",
+            "ns",
+            "Half the width of the confidence interval of the mean time of an iteration, at the confidence of `until`, by the means of ten batches of consecutive iterations; null without `until` and below ten finished iterations.",
         ),
         real_or_null(
             "compute_ns",
@@ -202,7 +217,11 @@ impl View<'_> {
             let first = row.ranks.iter().filter_map(|rank| rank.machine.times().first()).map(|own| own.began);
             first.min()
         };
-        let done = |row: &JobRow<'_>| row.finished() == row.spec.iterations as usize;
+        let done = |row: &JobRow<'_>| row.ranks.iter().all(|rank| rank.machine.is_done());
+        let interval = |row: &JobRow<'_>| {
+            let precision = self.s.spec.guards.until?;
+            Some(precision.interval(&step_times(&row.ranks))?.half_width / 1_000.0)
+        };
         let last = |row: &JobRow<'_>| row.iterations().last().map(|one| one.ended);
         let step = |row: &JobRow<'_>| {
             let (first, last) = (row.iterations().next()?, last(row)?);
@@ -216,10 +235,19 @@ impl View<'_> {
             .texts("algorithm", rows.iter().map(|row| row.spec.workload.algorithm().into()))
             .integers("bytes", rows.iter().map(|row| row.spec.workload.bytes()))
             .integers("iterations", rows.iter().map(|row| row.spec.iterations.into()))
+            .integers(
+                "ends_after",
+                rows.iter().map(|row| row.ranks.first().map_or(0, |rank| rank.machine.iterations().into())),
+            )
+            .texts(
+                "until",
+                rows.iter().map(|_| self.s.spec.guards.until.map_or_else(String::new, |own| own.to_string())),
+            )
             .integers("finished", rows.iter().map(|row| row.finished() as u64))
             .reals("start_ns", rows.iter().map(|row| or_null(start(row))))
             .reals("end_ns", rows.iter().map(|row| or_null(last(row).filter(|_| done(row)))))
             .reals("step_ns", rows.iter().map(|row| step(row).unwrap_or(f64::NAN)))
+            .reals("step_half_width_ns", rows.iter().map(|row| interval(row).unwrap_or(f64::NAN)))
             .reals("compute_ns", rows.iter().map(|row| mean(row.parts().map(|(_, compute)| compute))))
             .reals("exposed_ns", rows.iter().map(|row| mean(row.parts().map(|(exposed, _)| exposed))))
             .reals("algorithm_bps", rows.iter().map(|row| row.bits() / row.collective_secs()))

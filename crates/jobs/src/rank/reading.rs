@@ -9,6 +9,10 @@ impl Rank {
     pub fn is_done(&self) -> bool {
         self.finished() == self.iterations as usize
     }
+    /// Iterations after which it ends.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
     /// Iterations that are over.
     pub fn finished(&self) -> usize {
         self.times.len() - usize::from(self.times.last().is_some_and(|last| last.ended == Time::NEVER))

@@ -6,6 +6,7 @@ use crate::place::Place;
 use fabric::spec::GuardSpec;
 use flow_control::FlowControl;
 use flow_control::watchdog::WatchdogSpec;
+use jobs::Precision;
 use units::Time;
 
 /// The guards of a scenario.
@@ -15,6 +16,11 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
         let at = Place::of("simulation").key("deadlock_interval");
         context.error(&at, "deadlock_interval is 0", "expected a time above 0, like \"100 us\"");
     }
+    if model.simulation.until.is_some()
+        && let Err(why) = Precision::check(model.jobs.iter().map(|job| job.iterations))
+    {
+        context.beware(why, &Place::of("simulation"));
+    }
     if let Some(watchdog) = model.watchdog {
         check_watchdog(model, watchdog, context);
     }
@@ -22,6 +28,7 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
         on_deadlock: model.simulation.on_deadlock,
         deadlock_interval: interval,
         watchdog: model.watchdog,
+        until: model.simulation.until,
     }
 }
 
