@@ -21,6 +21,7 @@ from conftest import LONG, Command, command_line, has_worked, json_of
 from penstock import _core, glossary, library
 from penstock.cli import compare, console, demo, main
 from penstock.result import Result, rows, summary
+from penstock.studies import judging
 from penstock.studies import reproduce as studies
 from penstock.units import duration
 
@@ -673,7 +674,8 @@ def test_demo_ends_in_fifteen_lines(
         (directory / demo.PICTURE).parent.mkdir(parents=True)
         (directory / demo.PICTURE).write_bytes(b"")
         outcomes = tuple(
-            studies.Outcome(one.id, one.criterion, one.reported, "", True) for one in found.experiments
+            studies.Outcome(one.id, one.criterion, one.reported, "", judging.Judgement(judging.MET))
+            for one in found.experiments
         )
         return studies.StudyResult(found, outcomes, directory)
 

@@ -79,6 +79,43 @@ def student_t_interval(values: Iterable[float], confidence: float = 0.95) -> Int
     return Interval(mean, t * math.sqrt(sample_variance / n), n, confidence)
 
 
+def clopper_pearson_interval(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The Clopper-Pearson confidence interval of the share of trials that succeed.
+
+    Parameters
+    ----------
+    successes : int
+        Number of successful trials, from 0 to `trials`.
+    trials : int
+        Number of independent trials, at least 1.
+    confidence : float
+        Two-sided probability, between 0 and 1 (both excluded). Default 0.95.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from penstock.analysis.statistics import clopper_pearson_interval
+    >>> [round(end, 3) for end in clopper_pearson_interval(9, 10)]
+    [0.555, 0.997]
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ArgumentError(f"confidence is {confidence}; expected a number between 0 and 1, such as 0.95")
+    if trials < 1 or not 0 <= successes <= trials:
+        raise ArgumentError(
+            f"{successes} of {trials} trials; expected at least one trial, and no more successes"
+        )
+    from scipy.special import betaincinv
+
+    tail = (1.0 - confidence) / 2.0
+    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, tail))
+    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1.0 - tail))
+    return low, high
+
+
 def jain(values: Sequence[float]) -> float:
     """Jain's fairness index, from 1/n (one has all) to 1 (all have the same); 1 if all values are zero.
 

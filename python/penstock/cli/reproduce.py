@@ -149,7 +149,8 @@ def _show(result: studies.StudyResult) -> None:
     out.print(study.source, wrap=True)
     shown = Table("", "", "experiment", "criterion", "the source reports", "measured", lines=True)
     for outcome in result.outcomes:
-        measured = [*outcome.measured.split("\n"), *([f"({outcome.note})"] if outcome.note else [])]
+        notes = [f"({text})" for text in (outcome.judgement.why, outcome.note) if text]
+        measured = [*outcome.measured.split("\n"), *notes]
         described = study.experiment(outcome.id)
         said = result.verdict(outcome)
         known = described.not_met or not outcome.decided

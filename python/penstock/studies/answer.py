@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from .reproduce import SCHEMA, UNDECIDED, VERDICTS, Outcome, StudyResult
+from .description import UNDECIDED, VERDICTS
+from .reproduce import SCHEMA, Outcome, StudyResult
 
 
 def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
@@ -73,9 +74,13 @@ def experiment(result: StudyResult, outcome: Outcome) -> dict[str, Any]:
         "measured": outcome.measured,
         "passed": outcome.passed,
         "verdict": result.verdict(outcome),
-        "why": "" if outcome.passed else result.not_met(outcome) or outcome.note,
+        "why": result.why(outcome),
         "not_met": "" if result.quick else described.not_met,
         "note": outcome.note,
+        "deterministic": described.deterministic,
+        "seeds": outcome.judgement.seeds,
+        "figures": [finding.to_dict() for finding in outcome.judgement.findings],
+        "revised": described.revised,
     }
 
 

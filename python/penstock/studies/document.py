@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,8 +18,9 @@ from pathlib import Path
 from penstock import storage
 from penstock.errors import InputError
 
-from . import search
-from .reproduce import UNDECIDED, VERDICTS, Outcome, StudyResult, Table
+from . import judging, search
+from .description import UNDECIDED, VERDICTS
+from .reproduce import Outcome, StudyResult, Table
 
 _SAID = {UNDECIDED, *(verdict for both in VERDICTS.values() for verdict in both)}
 SEARCHED = "## What other choices reach"
@@ -141,12 +143,8 @@ def markdown(result: StudyResult, *, quick: bool = False, searched: str = "") ->
             ),
         )
     )
-    said: dict[str, list[str]] = {}
-    for outcome in result.outcomes:
-        said.setdefault(outcome.note, []).append(outcome.id)
-    notes = [f"- **{', '.join(alike)}**: {note}" for note, alike in said.items() if note]
-    if notes:
-        parts += ["### Notes", "\n".join(notes)]
+    parts += _notes(result)
+    parts += _over_seeds(result)
     for shown in result.tables:
         if not _is_large(shown):
             parts += [f"## {shown.title}", table(shown.columns, shown.rows), shown.note]
@@ -163,6 +161,65 @@ def markdown(result: StudyResult, *, quick: bool = False, searched: str = "") ->
         parts.append("## Pictures")
         parts += [f"![{Path(name).stem}]({stem}/{name})" for name in names[1:]]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _notes(result: StudyResult) -> Iterator[str]:
+    """Notes on experiments, and what was changed after a result had been seen."""
+    said: dict[str, list[str]] = {}
+    for outcome in result.outcomes:
+        said.setdefault(outcome.note, []).append(outcome.id)
+    notes = [f"- **{', '.join(alike)}**: {note}" for note, alike in said.items() if note]
+    if notes:
+        yield "### Notes"
+        yield "\n".join(notes)
+    revised = [f"- **{one.id}**: {one.revised}" for one in result.study.experiments if one.revised.strip()]
+    if revised:
+        yield "### Changed after a result had been seen"
+        yield "\n".join(revised)
+
+
+OVER_SEEDS = (
+    "A bound on the mean is met if the whole 95 % interval of the mean (Student t) is within it, not met if "
+    "the whole interval is outside, and not decided otherwise. A bound on every run is met if it holds on "
+    "every seed, and not met if the 95 % interval (Clopper-Pearson) of the share of runs on which it holds "
+    "is below nine in ten."
+)
+
+
+def _over_seeds(result: StudyResult) -> Iterator[str]:
+    """The bounds of criteria that are judged over seeds, with the figures."""
+    rows = [
+        _figure(outcome.id, found)
+        for outcome in result.outcomes
+        if outcome.judgement.seeds
+        for found in outcome.judgement.findings
+    ]
+    if rows:
+        yield "### Figures over seeds"
+        heads = ("", "figure", "asked", "seeds", "mean", "95 % interval", "of all seeds", "holds on", "")
+        yield table(heads, rows)
+        yield OVER_SEEDS
+
+
+def _figure(id: str, found: judging.Finding) -> tuple[str, ...]:
+    """A bound of an experiment: the mean with its interval, or the share of runs on which it holds."""
+    shown, finite = found.asked.shown.format, math.isfinite(found.mean)
+    low, high = found.share
+    if found.asked.every or not finite:
+        asked, interval = f"{found.asked.bounds}, every run", f"{low:.0%} to {high:.0%} of runs"
+    else:
+        asked, interval = found.asked.bounds, f"{shown(found.low)} to {shown(found.high)}"
+    return (
+        id,
+        found.asked.name,
+        asked,
+        str(len(found.values)),
+        shown(found.mean) if finite else "",
+        interval,
+        f"{shown(min(found.values))} to {shown(max(found.values))}",
+        str(found.holds),
+        found.verdict if found.verdict == judging.MET else f"**{found.verdict}**",
+    )
 
 
 def _verdict(result: StudyResult, outcome: Outcome) -> str:

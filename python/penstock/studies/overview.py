@@ -13,6 +13,7 @@ from typing import Any
 from penstock import library, storage
 
 from . import answer
+from .description import UNDECIDED
 from .document import table
 from .reproduce import StudyResult
 
@@ -44,13 +45,18 @@ def read(path: Path) -> dict[str, Any]:
 def page(stored: dict[str, Any]) -> str:
     """The page as text, with one line per study."""
     rows = [one for study in stored.values() for one in study["experiments"]]
-    found = answer.verdicts(rows)
+    claims = [one for one in rows if one["kind"] == "source"]
+    found = answer.verdicts(claims)
+    left = found[UNDECIDED]
+    undecided = f"; {left} {'is' if left == 1 else 'are'} not decided" if left else ""
     quick = [name for name, study in stored.items() if study["quick"]]
     parts = [
         "# What was reproduced, and what was not",
-        f"Of {found['reproduced'] + found['not reproduced']} claims of the sources {found['reproduced']} are "
-        f"reproduced and {found['not reproduced']} are not. A claim is reproduced if what was measured "
-        "meets the criterion that the page of its study names, which also has the reason if it is not. "
+        f"Of {len(claims)} claims of the sources {found['reproduced']} are "
+        f"reproduced and {found['not reproduced']} are not{undecided}. A claim is reproduced if what was "
+        "measured meets the criterion that the page of its study names, which also has the reason if it is "
+        "not. Where that page names seeds, the interval of the mean over them has to meet it, or each run; "
+        "a claim whose interval includes the bound is not decided. "
         f"Sentences of Hagen's dissertation are judged one by one. `{COMMAND}` runs every study and writes "
         f"this page; its results are in [{STORED}]({STORED}), and `penstock reproduce --all --json` prints "
         "them. "
@@ -60,7 +66,8 @@ def page(stored: dict[str, Any]) -> str:
         parts.append(f"With fewer replications (`--quick`): {', '.join(quick)}.")
     parts.append(
         "Claims: what a source reports. Checks: formulas and computed figures, which try the simulator. Own: "
-        "questions beyond the source."
+        "questions beyond the source. Figures that follow from an input that a study takes from its source "
+        "are calibrations, and not counted."
     )
     heads = ("", "study", "claims reproduced", "checks met", "own met")
     parts.append(table(heads, [_line(name, study) for name, study in stored.items()]))

@@ -6,7 +6,8 @@ A study is a folder, ``studies/PAPER/PART`` of the package or any other, with
 - scenario files, as data;
 - ``study.py`` with ``run(context) -> list[Outcome]``, which measures, judges and draws.
 
-Claims and criteria are only in ``study.toml``, so code cannot move the goal posts.
+Claims and criteria are only in ``study.toml``, so code cannot move the goal posts. `description` reads it,
+and `judging` compares what was measured with it.
 """
 
 from __future__ import annotations
@@ -14,16 +15,32 @@ from __future__ import annotations
 import csv
 import importlib
 import importlib.util
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from penstock import library, storage
 from penstock.errors import InputError, StudyError
 from penstock.running import cache
+
+from . import judging
+from .description import (
+    FILE,
+    FULL,
+    QUICK_SEEDS,
+    UNDECIDED,
+    VERDICTS,
+    Choice,
+    Departure,
+    Experiment,
+    Study,
+)
+from .judging import MET, Judgement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,86 +48,22 @@ if TYPE_CHECKING:
     from penstock.running.replications import Replications
     from penstock.scenario import Scenario
 
+__all__ = [
+    "UNDECIDED",
+    "VERDICTS",
+    "Choice",
+    "Context",
+    "Departure",
+    "Experiment",
+    "Outcome",
+    "Study",
+    "StudyResult",
+    "Table",
+    "find",
+    "reproduce",
+]
 SCHEMA = "penstock-reproduce/1"
-DESCRIPTION = "study.toml"
-"""The file that makes a folder a study."""
-VERDICTS = {
-    "source": ("reproduced", "not reproduced"),
-    "formula": ("agrees", "does not agree"),
-    "own": ("holds", "does not hold"),
-}
-"""Verdicts by kind of experiment."""
-UNDECIDED = "not decided"
-"""Verdict on an experiment for which a quick run measures too little."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """One claim, and the criterion by which it is met.
-
-    Attributes
-    ----------
-    id : str
-        Unique within the study, such as ``"H7-8"``.
-    criterion : str
-        Measurement that is required for the experiment to pass.
-    reported : str
-        Claim of the source, in its words.
-    kind : str
-        ``"source"``: the source reports it, and it is reproduced or not. ``"formula"``: the simulator is
-        compared with a formula or a computed figure, which is a validation and not a reproduction. ``"own"``:
-        beyond the source. Default ``"source"``.
-    reference : str
-        Section, figure or table of the source.
-    title : str
-        Title of a few words.
-    not_met : str
-        Reason why the criterion is known not to be met; empty otherwise. Such an experiment is shown as
-        failed but does not fail the study, so that the negative result stays on record.
-    """
-
-    id: str
-    criterion: str
-    reported: str
-    reference: str = ""
-    title: str = ""
-    not_met: str = ""
-    kind: str = "source"
-
-    def __post_init__(self) -> None:
-        if self.kind not in VERDICTS:
-            raise StudyError(
-                f"{self.id}: kind {self.kind!r}; {library.suggestion(self.kind, list(VERDICTS))}"
-            )
-
-    def verdict(self, passed: bool) -> str:
-        """The verdict, as text."""
-        return VERDICTS[self.kind][not passed]
-
-
-@dataclass(frozen=True)
-class Departure:
-    """A difference between the study and its source, with the reason."""
-
-    what: str
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A parameter that the source leaves open, and the chosen value.
-
-    Attributes
-    ----------
-    what, value : str
-        The parameter and its value with unit.
-    why : str
-        Reason for the choice, and its effect on the result.
-    """
-
-    what: str
-    value: str
-    why: str
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -148,98 +101,31 @@ class Outcome:
         Those of the experiment.
     measured : str
         The figures, with units.
-    passed : bool
-        True if they meet the criterion.
+    judgement : Judgement
+        The verdict, and the figures over seeds that it rests on.
     note : str
         Additional information for the reader.
     pictures : tuple of str
         File names, relative to the study's output directory.
-    decided : bool
-        True if the run measured enough to judge. If false, the experiment has not passed, but does not fail
-        the study.
     """
 
     id: str
     criterion: str
     reported: str
     measured: str
-    passed: bool
+    judgement: Judgement
     note: str = ""
     pictures: tuple[str, ...] = ()
-    decided: bool = True
 
+    @property
+    def passed(self) -> bool:
+        """True if the criterion is met."""
+        return self.judgement.verdict == MET
 
-@dataclass(frozen=True)
-class Study:
-    """A study as its ``study.toml`` describes it."""
-
-    name: str
-    folder: Path
-    title: str
-    source: str
-    citation: str
-    summary: str
-    experiments: tuple[Experiment, ...]
-    departures: tuple[Departure, ...]
-    choices: tuple[Choice, ...] = ()
-
-    @classmethod
-    def load(cls, folder: Path, name: str | None = None) -> Study:
-        """Reads ``study.toml``.
-
-        Parameters
-        ----------
-        folder : Path
-            The folder of the study.
-        name : str, optional
-            Its name. Default: the last two parts of the folder's path, ``PAPER/PART``.
-
-        Raises
-        ------
-        StudyError
-            If a key is missing, unknown or given twice.
-        """
-        path = folder / DESCRIPTION
-        try:
-            text = library.toml(library.text_in(path, "study"))
-            experiments = tuple(Experiment(**entry) for entry in text.pop("experiments"))
-            departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
-            choices = tuple(Choice(**entry) for entry in text.pop("choices", []))
-            study = cls(
-                name=name or "/".join(folder.parts[-2:]),
-                folder=folder,
-                title=text.pop("title"),
-                source=text.pop("source"),
-                citation=text.pop("citation", ""),
-                summary=text.pop("summary", ""),
-                experiments=experiments,
-                departures=departures,
-                choices=choices,
-            )
-        except (InputError, TypeError, StudyError) as error:
-            raise StudyError(f"{path}: {error}") from error
-        except KeyError as error:
-            raise StudyError(f"{path}: the key {error} is missing") from error
-        if text:
-            raise StudyError(f"{path}: unknown keys: {', '.join(text)}")
-        ids = [experiment.id for experiment in experiments]
-        if len(set(ids)) != len(ids):
-            raise StudyError(f"{path}: two experiments have the same id")
-        return study
-
-    def experiment(self, id: str) -> Experiment:
-        """The experiment with this id.
-
-        Raises
-        ------
-        StudyError
-            If there is none.
-        """
-        for experiment in self.experiments:
-            if experiment.id == id:
-                return experiment
-        known = [experiment.id for experiment in self.experiments]
-        raise StudyError(f"{self.name}: no experiment {id!r} in study.toml; {library.suggestion(id, known)}")
+    @property
+    def decided(self) -> bool:
+        """True if the run measured enough to judge. If false, the experiment does not fail the study."""
+        return self.judgement.verdict != UNDECIDED
 
 
 @dataclass
@@ -313,16 +199,69 @@ class Context:
         pictures: Sequence[str] = (),
         decided: bool = True,
     ) -> Outcome:
-        """The outcome of an experiment; criterion, claim and reason of failure come from ``study.toml``.
+        """The outcome of an experiment that the study's code judges, such as one whose runs draw nothing.
 
-        The reason of failure quotes figures of the full run, so a quick run leaves it out. A run that
-        measured too little to judge is not `decided`.
+        Criterion, claim and reason of failure come from ``study.toml``. The reason of failure quotes figures
+        of the full run, so a quick run leaves it out. A run that measured too little to judge is not
+        `decided`.
         """
+        judgement = judging.by_code(self.study.experiment(id), bool(passed), decided, self.quick)
+        return self._outcome(id, measured, judgement, note, pictures)
+
+    def judge(
+        self,
+        id: str,
+        figures: Sequence[Mapping[str, float]],
+        *,
+        also: str = "",
+        note: str = "",
+        pictures: Sequence[str] = (),
+    ) -> Outcome:
+        """The outcome of an experiment whose bounds are in ``study.toml``.
+
+        Parameters
+        ----------
+        id : str
+            The experiment.
+        figures : sequence of mapping
+            Figures by name, one mapping a seed, as `over_seeds` returns them; one mapping if the experiment
+            is deterministic.
+        also : str
+            Further figures for the reader, which no bound is about.
+        note : str
+            Additional information for the reader.
+        pictures : sequence of str
+            Names of pictures.
+        """
+        judgement = judging.by_figures(self.study.experiment(id), figures, self.quick)
+        measured = "; ".join(filter(None, (judgement.text(), also)))
+        return self._outcome(id, measured, judgement, note, pictures)
+
+    def _outcome(
+        self, id: str, measured: str, judgement: Judgement, note: str, pictures: Sequence[str]
+    ) -> Outcome:
         experiment = self.study.experiment(id)
-        said = note or ("" if passed or self.quick else experiment.not_met)
-        criterion, reported = experiment.criterion, experiment.reported
-        judged = bool(passed) and decided
-        return Outcome(id, criterion, reported, measured, judged, said, tuple(pictures), decided)
+        said = note or ("" if judgement.verdict == MET or self.quick else experiment.not_met)
+        return Outcome(
+            id, experiment.criterion, experiment.reported, measured, judgement, said, tuple(pictures)
+        )
+
+    def measures(self, *ids: str) -> bool:
+        """Returns false in a quick run if all of these experiments require the full study."""
+        return not self.quick or any(self.study.experiment(one).requires != FULL for one in ids)
+
+    def seeds(self, *ids: str) -> range:
+        """The seeds over which these experiments are judged, from 1; fewer in a quick run."""
+        wanted = max(self.study.experiment(one).seeds or 1 for one in ids)
+        return range(1, 1 + (min(wanted, QUICK_SEEDS) if self.quick else wanted))
+
+    def over_seeds(self, measure: Callable[[int], T], *ids: str) -> list[T]:
+        """``measure(seed)`` for each of `seeds`, as many at a time as there are processors.
+
+        They run on threads, which, unlike processes, share the cache of an interrupted study.
+        """
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            return list(threads.map(measure, self.seeds(*ids)))
 
 
 @dataclass(frozen=True)
@@ -351,7 +290,14 @@ class StudyResult:
     def not_met(self, outcome: Outcome) -> str:
         """Reason why a criterion is known not to be met; empty for a quick run, whose figures differ."""
         known = self.study.experiment(outcome.id).not_met
-        return "" if outcome.passed or not outcome.decided or self.quick else known
+        return "" if outcome.passed or self.quick else known
+
+    def why(self, outcome: Outcome) -> str:
+        """Reason why a criterion is not met, or not decided."""
+        if outcome.passed:
+            return ""
+        reasons = dict.fromkeys((outcome.judgement.why, self.not_met(outcome) or outcome.note))
+        return "; ".join(filter(None, reasons))
 
 
 def find(name: str | None) -> list[Study]:
@@ -394,10 +340,10 @@ def _in_folder(folder: Path) -> list[Study]:
         raise InputError(
             f"{folder}: no such folder; penstock new --study {folder} writes a study to start from"
         )
-    files = [place / DESCRIPTION] if (place / DESCRIPTION).is_file() else sorted(place.rglob(DESCRIPTION))
+    files = [place / FILE] if (place / FILE).is_file() else sorted(place.rglob(FILE))
     if not files:
         raise InputError(
-            f"{folder}: has no {DESCRIPTION}, nor have its folders; penstock new --study NAME writes one"
+            f"{folder}: has no {FILE}, nor have its folders; penstock new --study NAME writes one"
         )
     whole = place.resolve()
     return [
@@ -440,7 +386,7 @@ def reproduce(
         try:
             with storage.complete_directory(directory) as partial:
                 context = Context(study, partial, quick, say)
-                outcomes = _every_experiment(study, _module(study).run(context))
+                outcomes = _every_experiment(study, _module(study).run(context), quick)
                 tables = tuple(context.tables)
                 result = StudyResult(study, outcomes, directory, tables, context.cover, quick)
                 storage.write_json(partial / "outcomes.json", to_json([result], study.name))
@@ -451,18 +397,23 @@ def reproduce(
     return result
 
 
-def _every_experiment(study: Study, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """The outcomes in the order of ``study.toml``; an experiment without an outcome has not passed."""
+def _every_experiment(study: Study, outcomes: Sequence[Outcome], quick: bool) -> tuple[Outcome, ...]:
+    """The outcomes in the order of ``study.toml``, those without one included."""
     measured: dict[str, Outcome] = {}
     for outcome in outcomes:
         experiment = study.experiment(outcome.id)
         if outcome.id in measured:
             raise StudyError(f"{study.name}: {outcome.id} was measured twice")
         measured[outcome.id] = replace(outcome, criterion=experiment.criterion, reported=experiment.reported)
-    return tuple(
-        measured.get(e.id) or Outcome(e.id, e.criterion, e.reported, "not measured", False)
-        for e in study.experiments
-    )
+    return tuple(measured.get(e.id) or _unmeasured(e, quick) for e in study.experiments)
+
+
+def _unmeasured(experiment: Experiment, quick: bool) -> Outcome:
+    """An experiment without an outcome has failed, unless it is one that a quick run leaves out."""
+    deferred = quick and experiment.requires == FULL
+    judgement = judging.needs_full() if deferred else Judgement(judging.NOT_MET)
+    text = judgement.why or "not measured"
+    return Outcome(experiment.id, experiment.criterion, experiment.reported, text, judgement)
 
 
 def file_of(study: Study, name: str) -> ModuleType:

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context
 
-from .measure import (
-    CORE,
-    HOT,
-    active,
-    allowed,
-    jain,
-    longest,
-    lost,
-    mean,
-    pauses,
-    port,
-    rates,
-    together,
-)
-from .study import FIRST_RATES, NO_FECN, REPORTED, SINK, connection, reaches
+from . import figures
+from .figures import FIRST_RATES, Figures, arrives
+from .measure import allowed
+from .study import LONG_LOOP, LONGER_LOOP, NO_FECN, REPORTED
 
 Values = Mapping[str, Any]
 FRAME_BYTES = 1500
@@ -32,21 +19,31 @@ SOURCES = {"symmetric": 20, "tcp": 20, "victim": 20, "large": 100, "bursty": 100
 """N0 of each topology; that of the hot spot is open."""
 
 
-def measure(context: Context, values: Values) -> dict[str, float]:
+def measure(context: Context, values: Values) -> Figures:
     """Measures all figures that `search.toml` names."""
 
     def made(file: str, first: int | None = None) -> Scenario:
         return changed(context.scenario(file), file, values, first)
 
+    near, (hot, far) = made("symmetric"), hot_spots(made("hot-spot"), values)
+    alone, beside = victim(made("victim"), values)
     return {
         **tcp(made("tcp"), values),
-        **symmetric(made("symmetric")),
-        **large(made("large").run()),
-        **victim(made("victim"), values),
-        **bursty(made("bursty"), values),
-        **hot_spots(made("hot-spot"), values),
+        **figures.symmetric(near.run(), altered(near, LONG_LOOP).run()),
+        **figures.large(made("large").run()),
+        **figures.victim(alone.run(), beside.run()),
+        **figures.bursty(bursty(made("bursty"), values).run()),
+        **figures.hot(hot.run(), "hot"),
+        **figures.hot(far.run(), "hot_far"),
         **sensitivity(made),
     }
+
+
+def altered(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
+    """The scenario with changed keys."""
+    for key, value in changes.items():
+        scenario = scenario.with_value(key, value)
+    return scenario
 
 
 def changed(scenario: Scenario, file: str, values: Values, first: int | None = None) -> Scenario:
@@ -70,8 +67,8 @@ def changed(scenario: Scenario, file: str, values: Values, first: int | None = N
     return scenario
 
 
-def tcp(scenario: Scenario, values: Values) -> dict[str, float]:
-    """J1."""
+def tcp(scenario: Scenario, values: Values) -> Figures:
+    """J1, with the largest deviation from what is reported."""
     for flow in scenario.to_dict()["flows"]:
         for key in ("recovery", "min_timeout", "send_jitter"):
             scenario = scenario.with_value(f"flows.{flow['name']}.source.tcp.{key}", values[key])
@@ -80,90 +77,28 @@ def tcp(scenario: Scenario, values: Values) -> dict[str, float]:
     for nth in range(6):
         scenario = scenario.with_value(f"topology.explicit.links.{nth}.delay", values["tcp_delay"])
     scenario = scenario.with_value("simulation.duration", "1 s")
-    without = scenario
-    for key, value in NO_FECN.items():
-        without = without.with_value(key, value)
-    found: dict[str, float] = {}
-    worst = 0.0
-    for name, run in (("none", without.run()), ("FECN", scenario.run())):
-        flows = {row["flow"]: row["throughput_bps"] / 1e9 for row in run.rows("flows")}
-        bulk = [flows[f"ST{host}-{n}"] for host in range(1, 5) for n in range(1, 11)]
-        figures = (*connection(run, "SR1"), *connection(run, "SR2"), sum(bulk) / 4)
-        off = [abs(ours / theirs - 1) for ours, theirs in zip(figures, REPORTED[name], strict=True)]
-        worst = max(worst, *off)
-        labels = ("sr1", "sr1_us", "sr2", "sr2_us", "st")
-        found |= {f"{name}_{label}": value for label, value in zip(labels, figures, strict=True)}
-        found |= {f"{name}_jain": jain(bulk), f"{name}_lost": lost(run)}
-    return {**found, "tcp_off": worst}
+    found = figures.tcp(altered(scenario, NO_FECN).run(), scenario.run())
+    off = [
+        abs(found[f"{name}_{label}"] / theirs - 1)
+        for name, reported in REPORTED.items()
+        for label, theirs in zip(figures.LABELS, reported, strict=True)
+    ]
+    return {**found, "tcp_off": max(off)}
 
 
-def symmetric(scenario: Scenario) -> dict[str, float]:
-    """J2 and J3."""
-    near = scenario.run()
-    far = scenario.with_value("topology.star.delay", "75 us").with_value("switch.latency", "50 us").run()
-    found: dict[str, float] = {}
-    for name, result in (("near", near), ("far", far)):
-        flows = rates(result)
-        before = [mean(series, 20, 80) for series in flows.values()]
-        late = [mean(series, 90, 100) for series in together(flows, "stays").values()]
-        found |= {
-            f"{name}_apart": max(before) / min(before) - 1,
-            f"{name}_late": max(abs(rate / 5 - 1) for rate in late),
-            f"{name}_longest": longest(result, SINK),
-            f"{name}_used": mean(port(result, SINK), 20, 80) / 10,
-            f"{name}_lost": lost(result),
-            f"{name}_ms": arrives(flows),
-        }
-    found["far_to_near"] = (found["far_ms"] - 5) / (found["near_ms"] - 5)
-    return found
-
-
-def arrives(flows: Mapping[str, Any]) -> float:
-    """Time in ms at which the last source reaches 95 % of its share; NaN if one never does."""
-    try:
-        return reaches(flows)
-    except IndexError:
-        return math.nan
-
-
-def large(result: Result) -> dict[str, float]:
-    """J4."""
-    return {
-        "large_jain": jain([mean(series, 18, 22) for series in rates(result).values()]),
-        "large_used": mean(port(result, CORE), 15, 100) / 10,
-        "large_lost": lost(result),
-    }
-
-
-def victim(scenario: Scenario, values: Values) -> dict[str, float]:
-    """J5."""
+def victim(scenario: Scenario, values: Values) -> tuple[Scenario, Scenario]:
+    """J5, with PAUSE alone and with FECN."""
     pause = thresholds(values)
     scenario = scenario.with_value("flow_control.pause.xoff", pause[0])
     scenario = scenario.with_value("flow_control.pause.xon", pause[1])
-    alone = scenario
-    for key, value in NO_FECN.items():
-        alone = alone.with_value(key, value)
-
-    def share(result: Result) -> float:
-        row = next(row for row in result.rows("flows") if row["flow"] == "S1")
-        return float(row["throughput_bps"] / 9e9)
-
-    return {"victim_pause": 1 - share(alone.run()), "victim_fecn": 1 - share(scenario.run())}
+    return altered(scenario, NO_FECN), scenario
 
 
-def bursty(scenario: Scenario, values: Values) -> dict[str, float]:
+def bursty(scenario: Scenario, values: Values) -> Scenario:
     """J6."""
     period = {"pareto": {"mean": "10 ms", "shape": values["shape"]}}
     source = {"on_off": {"peak": values["peak"], "on": period, "off": period}}
-    result = scenario.with_value("flows.f.source", source).run()
-    flows = rates(result)
-    indices = [jain(of) for begin in range(30, 197, 3) if (of := active(flows, begin, begin + 3))]
-    return {
-        "bursty_jain": sum(indices) / len(indices),
-        "bursty_used": mean(port(result, CORE), 20, 200) / 10,
-        "bursty_lost": lost(result),
-        "bursty_longest": longest(result, CORE),
-    }
+    return scenario.with_value("flows.f.source", source)
 
 
 def thresholds(values: Values) -> tuple[str, str]:
@@ -172,32 +107,15 @@ def thresholds(values: Values) -> tuple[str, str]:
     return f"{xoff} frames", f"{max(1, round(values['xon'] * xoff))} frames"
 
 
-def hot_spots(scenario: Scenario, values: Values) -> dict[str, float]:
+def hot_spots(scenario: Scenario, values: Values) -> tuple[Scenario, Scenario]:
     """J7, and J8, whose thresholds are given in the slides."""
     for key, threshold in zip(("xoff", "xon"), thresholds(values), strict=True):
-        near = scenario = scenario.with_value(f"flow_control.pause.{key}", threshold)
-    far = near.with_value("topology.star.delay", "100 us").with_value("switch.latency", "50 us")
-    far = far.with_value("flow_control.pause.xoff", "90 frames").with_value(
-        "flow_control.pause.xon", "8 frames"
-    )
-    found: dict[str, float] = {}
-    for name, result in (("hot", near.run()), ("hot_far", far.run())):
-        nine = [row["flow"] for row in result.rows("flows") if row["destination"] == "h0"]
-        each = [mean(rates(result)[flow], 30, 90) for flow in nine]
-        aim = 8 * 0.9444 * 1520 / 1500 + 1 / 9
-        times, lasted = pauses(result)
-        found |= {
-            f"{name}_apart": max(abs(value * 9 - 1) for value in each),
-            f"{name}_free": abs(mean(port(result, "h2.0->sw"), 30, 90) / aim - 1),
-            f"{name}_lost": lost(result),
-            f"{name}_pauses": times,
-            f"{name}_paused_ms": lasted,
-            f"{name}_longest": longest(result, HOT),
-        }
-    return found
+        scenario = scenario.with_value(f"flow_control.pause.{key}", threshold)
+    pause = {"flow_control.pause.xoff": "90 frames", "flow_control.pause.xon": "8 frames"}
+    return scenario, altered(scenario, LONGER_LOOP | pause)
 
 
-def sensitivity(made: Any) -> dict[str, float]:
+def sensitivity(made: Any) -> Figures:
     """J9."""
     times = {}
     for first in FIRST_RATES:
@@ -206,4 +124,4 @@ def sensitivity(made: Any) -> dict[str, float]:
         for flow in ("stays", "stops"):
             scenario = scenario.with_value(f"flows.{flow}.source", {"constant": {"rate": "5 Gb/s"}})
         times[first] = arrives(allowed(scenario.run())) - 5
-    return {"doubling": (times[100] - times[20]) / math.log2(5)}
+    return figures.slope(times)

@@ -1,0 +1,252 @@
+"""What ``study.toml`` says: experiments with their criteria, departures, and choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock import library
+from penstock.errors import InputError, StudyError
+
+FILE = "study.toml"
+"""The file that makes a folder a study."""
+VERDICTS = {
+    "source": ("reproduced", "not reproduced"),
+    "formula": ("agrees", "does not agree"),
+    "own": ("holds", "does not hold"),
+    "calibration": ("calibrated", "not calibrated"),
+}
+"""Verdicts by kind of experiment."""
+UNDECIDED = "not decided"
+"""Verdict on an experiment whose measurements do not suffice to judge."""
+SEEDS = 10
+"""Seeds over which a criterion with figures is judged, unless it names another number."""
+QUICK_SEEDS = 2
+"""Seeds of a quick run, at most."""
+FULL = "full"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A bound on one figure of a criterion.
+
+    Attributes
+    ----------
+    figure : str
+        Name of the figure among those that the study measures.
+    at_least, at_most : float or None
+        Bounds, both included; at least one of them.
+    every : bool
+        True if each run has to be within the bounds, such as "none lost". Default false: the mean over
+        seeds has to be.
+    what : str
+        Name of the figure on pages. Default: `figure`.
+    shown : str
+        Format of its values. Default: four digits.
+    """
+
+    figure: str
+    at_least: float | None = None
+    at_most: float | None = None
+    every: bool = False
+    what: str = ""
+    shown: str = "{:,.4g}"
+
+    def __post_init__(self) -> None:
+        if self.at_least is None and self.at_most is None:
+            raise StudyError(f"{self.figure}: no bound; expected at_least or at_most, or both")
+
+    @property
+    def name(self) -> str:
+        """Name of the figure on pages."""
+        return self.what or self.figure
+
+    @property
+    def bounds(self) -> str:
+        """The bounds as text, such as ``"at least 95%"``."""
+        least, most = self.at_least, self.at_most
+        if least is not None and least == most:
+            return self.shown.format(least)
+        parts = (("at least", least), ("at most", most))
+        return ", ".join(f"{word} {self.shown.format(one)}" for word, one in parts if one is not None)
+
+    def holds(self, value: float) -> bool:
+        """Returns true if a value is within the bounds; NaN never is."""
+        least = -float("inf") if self.at_least is None else self.at_least
+        most = float("inf") if self.at_most is None else self.at_most
+        return least <= value <= most
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One claim, and the criterion by which it is met.
+
+    Attributes
+    ----------
+    id : str
+        Unique within the study, such as ``"H7-8"``.
+    criterion : str
+        Measurement that is required for the experiment to pass.
+    reported : str
+        Claim of the source, in its words.
+    kind : str
+        ``"source"``: the source reports it, and it is reproduced or not. ``"formula"``: the simulator is
+        compared with a formula or a computed figure, which is a validation and not a reproduction. ``"own"``:
+        beyond the source. ``"calibration"``: a figure that follows from what the study takes from the source
+        as input; it is not counted as reproduced. Default ``"source"``.
+    reference : str
+        Section, figure or table of the source.
+    title : str
+        Title of a few words.
+    not_met : str
+        Reason why the criterion is known not to be met; empty otherwise. Such an experiment is shown as
+        failed but does not fail the study, so that the negative result stays on record.
+    asks : tuple of Asked
+        The bounds of the criterion, all of which have to be met. Empty: the study's code judges.
+    seeds : int
+        Number of seeds over which the criterion is judged; 0 if it is not judged over seeds. Default: 10 with
+        `asks`, 0 without.
+    deterministic : bool
+        True if the runs of the criterion draw no random numbers, so that one is enough. Default false.
+    requires : str
+        ``"full"``: a quick run does not measure it.
+    revised : str
+        Change of the criterion, or of the scenario, that was made after a result had been seen.
+    """
+
+    id: str
+    criterion: str
+    reported: str
+    reference: str = ""
+    title: str = ""
+    not_met: str = ""
+    kind: str = "source"
+    asks: tuple[Asked, ...] = ()
+    seeds: int = -1
+    deterministic: bool = False
+    requires: str = ""
+    revised: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in VERDICTS:
+            raise StudyError(
+                f"{self.id}: kind {self.kind!r}; {library.suggestion(self.kind, list(VERDICTS))}"
+            )
+        if self.requires not in ("", FULL):
+            raise StudyError(f"{self.id}: requires {self.requires!r}; expected {FULL!r}, or no such key")
+        stochastic = bool(self.asks) and not self.deterministic
+        if self.seeds == -1:
+            object.__setattr__(self, "seeds", SEEDS if stochastic else 0)
+        elif not stochastic:
+            raise StudyError(f"{self.id}: seeds are of criteria with asks whose runs draw random numbers")
+        elif not (isinstance(self.seeds, int) and self.seeds >= 2):
+            raise StudyError(f"{self.id}: seeds is {self.seeds!r}; expected a whole number, at least 2")
+
+    @classmethod
+    def of(cls, entry: dict[str, Any]) -> Experiment:
+        """The experiment of an entry of ``study.toml``."""
+        asks = tuple(Asked(**one) for one in entry.pop("asks", ()))
+        return cls(**entry, asks=asks)
+
+    def verdict(self, passed: bool) -> str:
+        """The verdict, as text."""
+        return VERDICTS[self.kind][not passed]
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A difference between the study and its source, with the reason."""
+
+    what: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter that the source leaves open, and the chosen value.
+
+    Attributes
+    ----------
+    what, value : str
+        The parameter and its value with unit.
+    why : str
+        Reason for the choice, and its effect on the result.
+    """
+
+    what: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as its ``study.toml`` describes it."""
+
+    name: str
+    folder: Path
+    title: str
+    source: str
+    citation: str
+    summary: str
+    experiments: tuple[Experiment, ...]
+    departures: tuple[Departure, ...]
+    choices: tuple[Choice, ...] = ()
+
+    @classmethod
+    def load(cls, folder: Path, name: str | None = None) -> Study:
+        """Reads ``study.toml``.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder of the study.
+        name : str, optional
+            Its name. Default: the last two parts of the folder's path, ``PAPER/PART``.
+
+        Raises
+        ------
+        StudyError
+            If a key is missing, unknown or given twice.
+        """
+        path = folder / FILE
+        try:
+            text = library.toml(library.text_in(path, "study"))
+            experiments = tuple(Experiment.of(entry) for entry in text.pop("experiments"))
+            departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
+            choices = tuple(Choice(**entry) for entry in text.pop("choices", []))
+            study = cls(
+                name=name or "/".join(folder.parts[-2:]),
+                folder=folder,
+                title=text.pop("title"),
+                source=text.pop("source"),
+                citation=text.pop("citation", ""),
+                summary=text.pop("summary", ""),
+                experiments=experiments,
+                departures=departures,
+                choices=choices,
+            )
+        except (InputError, TypeError, StudyError) as error:
+            raise StudyError(f"{path}: {error}") from error
+        except KeyError as error:
+            raise StudyError(f"{path}: the key {error} is missing") from error
+        if text:
+            raise StudyError(f"{path}: unknown keys: {', '.join(text)}")
+        ids = [experiment.id for experiment in experiments]
+        if len(set(ids)) != len(ids):
+            raise StudyError(f"{path}: two experiments have the same id")
+        return study
+
+    def experiment(self, id: str) -> Experiment:
+        """The experiment with this id.
+
+        Raises
+        ------
+        StudyError
+            If there is none.
+        """
+        for experiment in self.experiments:
+            if experiment.id == id:
+                return experiment
+        known = [experiment.id for experiment in self.experiments]
+        raise StudyError(f"{self.name}: no experiment {id!r} in study.toml; {library.suggestion(id, known)}")

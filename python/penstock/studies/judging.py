@@ -1,0 +1,214 @@
+"""Verdicts: every experiment of every study is judged here.
+
+A criterion of ``study.toml`` bounds figures. Runs that draw random numbers are repeated with seeds 1, 2, ...,
+and each bound is compared with an interval over the seeds:
+
+- Bound on the mean (the default): the Student-t interval of the mean, 95 %. Met if the whole interval is
+  within the bounds, not met if the whole interval is outside, not decided otherwise.
+- Bound on every run (``every = true``): met if every seed is within the bounds; not met if the
+  Clopper-Pearson interval (95 %) of the share of runs that are lies below nine in ten; not decided otherwise.
+  Ten runs out of ten show that the share is at least 69 %. With ten seeds six or fewer that hold are
+  "not met", seven to nine "not decided".
+
+A criterion is met if all its bounds are, not met if one is not met, and not decided otherwise. Each interval
+is a 95 % interval by itself. Fewer seeds than ``study.toml`` asks for, as in a quick run, decide nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.analysis.statistics import clopper_pearson_interval, student_t_interval
+from penstock.errors import StudyError
+
+from .description import FULL, UNDECIDED, Asked, Experiment
+
+MET, NOT_MET = "met", "not met"
+USUAL_SHARE = 0.9
+"""Share of runs that a statement on every run has to hold in; an interval below it refutes the statement."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One bound of a criterion, the figure over the seeds, and the verdict on it.
+
+    Attributes
+    ----------
+    values : tuple of float
+        One value a seed.
+    mean, low, high : float
+        Mean of the values, and ends of its interval; NaN for a single value, and if a value is not finite.
+    holds : int
+        Number of seeds whose value is within the bounds.
+    share : tuple of float
+        Interval of the share of runs whose value is within the bounds.
+    verdict : str
+        ``"met"``, ``"not met"`` or ``"not decided"``.
+    """
+
+    asked: Asked
+    values: tuple[float, ...]
+    mean: float
+    low: float
+    high: float
+    holds: int
+    share: tuple[float, float]
+    verdict: str
+
+    def text(self) -> str:
+        """The mean, with its interval if that is wide enough to show, or the number of seeds that hold."""
+        shown = self.asked.shown.format
+        if len(self.values) == 1:
+            return f"{self.asked.name} {shown(self.values[0])}"
+        if self.asked.every or not math.isfinite(self.mean):
+            spread = " to ".join(dict.fromkeys(map(shown, (min(self.values), max(self.values)))))
+            return (
+                f"{self.asked.name} {spread}, {self.asked.bounds} on {self.holds} of {len(self.values)} seeds"
+            )
+        ends = dict.fromkeys((shown(self.low), shown(self.high)))
+        interval = f" ({' to '.join(ends)})" if len(ends) > 1 else ""
+        return f"{self.asked.name} {shown(self.mean)}{interval}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values; what is not finite is ``None``."""
+        asked = self.asked
+        numbers = {"mean": self.mean, "low": self.low, "high": self.high}
+        return {
+            "figure": asked.name,
+            "rule": "every" if asked.every else "mean",
+            "at_least": asked.at_least,
+            "at_most": asked.at_most,
+            **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
+            "holds": self.holds,
+            "share": list(self.share),
+            "seeds": len(self.values),
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on an experiment.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"met"``, ``"not met"`` or ``"not decided"``.
+    why : str
+        Reason why it is not decided; empty otherwise.
+    seeds : int
+        Number of seeds that it rests on; 0 if it is not judged over seeds.
+    findings : tuple of Finding
+        Bounds of the criterion with their figures.
+    """
+
+    verdict: str
+    why: str = ""
+    seeds: int = 0
+    findings: tuple[Finding, ...] = ()
+
+    def text(self) -> str:
+        """All figures, after the number of seeds."""
+        begin = f"{self.seeds} seeds: " if self.seeds else ""
+        return begin + "; ".join(finding.text() for finding in self.findings)
+
+
+def by_code(experiment: Experiment, passed: bool, decided: bool, quick: bool) -> Judgement:
+    """The verdict of the study's code on a criterion without bounds.
+
+    Raises
+    ------
+    StudyError
+        If the criterion has bounds: then the code only measures.
+    """
+    if experiment.asks:
+        raise StudyError(f"{experiment.id} has bounds in study.toml: hand its figures to judge")
+    if quick and experiment.requires == FULL:
+        return needs_full()
+    if not decided:
+        return Judgement(UNDECIDED)
+    return Judgement(MET if passed else NOT_MET)
+
+
+def by_figures(experiment: Experiment, figures: Sequence[Mapping[str, float]], quick: bool) -> Judgement:
+    """The verdict on a criterion with bounds, from the figures of each seed.
+
+    Raises
+    ------
+    StudyError
+        If the criterion has no bounds, a figure is missing, or there are too few seeds.
+    """
+    if not experiment.asks:
+        raise StudyError(f"{experiment.id} has no bounds in study.toml: add asks")
+    wanted = experiment.seeds or 1
+    used = figures[:wanted]
+    if not used or (len(used) < wanted and not quick):
+        raise StudyError(f"{experiment.id}: figures of {len(used)} seeds; expected {wanted}")
+    try:
+        findings = tuple(
+            finding(asked, [float(of_seed[asked.figure]) for of_seed in used]) for asked in experiment.asks
+        )
+    except KeyError as missing:
+        known = ", ".join(sorted(used[0]))
+        raise StudyError(f"{experiment.id}: no figure {missing}; the study measures {known}") from None
+    seeds = len(used) if experiment.seeds else 0
+    if quick and experiment.requires == FULL:
+        return Judgement(UNDECIDED, needs_full().why, seeds, findings)
+    if len(used) < wanted:
+        return Judgement(UNDECIDED, f"{len(used)} seeds; judged over {wanted}", seeds, findings)
+    verdict = together([one.verdict for one in findings])
+    open_ones = "; ".join(one.text() for one in findings if one.verdict == UNDECIDED)
+    why = open_ones if verdict == UNDECIDED else ""
+    return Judgement(verdict, why, seeds, findings)
+
+
+def needs_full() -> Judgement:
+    """The verdict of a quick run on a criterion that it cannot judge."""
+    return Judgement(UNDECIDED, "needs the full study")
+
+
+def finding(asked: Asked, values: Sequence[float]) -> Finding:
+    """The verdict on one bound.
+
+    A figure that is not finite with some seed, such as the time of an event that did not occur, has no mean:
+    the bound is then one on every run.
+    """
+    holds = sum(asked.holds(value) for value in values)
+    finite = all(math.isfinite(value) for value in values)
+    mean = low = high = math.nan
+    if finite:
+        over = student_t_interval(values, CONFIDENCE)
+        mean, low, high = over.mean, over.low, over.high
+    share = clopper_pearson_interval(holds, len(values), CONFIDENCE)
+    if len(values) == 1:
+        verdict = MET if holds else NOT_MET
+    elif asked.every or not finite:
+        verdict = _of_every_run(holds, len(values), share)
+    else:
+        verdict = _of_mean(asked, low, high)
+    return Finding(asked, tuple(values), mean, low, high, holds, share, verdict)
+
+
+def together(verdicts: Sequence[str]) -> str:
+    """The verdict on a criterion from those on its bounds."""
+    if NOT_MET in verdicts:
+        return NOT_MET
+    return UNDECIDED if UNDECIDED in verdicts else MET
+
+
+def _of_mean(asked: Asked, low: float, high: float) -> str:
+    if asked.holds(low) and asked.holds(high):
+        return MET
+    below = asked.at_least is not None and high < asked.at_least
+    above = asked.at_most is not None and low > asked.at_most
+    return NOT_MET if below or above else UNDECIDED
+
+
+def _of_every_run(holds: int, runs: int, share: tuple[float, float]) -> str:
+    if holds == runs:
+        return MET
+    return NOT_MET if share[1] < USUAL_SHARE else UNDECIDED
