@@ -1,4 +1,4 @@
-//! Clock, event windows, named random streams and the run loop of a discrete-event simulation. Nothing here knows networks.
+//! Clock, event windows, named random streams and the run loop of a discrete-event simulation. It is independent of networks.
 //!
 //! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event
 //! that one node schedules for another lies at least that far in the future. All events within a window

@@ -33,14 +33,14 @@ use keys::{Remark, Severity};
 pub use phys::{WithoutPhy, without_phy};
 pub use thresholds::{Threshold, paused_before_marks, thresholds};
 
-/// What is wrong with a simulation, or probably not as meant.
+/// An error in a simulation, or a setting that is probably a mistake.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// What it is about.
     pub subject: Subject,
-    /// What is to be said, and where.
+    /// The remark and its place.
     pub remark: Remark,
 }
 

@@ -84,7 +84,7 @@ use units::{BitRate, ClockOffset, Time, WireClock};
 pub struct BuildError {
     /// What it is about.
     pub subject: Subject,
-    /// What is wrong, and where, seen from there.
+    /// The error, and its place relative to the caller's.
     pub remark: Remark,
 }
 

@@ -1,4 +1,4 @@
-//! Links, ports, switches, hosts, topologies and routing: the crate that knows how the pieces meet.
+//! Links, ports, switches, hosts, topologies and routing: the crate that connects the mechanisms.
 //!
 //! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and gives its result as
 //! described tables. `run/steps.rs` is the place to begin reading: the path of a frame.

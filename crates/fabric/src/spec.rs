@@ -70,13 +70,13 @@ pub struct Spec {
     pub links: Vec<LinkSpec>,
     /// One entry a sending host and flow.
     pub flows: Vec<FlowSpec>,
-    /// What is recorded in addition to the totals.
+    /// Recordings in addition to the totals.
     pub probes: ProbeSpec,
     /// What a lost frame of a lossless class does.
     pub on_lossless_drop: OnLosslessDrop,
     /// What goes wrong, and when.
     pub faults: Vec<FaultSpec>,
-    /// What is watched for while the simulation runs.
+    /// Conditions monitored while the simulation runs.
     pub guards: GuardSpec,
     /// By link, what its ends (`a`, then `b`) agreed on before the traffic; empty without negotiation.
     pub negotiated: Vec<[Option<Negotiated>; 2]>,
@@ -281,7 +281,7 @@ impl HostSpec {
 /// The rate limiters of an end station.
 #[derive(Clone, Copy, Debug)]
 pub struct LimiterSpec {
-    /// Who says how fast they send.
+    /// Source of their rates.
     pub control: queueing::RateControlSpec,
     /// What shares one.
     pub per: queueing::LimiterScope,
@@ -337,7 +337,7 @@ pub struct SwitchSpec {
 }
 
 impl SwitchSpec {
-    /// Whether its queues share a memory.
+    /// Returns true if its queues share a memory.
     pub fn shares_memory(&self) -> bool {
         self.shared_memory.is_some() || self.pools.is_some()
     }

@@ -3,7 +3,7 @@
 //! Each virtual channel of a link has a buffer of its own at the receiving end, counted in credits, and a count of the
 //! free ones at the sending end. A frame takes as many credits as it has bytes / unit, rounded up; a channel
 //! without credits for its next frame is as if it were empty. When a frame leaves the buffer, its credits are owed to
-//! the sender, and an *update* advertises them. Nothing is ever lost for want of room. The queues of a port whose frames use
+//! the sender, and an *update* advertises them. Frames are never lost for lack of room. The queues of a port whose frames use
 //! the same channel share its count; frames of one priority use one channel.
 //!
 //! An update carries, for every channel, the number of credits freed since the start, so that the next one replaces
@@ -166,7 +166,7 @@ impl CreditSettings {
         };
     }
 
-    /// What is wrong with them, if anything.
+    /// Returns an error if they are invalid.
     ///
     /// # Errors
     /// A value outside of its range.

@@ -52,7 +52,7 @@ flow_controls! {
 }
 
 impl FlowControl {
-    /// Whether it takes from `outer` what it does not say.
+    /// Returns true if it inherits missing keys from `outer`.
     pub fn inherits(&self, outer: &FlowControl) -> bool {
         self.name().is_some() && self.name() == outer.name()
     }

@@ -11,7 +11,7 @@
 //! that, the heaviest of them becomes a target, then the next, until the rest fits. So a partner within its
 //! max-min share of the link is never a target: pausing all above that share leaves less than the link carries,
 //! and those are heavier. A partner that is paused already counts as nothing. Shares are counted in bytes, so
-//! small frames make nobody an aggressor.
+//! small frames do not turn a partner into an aggressor.
 //!
 //! **When.** Every target still sends what is in flight towards it: the room between target watermark and high
 //! watermark, which has to hold the frames in flight of *one* partner. If the search finds `n` targets, they are

@@ -6,7 +6,7 @@
 //!
 //! > quanta = ⌈ (time until the occupancy is down at the low watermark + response time) / 512 bit times ⌉
 //!
-//! With an XON at the low watermark the pause would end at the same time, a response time after the XON is heard: so the
+//! With an XON at the low watermark the pause would end at the same time, a response time after the XON arrives: so the
 //! response time is added. The time until then is
 //!
 //! > (occupancy - low watermark) · (queue / occupancy) / rate

@@ -1,4 +1,4 @@
-//! Renewal of pauses: when a pause is said again, and the shortest pause that works.
+//! Renewal of pauses: when a pause frame is repeated, and the shortest pause that works.
 //!
 //! A pause takes effect a response time after the end of its frame, and its time counts from that end too. So
 //! it acts for its length less the response time, and one that is no longer than the response time never acts.

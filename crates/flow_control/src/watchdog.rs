@@ -29,7 +29,7 @@ pub struct WatchdogSpec {
     /// The storm ends when the queue has not been paused for this long. A time with unit. Default: "200 ms" (the usual value in switches).
     #[serde(rename = "restoration_time")]
     pub restoration: Time,
-    /// What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (the usual value in switches).
+    /// Action during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (the usual value in switches).
     pub action: StormAction,
 }
 

@@ -1,7 +1,7 @@
 //! What an endpoint writes that does not fit into the word of a frame.
 //!
 //! Most frames carry nothing or one number. What is wider is a [`Header`]: the frame says that it has one
-//! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word says where it lies.
+//! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word holds the slot.
 
 use crate::Trim;
 use crate::telemetry::Telemetry;

@@ -1,6 +1,6 @@
 //! Jobs of ranks: collectives as generators of messages, and the state machine that runs a rank.
 //!
-//! A [`Workload`] says which messages each rank sends and receives, and in which order: a function of the rank and of a position, with
+//! A [`Workload`] defines which messages each rank sends and receives, and in which order: a function of the rank and of a position, with
 //! no memory for messages to come. A [`Rank`] interprets it beside the connections of its host: notices and the time go in,
 //! messages to post come out. Both of its notices are local: *sent* (acknowledged at the sender) and *delivered* (the last byte has
 //! arrived at the receiver).

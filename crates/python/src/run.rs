@@ -61,7 +61,7 @@ impl RunResult {
     }
 }
 
-/// Threads that pay, up to this many; up to the processors if nothing is said.
+/// As many threads as make the run faster, up to this number; by default up to the number of processors.
 fn up_to(threads: Option<usize>) -> Threads {
     Threads::UpTo(threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)))
 }
@@ -320,7 +320,7 @@ fn part_left(simulation: &Simulation, since: &Mark, end: &Mark, duration: Time) 
     hops_left.map_or(by_time, |hops| by_time.min(hops / hops_passed))
 }
 
-/// Runs the beginning of a scenario, makes its tables, and says what all of it will take.
+/// Runs the beginning of a scenario, makes its tables, and estimates the cost of the whole run.
 pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> PyResult<String> {
     let begun = Instant::now();
     let scenario = Arc::new(scenario);

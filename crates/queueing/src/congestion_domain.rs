@@ -1,6 +1,6 @@
 //! Congestion notification domains: where frames of a priority are controlled by congestion notification, and what keeps others out.
 //!
-//! A priority with congestion notification (CNPV) belongs to flows whose sources slow down when they are told to. Frames of
+//! A priority with congestion notification (CNPV) belongs to flows whose sources reduce their rate on congestion notifications. Frames of
 //! other sources must not share their queues. So every port has a defence for each such priority:
 //!
 //! - edge: the neighbour has no congestion notification for it. Frames that come in get the alternate priority, and those that go
@@ -55,12 +55,12 @@ pub struct DomainKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// What the neighbour says.
+    /// As the neighbour announces.
     #[default]
     Auto,
     /// Congestion notification is off.
     Disabled,
-    /// The neighbour is outside, whatever it says.
+    /// The neighbour is outside, regardless of its announcements.
     Edge,
     /// The neighbour is inside and takes no CN-TAGs.
     Interior,

@@ -1,4 +1,4 @@
-//! Who may enter a queue, and what a queue tells those who fill it.
+//! Admission to queues, and congestion feedback to their sources.
 //!
 //! Limits decide whether there is room: [`BufferSpec`] and [`SharedMemory`]. A queue manager ([`QueueManager`]), one for
 //! each queue, decides on marks, early drops and messages. Rate limiters hold back what messages complain of
@@ -255,7 +255,7 @@ queue_managers! {
     red: Red(RedParams),
     /// Step marking: marks frames while the queue is longer than a threshold.
     step: Step(StepParams),
-    /// A sampling notifier: tells the sources of a queue that it is long.
+    /// A sampling notifier: notifies the sources of a long queue.
     sampling: Sampling(SamplingParams),
     /// A congestion point of quantised congestion notification (QCN, IEEE 802.1Qau).
     qcn: CongestionPoint(CongestionPointParams),

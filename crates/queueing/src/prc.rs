@@ -1,4 +1,4 @@
-//! Layer-2 congestion information (L2CI) and path rate control (PRC): sources hear of the fullest port of a path.
+//! Layer-2 congestion information (L2CI) and path rate control (PRC): sources get the level of the fullest port of a path.
 //!
 //! The host part is the control of a rate limiter, best one a destination (`per = "destination"`): a path. In front of
 //! the first frame of a path it sends a message of highest priority, which counts the congestion points on its way and
@@ -11,9 +11,9 @@
 //!   is higher.
 //! - "probes" (the alternative to it): the source sends the messages, switches write on the way there, the receiver
 //!   answers. For fabrics whose ways there and back differ.
-//! - "round_trip" (method 3): nobody writes. Messages have the priority of the data; what they take longer than the
-//!   shortest one is a queue of so many bytes at the slowest link.
-//! - "messages" (method 2): switches with `messages = true` tell sources of their own accord. The more of the buffer is
+//! - "round_trip" (method 3): switches write nothing. Messages have the priority of the data. The round trip beyond the shortest one is
+//!   converted into bytes queued at the slowest link.
+//! - "messages" (method 2): switches with `messages = true` send unsolicited messages to sources. The more of the buffer is
 //!   in use the more frames make a message, but none comes soon after another. So do hosts with such limiters for their receive
 //!   buffers: by default above 16 % of it, also for a frame that finds no room.
 //!
@@ -73,7 +73,7 @@ use units::{BitRate, Bytes, Time};
 pub struct PathPointParams {
     /// Bytes that correspond to a level of 100 %: what waits at the port, in all classes, is measured by it. A size with unit, at least "1 B". Default: "64 KiB" (McAlpine 2005: the buffer of a port).
     pub buffer: Bytes,
-    /// Whether it sends messages to sources (method 2). Default: false.
+    /// True: it sends messages to sources (method 2). Default: false.
     pub messages: bool,
     /// Level of the queue, as a fraction of `buffer`, above which frames cause messages. A number, 0 to 16. Default: 0.16 (a choice: the target).
     #[schemars(range(min = 0.0, max = 16.0))]

@@ -61,7 +61,7 @@ pub enum Method {
     Probes,
     /// The source asks, and the time of the answer is the level (method 3).
     RoundTrip,
-    /// Congestion points tell (method 2).
+    /// Congestion points send messages (method 2).
     Messages,
 }
 

@@ -1,10 +1,10 @@
-//! Quantised congestion notification (QCN): switches tell sources how congested they are, and sources slow down.
+//! Quantised congestion notification (QCN): switches send congestion feedback to sources, which reduce their rate.
 //!
 //! The switch part is a congestion point, a queue manager. It samples a frame every so many bytes: Qoff is how far the
 //! queue is above its set point, Qdelta how much it has grown since the last sample, and the feedback is
 //! Fb = -(Qoff + w Qdelta). If it is negative the source of the frame gets a congestion notification message (CNM) with
 //! |Fb| in six bits; the more congestion, the sooner the next sample. Or each frame is sampled with a probability that
-//! depends on the congestion it meets, as the source of QCN and Hagen, section 2.1.3, tell it.
+//! depends on the congestion it meets, as the source of QCN and Hagen, section 2.1.3, describe.
 //!
 //! A congestion point belongs to a queue, or to a port: then one samples the frames of all its queues, whatever their
 //! priority, and looks at what waits in all of them. Hagen, section 7.6, has it beside targeted PFC, which stays within a
@@ -71,7 +71,7 @@ pub struct CongestionPointParams {
     pub message_priority: u32,
     /// Octets of the sampled frame that a message repeats, if the frame has so many: its type and what follows. A size with unit, "0 B" to "64 B". Default: "0 B" (cpMinHeaderOctets).
     pub header_length: Bytes,
-    /// Whether a frame without CN-TAG is answered, too. Default: true (switch manuals document both; with false, sources outside of a congestion notification domain are told nothing).
+    /// True: frames without a CN-TAG cause messages too. Default: true (switch manuals document both; with false, sources outside of a congestion notification domain get no feedback).
     pub answer_untagged: bool,
     /// What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one for all queues of a port, which samples their frames whatever their priority, and whose length is that of all queues together (Hagen 2012, section 7.6). Default: "queue".
     pub scope: Scope,

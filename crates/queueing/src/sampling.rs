@@ -1,4 +1,4 @@
-//! A sampling notifier: tells the sources of a queue that it is long.
+//! A sampling notifier: notifies the sources of a long queue.
 //!
 //! While the queue is at or above a threshold, every n-th frame that enters makes a message to its source. The feedback
 //! is the length of the queue in bytes with that frame. It is the congestion point of a control loop at its

@@ -60,7 +60,7 @@ pub struct Context<'a> {
     files: Files<'a>,
     findings: Vec<Diagnostic>,
     errors: usize,
-    /// Places that stand for others in the text.
+    /// Places whose text is written elsewhere.
     aliases: Vec<Alias>,
     /// Flow controls, and their places in the text.
     later: Vec<(FlowControl, Place)>,
@@ -92,7 +92,7 @@ impl<'a> Context<'a> {
     fn path(&self, named: &str) -> Result<PathBuf, String> {
         files::within(self.files, named)
     }
-    /// What is expected of the name of a file, for messages.
+    /// Accepted file names, for messages.
     fn expects(&self, what: &str) -> String {
         let folder = self.files.base_dir.filter(|dir| !dir.as_os_str().is_empty());
         let folder = folder.map_or(".".into(), |dir| dir.display().to_string());

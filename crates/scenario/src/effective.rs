@@ -141,7 +141,7 @@ fn scheduler(queues: &Queues) -> SchedulerSpec {
     SchedulerSpec::default_for(if *queues == Queues::Named(QueuesWord::Shared) { 1 } else { PRIORITIES })
 }
 
-/// The settings of switches in a scenario that says nothing about them.
+/// Default settings of switches.
 pub fn switch_defaults() -> SwitchSettings {
     let mut settings = SwitchSettings::default();
     fill_switch(&mut settings);

@@ -39,9 +39,9 @@ use units::{Available, Bytes, Or, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// What is simulated and for how long.
+    /// Duration, seed and guards of the simulation.
     pub simulation: Simulation,
-    /// What is recorded in addition to the totals.
+    /// Recordings in addition to the totals.
     #[serde(default)]
     pub probes: ProbesText,
     /// The fabric: exactly one kind of topology.
@@ -64,7 +64,7 @@ pub struct Model {
     /// Settings of single links, by the names of their ends ("h0<->sw"), which may be ranges or patterns ("leaf*<->spine*"); what is not set here comes from `link`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, LinkSettings>,
-    /// Link-level flow control of all stations, unless a station says otherwise: a kind, or "off". Default: "off".
+    /// Link-level flow control of all stations without one of their own: a kind, or "off". Default: "off".
     #[serde(default)]
     pub flow_control: FlowControl,
     /// Watches the egress queues of all switches for pause storms. Default: no watchdog.
@@ -84,7 +84,7 @@ pub struct Model {
     pub faults: Vec<Fault>,
 }
 
-/// What is simulated and for how long.
+/// Duration, seed and guards of the simulation.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulation {
@@ -131,7 +131,7 @@ impl Model {
             self.switches.values().chain([&self.switch]).filter_map(|own| own.flow_control.as_ref());
         hosts.chain(switches).chain([&self.flow_control])
     }
-    /// Whether a switch says which traffic classes code points are of.
+    /// Returns true if a switch maps code points to traffic classes.
     pub fn maps_code_points(&self) -> bool {
         let own = self.switches.values().map(|own| &own.maps);
         [&self.switch.maps].into_iter().chain(own).flatten().any(|maps| maps.dscp_to_tc.is_some())

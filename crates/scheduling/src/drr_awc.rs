@@ -63,7 +63,7 @@ accounted! {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "fraction"))]
         pub total_weight: Option<TotalWeight> = None,
-        /// What is to be equal: "payload" (L - 18) or "frame" (L); "analytic" and "learned" only. Default: "payload" (what a user sees).
+        /// Quantity that is shared equally: "payload" (L - 18) or "frame" (L); "analytic" and "learned" only. Default: "payload" (goodput).
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "payload"))]
         pub metric: Option<Metric> = None,

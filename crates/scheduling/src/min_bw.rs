@@ -2,7 +2,7 @@
 //!
 //! The fabric management channel has absolute priority as long as its token bucket holds the frame; all other
 //! queues share by weights with SCFQ-CA. Weights are shares of the link; a part of it may stay unassigned,
-//! and what nobody uses goes to the others by weight.
+//! and unused bandwidth is shared by weight.
 //!
 //! A management frame without tokens may use a link that would be idle otherwise; that costs no tokens. Rate
 //! and depth of the bucket are ours (OC): 25 % of the link, what the configuration of Martinez 2006 Table 2 leaves

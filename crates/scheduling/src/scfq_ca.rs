@@ -22,7 +22,7 @@ use units::{BitRate, Time};
 accounted! {
     /// Keys of credit-aware self-clocked fair queueing.
     pub struct ScfqCaParams accounts frame {
-        /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Weights that leave a part of the link unassigned mean the same as weights that do not: what nobody uses is shared by weight. Default: "equal".
+        /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Only ratios matter: unassigned and unused bandwidth is shared by weight. Default: "equal".
         pub weights: Weights = Weights::Equal,
     }
 }

@@ -6,7 +6,7 @@
 //! are integers of 10^-12 bit.
 //!
 //! A queue whose head has to wait is, to the scheduler behind, a queue that flow control stops; a port shaper
-//! stops them all. A shaped port is not work-conserving: it says when to ask again.
+//! stops them all. A shaped port is not work-conserving: it returns the time of its next poll.
 //!
 //! Source: Turner, "New directions in communications", IEEE Communications Magazine 24(10), 1986 (leaky bucket); RFC 2697
 //! and IEEE 802.1Q clause 8.6.5 (token bucket arithmetic).

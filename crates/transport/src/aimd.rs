@@ -8,7 +8,7 @@
 //! acknowledgements has stopped, the window is one segment and grows anew.
 //!
 //! While a loss is repaired the window stands still; how much may leave meanwhile is the matter of whoever repairs. A
-//! sender that the window did not hold back may be told not to let it grow. After an idle time longer than the timeout
+//! sender may be configured not to grow a window that did not limit it. After an idle time longer than the timeout
 //! the window is the initial one at most.
 //!
 //! Source: RFC 5681, sections 3.1 (slow start, congestion avoidance), 3.2 (loss) and 4.1 (idle); RFC 3465, sections 2.1

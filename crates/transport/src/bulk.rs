@@ -1,6 +1,6 @@
 //! A bulk transfer: so many bytes, or bytes without end, cut into segments.
 //!
-//! The application has all its bytes at once; the transport asks for the n-th segment. Segments are full but
+//! The application has all its bytes at once; the transport polls the n-th segment. Segments are full but
 //! the last, which is padded to the smallest Ethernet frame.
 //!
 //! Source: the greedy source of any textbook on transport; RFC 6349, section 3 (bulk transfer capacity).

@@ -3,7 +3,7 @@
 //! An exchange is a list of messages. The host that opens the connection sends the first, its peer the second, and so on;
 //! the peer sends the last one. A message that has arrived as a whole is answered at once, the last of the opener after a
 //! service time. Some number of exchanges are outstanding: each has a place, and the next one of a place begins after a
-//! think time. A record tells of each exchange, from the instant its first message is written until its last has arrived.
+//! think time. Each exchange has a record, from the instant its first message is written until its last has arrived.
 //!
 //! Messages keep their order, as commands of one session do: of all places the first messages come first, then the
 //! second, and so on. So both ends know what each byte of the stream belongs to, and nothing is written into it. A limit
@@ -110,7 +110,7 @@ impl ConversationSpec {
 pub struct Conversation {
     spec: Arc<ConversationSpec>,
     duplex: Duplex,
-    /// What is written next.
+    /// The next message to write.
     own: Course,
     /// What arrives next.
     peers: Course,
@@ -164,7 +164,7 @@ impl Course {
             self.left -= if self.left == u64::MAX { 0 } else { places };
         }
     }
-    /// Whether it is at the start of a round.
+    /// Returns true at the start of a round.
     fn begins_round(&self) -> bool {
         self.place == 0 && self.step == 0
     }
@@ -421,7 +421,7 @@ mod tests {
         let spec = ConversationSpec { service: Delay::default(), ..spec(&[100, 48, 3_000, 48], 2, 2) };
         let mut pipe = pipe(spec);
         pipe.run_clean(NEVER);
-        // What is ready at once is one segment: both commands, both requests. Acknowledgements go ahead of it.
+        // Commands and requests that are ready together share a segment. Acknowledgements precede it.
         let (wire, ack) = (|bytes| pipe.wire(bytes), pipe.wire(64));
         let asked = START + wire(258) + DELAY + ack + wire(154) + DELAY;
         let data = |segments| asked + ack + wire(1_058) * segments + DELAY;
@@ -513,7 +513,7 @@ mod tests {
             prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
         }
 
-        /// An end that hears anything at any time neither panics nor believes what cannot be.
+        /// Arbitrary input at any time causes neither a panic nor an impossible state.
         #[test]
         fn nonsense_is_survived(
             tcp in any_spec(),

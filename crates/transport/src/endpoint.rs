@@ -67,7 +67,7 @@ impl Undelivered {
     }
 }
 
-/// What a record tells.
+/// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// A round trip of one segment and its acknowledgement.
@@ -91,7 +91,7 @@ pub struct Record {
     pub bytes: u64,
 }
 
-/// What a sender knows of its path.
+/// Estimates of a sender about its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Congestion {
     /// Bytes that its controller lets be in flight.
@@ -113,7 +113,7 @@ pub struct TransportFacts {
     pub discarded: u64,
     /// Frames of data that have arrived and that its application has not got.
     pub undelivered: Undelivered,
-    /// What it knows of its path; `None`: nothing, or its queue pairs do.
+    /// Its estimates of the path; `None`: it has none, or its queue pairs have them.
     pub congestion: Option<Congestion>,
     /// What has held it back; `None`: that is not counted, or by queue pair.
     pub held: Option<LimitedTimes>,
@@ -156,18 +156,18 @@ impl HostEvent<'_> {
     pub const MAX_TAG: u32 = frame::RdmaHeader::OPERATIONS - 1;
 }
 
-/// What an endpoint wants of its host: all that changes with a call, looked at once.
+/// Requests of an endpoint to its host, read together after each call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requests {
-    /// When it wants to be called; [`Time::NEVER`]: not before something else happens.
+    /// Time of its next call; [`Time::NEVER`]: not before another event.
     pub call_at: Time,
     /// It has a segment for the NIC.
     pub has_work: bool,
-    /// It may have something to tell that was measured.
+    /// It may have records.
     pub has_records: bool,
 }
 
-/// What an endpoint says to a frame.
+/// Result of handling a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// What it wishes because of the frame.
@@ -255,17 +255,17 @@ pub trait Protocol {
         0
     }
 
-    /// What was measured and not yet told.
+    /// Returns the next record.
     fn poll_record(&mut self) -> Option<Record> {
         None
     }
 
-    /// Whether [`Protocol::poll_record`] may have something.
+    /// Returns true if [`Protocol::poll_record`] may return a record.
     fn has_records(&self) -> bool {
         true
     }
 
-    /// What it wants of its host now.
+    /// Returns its requests to its host.
     fn requests(&self) -> Requests {
         Requests {
             call_at: self.poll_timeout().unwrap_or(Time::NEVER),
@@ -293,7 +293,7 @@ pub trait Protocol {
         (segment, self.requests())
     }
 
-    /// What its transport has measured until now, and what it knows of its path.
+    /// Returns the measurements of its transport so far, and its estimates of the path.
     fn facts(&self, _now: Time) -> TransportFacts {
         TransportFacts::default()
     }
@@ -324,8 +324,8 @@ pub trait Protocol {
         self.poll_ended().map(|ended| (ended, None))
     }
 
-    /// Before [`Protocol::handle_frame`] of a frame that arrived marked: what its NIC tells the peer at once, past all that the
-    /// endpoint has to send. `port`: when the next such frame of the whole NIC may leave, if it counts them together.
+    /// Before [`Protocol::handle_frame`] of a frame that arrived marked: returns the notification that its NIC sends to the peer at once, ahead of all
+    /// queued segments. `port`: when the next such frame of the whole NIC may leave, if it counts them together.
     fn notify(&mut self, _now: Time, _received: &Received, _port: &mut Time) -> Option<Segment> {
         None
     }

@@ -16,11 +16,11 @@
 //! or overtaken, keeps its exchange from ever ending. The initiator notices by its timer alone: an exchange that has not ended
 //! `ulp_tov` after it began (ULP_TOV, which runs while frames wait in the NIC, too) is aborted. ABTS goes ahead of all sequences; the
 //! target forgets the exchange and answers BA_ACC; then the whole exchange begins anew. An ABTS without an answer is sent again after
-//! `ulp_tov`. A record tells of each exchange, from the instant it was due until the FCP_RSP of the repetition that succeeds.
+//! `ulp_tov`. Each exchange has a record, from the instant it was due until the FCP_RSP of the repetition that succeeds.
 //!
 //! T11 has FCoE on lossless Ethernet only: by `requires_lossless` an end takes no part where no flow control (PFC, PAUSE, or credits)
 //! is in force for its priority at the port of its host that its route leads through now. It begins no exchange there, sends nothing
-//! and hears nothing; timers run on, so that exchanges under way are repeated once a route leads through a lossless port again. What
+//! and accepts nothing; timers run on, so that exchanges under way are repeated once a route leads through a lossless port again. What
 //! is in force is what DCBX has settled there, if that is spoken. The column `withheld_at` of the table `connections` names the ports
 //! where this happened. IEEE 802.1 knows no such rule; `requires_lossless = false` sends anyway.
 //!

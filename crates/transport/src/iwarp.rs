@@ -3,7 +3,7 @@
 //! | messages | of the opener | of its peer |
 //! |---|---|---|
 //! | `iwarp_read` | RDMA Read Request | RDMA Read Response |
-//! | `iwarp_write` | RDMA Write, then a Send without data that tells of it | a Send without data |
+//! | `iwarp_write` | RDMA Write, then a Send without data that announces it | a Send without data |
 //! | `iwarp_send` | Send | a Send without data |
 //!
 //! Nothing of the protocol answers a Write or a Send: the one that comes back is that of the application.

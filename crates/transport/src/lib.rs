@@ -4,7 +4,7 @@
 //! [`Endpoint`] is a state machine behind the [`Protocol`] calls: frames and the time go in, segments,
 //! timeouts and records come out. It has no clock, no queue and no address; the NIC pulls a
 //! segment when the wire is free and sends it to the peer. A [`Controller`] says how much may be in flight
-//! and how fast, and knows nothing of retransmission.
+//! and how fast, and is independent of retransmission.
 //!
 //! A controller alone, as a sender calls it: additive increase, multiplicative decrease (RFC 5681) adds what is acknowledged in slow start, and starts again from one segment after a timeout.
 //!
@@ -418,7 +418,7 @@ endpoints! {
     WindowSender(BoxedWindowSender) = "window_sender",
     /// Takes a bulk transfer in and acknowledges it.
     WindowReceiver(WindowReceiver) = "window_receiver",
-    /// Asks, waits for the answer, thinks, asks again.
+    /// Requests and responses with think times.
     Requester(BoxedRequester) = "requester",
     /// Answers requests.
     Responder(BoxedResponder) = "responder",
@@ -525,6 +525,6 @@ impl Transport {
 }
 
 impl Application {
-    /// How a source is told to understand marks.
+    /// Keys that make a source respond to ECN marks.
     pub const MARKED: &str = "ecn = true in the source of a connection (window, request_response), ecn = \"rfc3168\" (tcp), control = \"dcqcn\" (rdma), or control = \"nscc\" (uet)";
 }

@@ -8,7 +8,7 @@
 //! A host has one rank, whose two connections wait for each other; or two ranks, each with one connection, and a copy through
 //! memory to the other: a rank goes on when its connection is done and the copies in both directions are.
 //!
-//! A record tells of each step of the rank that opens the connection, with the bytes that the two neighbours sent each other.
+//! Each step has a record, of the rank that opens the connection, with the bytes that the two neighbours sent each other.
 //!
 //! Source: Intel MPI Benchmarks, User Guide, "Exchange"; Hagen 2012, section 5.6 (eight ranks on four hosts of two cores,
 //! messages of 0 to 4 MiB). Open MPI 1.4, transport over TCP: eager up to 64 KiB (`btl_tcp_eager_limit`), then a rendezvous.
@@ -46,7 +46,7 @@ pub struct MpiExchangeSpec {
 }
 
 impl MpiExchangeSpec {
-    /// What each end says in a step, in order.
+    /// Parts that each end sends in a step, in order.
     pub fn parts(&self) -> Vec<u64> {
         if self.message <= self.eager {
             vec![ENVELOPE + self.message]
@@ -88,10 +88,10 @@ pub struct MpiExchange {
     began: [Time; 2],
     /// When the next one does, if that is known.
     next: Option<Time>,
-    /// Parts that have been said, and heard as a whole.
+    /// Parts that have been sent, and received as a whole.
     said: u64,
     heard: u64,
-    /// One behind the last byte of the part that is heard next, or its message.
+    /// One past the last byte of the next part to receive, or of its message.
     awaited: u64,
     stop: Time,
     /// No step begins any more.
@@ -100,7 +100,7 @@ pub struct MpiExchange {
 }
 
 impl MpiExchange {
-    /// An end whose first step begins at `start`, and which begins none from `stop` on. That which `opens` tells of its steps.
+    /// An end whose first step begins at `start`, and which begins none from `stop` on. The end that `opens` the connection records its steps.
     pub fn new(
         spec: &Arc<MpiExchangeSpec>,
         opens: bool,
@@ -430,7 +430,7 @@ mod tests {
             prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
         }
 
-        /// An end that hears anything at any time neither panics nor believes what cannot be.
+        /// Arbitrary input at any time causes neither a panic nor an impossible state.
         #[test]
         fn nonsense_is_survived(
             tcp in any_spec(),

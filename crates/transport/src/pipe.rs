@@ -21,7 +21,7 @@ pub struct Outcome {
     pub extra: Time,
 }
 
-/// A frame that was sent: by which end, when, and what the sender knew then.
+/// A frame that was sent: by which end, when, and the state of the sender then.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub end: usize,
@@ -99,7 +99,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         pipe
     }
 
-    /// Runs until nothing is to come, or until `end`; `outcome` is told the end that sends and the frame.
+    /// Runs until nothing is to come, or until `end`; `outcome` gets the sending end and the frame.
     pub fn run(&mut self, until: Time, mut outcome: impl FnMut(usize, &Segment) -> Outcome) {
         while let Some(&Reverse((at, _, end, event))) = self.events.peek()
             && at < until
@@ -166,7 +166,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         self.arm(end);
     }
 
-    /// What the NIC of an end tells the other at once.
+    /// Delivers a notification of the NIC of an end to the other end at once.
     fn tell(
         &mut self,
         end: usize,
@@ -182,7 +182,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         }
     }
 
-    /// What an end requests is what it says when it is asked one by one.
+    /// `requests` of an end equals its three separate getters.
     fn assert_wishes(&mut self, end: usize) {
         let it = self.end(end);
         let requests = it.requests();

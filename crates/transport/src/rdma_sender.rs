@@ -73,7 +73,7 @@ struct Served {
     came: Time,
     /// Packets that were sent again.
     again: u32,
-    /// What its time was spent on, and what its queue pair had heard before it; `None`: the requester may not have all of it.
+    /// Its times by cause, and the progress of its queue pair before it; `None`: the requester may not have all of it.
     times: Option<(MessageTimes, [u32; 3])>,
 }
 
@@ -96,7 +96,7 @@ impl RdmaSender {
         start: Time,
         stop: Option<Time>,
     ) -> RdmaSender {
-        // What is read the other end asks for.
+        // READs are requested by the other end.
         let left = if spec.verb == RdmaVerb::Read { 0 } else { spec.total.unwrap_or(ENDLESS) };
         let is_flow = left > 0 && due.is_empty();
         let start = if is_flow { start } else { Time::NEVER };
@@ -150,7 +150,7 @@ impl RdmaSender {
     pub fn verb(&self) -> &'static str {
         self.spec.verb.name()
     }
-    /// Whether its messages are READs.
+    /// Returns true if its messages are READs.
     pub fn is_read(&self) -> bool {
         self.spec.verb == RdmaVerb::Read
     }
@@ -176,7 +176,7 @@ impl RdmaSender {
         Some((self.outcomes.get(transfer)?.connection, *self.ordinals.get(transfer)?))
     }
 
-    /// Whether its messages are scheduled transfers.
+    /// Returns true if its messages are scheduled transfers.
     pub fn is_scheduled(&self) -> bool {
         !self.due.is_empty()
     }

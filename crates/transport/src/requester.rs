@@ -2,7 +2,7 @@
 //!
 //! Some number of slots ask at the same time. Each sends its request in segments, waits until its whole
 //! response has arrived, thinks for a fixed or an exponential time and asks again; all ask for the first
-//! time at the start. Requests leave in the order in which they fall due. A record tells of each exchange,
+//! time at the start. Requests leave in the order in which they fall due. Each exchange has a record,
 //! from the instant the request is due (so that the wait for the NIC counts) until the last
 //! segment of the response has arrived.
 //!

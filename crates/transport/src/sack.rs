@@ -1,17 +1,17 @@
-//! Selective acknowledgements: the sender knows which segments arrived, and sends the others again.
+//! Selective acknowledgements: the receiver reports the segments that arrived, and the sender retransmits the others.
 //!
-//! The receiver tells of up to three blocks beyond the hole, the newest first. A byte is lost if three separate blocks
-//! lie above it, or more than two segments of bytes in blocks. The third duplicate that tells of something new, or a
+//! The receiver reports up to three blocks beyond the hole, the newest first. A byte is lost if three separate blocks
+//! lie above it, or more than two segments of bytes in blocks. The third duplicate that reports new data, or a
 //! first byte that is lost by this rule, begins the repair: the window is reduced, and the first segment is sent again.
-//! From then on the sender estimates what is in flight (the pipe: bytes that were sent, neither told of nor lost, and
+//! From then on the sender estimates what is in flight (the pipe: bytes that were sent, neither reported nor lost, and
 //! those that were sent again) and sends while the pipe is smaller than the window: first lost bytes, then new ones, then
 //! holes that are not known to be lost, at last once the highest segment. It ends when everything is acknowledged that
-//! had been sent when it began. A timeout forgets the blocks; those of which later acknowledgements tell are not sent
+//! had been sent when it began. A timeout forgets the blocks; those that later acknowledgements report are not sent
 //! again.
 //!
 //! Source: RFC 2018, sections 3 to 5 and 8; RFC 6675, sections 2 to 5 (IsLost, SetPipe, NextSeg with rules 1 to 4).
 //!
-//! Not modelled: blocks of segments that arrived twice (RFC 2883); receivers that give up what they told of.
+//! Not modelled: blocks of segments that arrived twice (RFC 2883); receivers that renege on reported blocks.
 
 use crate::loss_recovery::{Chosen, Flight, LossRecovery, OnDuplicate, OnProgress};
 use crate::prr::Prr;

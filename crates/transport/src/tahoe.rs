@@ -1,4 +1,4 @@
-//! Tahoe: a loss that duplicate acknowledgements tell of makes the sender start over.
+//! Tahoe: after a loss that duplicate acknowledgements indicate, the sender restarts with slow start.
 //!
 //! The third acknowledgement in a row that acknowledges nothing new means that a segment is lost. The sender goes back
 //! to it, with a window of one segment, and sends everything from there again, whether it has arrived or not. What it

@@ -3,11 +3,11 @@
 //! What arrives in order is delivered; what arrives beyond a gap is kept until the gap is filled. Each n-th segment in
 //! order is acknowledged at once and any other after a fixed delay; a segment that leaves, fills or repeats something is
 //! acknowledged at once, each by an acknowledgement of its own, so that the sender can count them. With selective
-//! acknowledgements up to three blocks tell what was kept, the one that grew last first. With timestamps they say when
+//! acknowledgements up to three blocks report out-of-order data, the latest first. With timestamps they say when
 //! the first segment that they acknowledge was sent.
 //!
 //! Of marks there are two echoes. That of RFC 3168 begins with a mark and lasts until the sender says that it has cwr
-//! its window. That of DCTCP tells of each segment: where the mark changes, what came before is acknowledged at once.
+//! its window. That of DCTCP is exact: when the mark changes, the segments before are acknowledged at once.
 //!
 //! Source: RFC 9293, sections 3.8.6.3 and 3.10.7.4; RFC 5681, section 4.2; RFC 2018, section 4; RFC 7323, section 4.3;
 //! RFC 3168, section 6.1.3; RFC 8257, section 3.2.

@@ -3,7 +3,7 @@
 //! Bytes are numbered from 0. A segment leaves if it fits the window: the controller's (`aimd`, `cubic`, `dctcp`), as
 //! the repair of losses changes it (`tahoe`, `fast_recovery`, `newreno`, `sack`), and the receiver's and the socket
 //! buffer's. Segments are full but the last of a transfer. Acknowledgements are cumulative; those that acknowledge
-//! nothing new, and blocks of what arrived beyond, tell of losses. A sender without progress for a timeout goes back to
+//! nothing new, and blocks of data beyond a hole, indicate losses. A sender without progress for a timeout goes back to
 //! the first byte that is not acknowledged and starts slowly. The timeout follows from the round trips, doubles each time
 //! and is counted in ticks of any length. With limited transmit the first duplicates let new segments go.
 //!

@@ -81,7 +81,7 @@ impl ConnectionSpec {
     pub fn notification_priority(&self) -> Option<Priority> {
         self.queue_pairs().filter(|rdma| rdma.sends_cnps()).map(|rdma| rdma.cnp_priority)
     }
-    /// Whether it goes by what switches write into its frames.
+    /// Returns true if it uses telemetry that switches write into its frames.
     pub fn reads_telemetry(&self) -> bool {
         self.queue_pairs().is_some_and(|rdma| rdma.control.hears_telemetry())
     }
@@ -142,7 +142,7 @@ impl Endpoint {
             _ => {}
         }
     }
-    /// Whether its transfers count as exchanges: one connection may have many.
+    /// Returns true if its transfers count as exchanges: one connection may have many.
     pub fn counts_transfers(&self) -> bool {
         matches!(
             self,

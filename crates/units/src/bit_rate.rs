@@ -101,7 +101,7 @@ impl PartialOrd for BitRate {
     }
 }
 
-/// A fraction is told in whole bits per second, and that it is one.
+/// A fraction is printed in whole bits per second and marked as rounded.
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.seconds != 1 {

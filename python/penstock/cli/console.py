@@ -473,3 +473,9 @@ def _escaped(match: re.Match[str]) -> str:
     """The JSON escape of a character, if it has no glyph."""
     one = match[0]
     return one if one.isprintable() else json.dumps(one)[1:-1] if one != "\x7f" else "\\u007f"
+
+
+def say_rest(out: Screen, total: int, shown: int, what: str) -> None:
+    """Says how many rows of a table are left out."""
+    if total > shown:
+        out.print(f"and {total - shown} more {what}; all of them are in the result")

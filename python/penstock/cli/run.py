@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,12 +16,12 @@ from penstock.running import cache
 from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_INTERRUPTED, EXIT_TERMINATED
-from .console import Screen, Table, complain, console, print_json, say, say_warnings, show_verdict
+from .console import Screen, Table, complain, console, print_json, say, say_rest, say_warnings, show_verdict
+from .means import ROWS_SHOWN, show_intervals
 from .options import Threads, Whole
 from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
 if TYPE_CHECKING:
-    from penstock.analysis.statistics import Interval
     from penstock.analysis.verdict import Verdict
     from penstock.result import Result
     from penstock.running.replications import Replications
@@ -72,38 +71,7 @@ ONCE = Extent()
 
 
 MAX_SEED = 2**64 - 1
-ROWS_SHOWN = 20
 PORTS_SHOWN = 10
-Writers = dict[str, Callable[[float | None], str]]
-MEANS: tuple[tuple[str, tuple[str, ...], Writers], ...] = (
-    (
-        "flow",
-        ("throughput", "latency mean", "latency p99", "frames lost"),
-        {
-            "throughput_bps": rate,
-            "latency_mean_ns": duration,
-            "latency_p99_ns": duration,
-            "frames_dropped": plain,
-        },
-    ),
-    (
-        "transfer",
-        ("unfinished", "completion mean", "completion p99", "slowdown mean", "slowdown p99"),
-        {
-            "unfinished": plain,
-            "completion_mean_ns": duration,
-            "completion_p99_ns": duration,
-            "slowdown_mean": plain,
-            "slowdown_p99": plain,
-        },
-    ),
-    (
-        "connection",
-        ("complete at", "exchange mean", "exchange p99"),
-        {"completed_ns": duration, "exchange_mean_ns": duration, "exchange_p99_ns": duration},
-    ),
-)
-"""Tables of means over replications: the entries, the column headings and the measures."""
 
 
 def run(
@@ -223,7 +191,7 @@ def _several(
         print_json({**first, "replications": runs.summary()})
     else:
         show_verdict(console(), judged)
-        _show_intervals(runs)
+        show_intervals(runs)
         _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", saved)
     if isinstance(saved, OSError):
         raise saved
@@ -333,7 +301,7 @@ def _show_ports(out: Screen, result: Result) -> None:
             duration((port["paused_s"] or 0.0) * 1e9),
         )
     out.print(ports)
-    _say_rest(out, found.num_rows, PORTS_SHOWN, "ports")
+    say_rest(out, found.num_rows, PORTS_SHOWN, "ports")
 
 
 def _show_outages(out: Screen, result: Result) -> None:
@@ -348,7 +316,7 @@ def _show_outages(out: Screen, result: Result) -> None:
         rates = map(rate, (one.before_bps, one.during_bps, one.after_bps))
         shown.add_row(one.what, one.where, *map(duration, (one.begin_ns, one.end_ns - one.begin_ns)), *rates)
     out.print(shown)
-    _say_rest(out, len(found), ROWS_SHOWN, "faults")
+    say_rest(out, len(found), ROWS_SHOWN, "faults")
 
 
 def _show_totals(out: Screen, result: Result) -> None:
@@ -409,7 +377,7 @@ def _show_connections(out: Screen, result: Result) -> None:
             count(row["frames_discarded"]),
         )
     out.print(shown)
-    _say_rest(out, found.num_rows, ROWS_SHOWN, "connections")
+    say_rest(out, found.num_rows, ROWS_SHOWN, "connections")
 
 
 def _show_transfers(out: Screen, result: Result) -> None:
@@ -437,68 +405,13 @@ def _show_transfers(out: Screen, result: Result) -> None:
             *(plain(slowdown[key]) for key in ("mean", "p50", "p99", "max")),
         )
     out.print(shown)
-    _say_rest(out, len(found), ROWS_SHOWN, "entries")
+    say_rest(out, len(found), ROWS_SHOWN, "entries")
     if waiting := result.table("waiting_transfers").num_rows:
         never = "1 transfer" if waiting == 1 else f"{count(waiting)} transfers"
         out.print(
             f"{never} never began: what {'it waits' if waiting == 1 else 'they wait'} for had not ended "
             "(table waiting_transfers)"
         )
-
-
-def _show_intervals(runs: Replications) -> None:
-    out = console()
-    cells: dict[str, dict[str, Interval]] = {}
-    for entry in runs.intervals():
-        cells.setdefault(entry.flow, {})[entry.metric] = entry.interval
-    _show_group_means(out, runs)
-    title = f"Mean ± half-width of the {runs.confidence:.0%} interval over {len(runs.results)} replications"
-    for what, heads, metrics in MEANS:
-        rows = {name: row for name, row in cells.items() if not metrics.keys().isdisjoint(row)}
-        if not rows:
-            continue
-        order = list(rows)
-        if len(rows) > ROWS_SHOWN:
-            order.sort(key=lambda name: [-_mean(rows[name], metric) for metric in reversed(metrics)])
-        means = Table(
-            title + (", the worst first" if len(rows) > ROWS_SHOWN else ""), what, *heads, numeric=1
-        )
-        for name in order[:ROWS_SHOWN]:
-            means.add_row(name, *(_interval(rows[name].get(key), write) for key, write in metrics.items()))
-        out.print(means)
-        _say_rest(out, len(rows), ROWS_SHOWN, what + "s")
-    if len(runs.results) < runs.wanted:
-        out.print(f"{runs.wanted - len(runs.results)} replications were not started")
-
-
-def _show_group_means(out: Screen, runs: Replications) -> None:
-    from .flows import GROUPED, grouped
-
-    values: dict[str, dict[str, list[float]]] = {}
-    for result in runs.results:
-        for row in grouped(result):
-            own = values.setdefault(row["group"], {key: [] for key in GROUPED})
-            for key in GROUPED:
-                own[key].append(row[key])
-    if not values:
-        return
-    from penstock.analysis.statistics import student_t_interval
-
-    shown = Table("Groups of flows together", "group", "throughput", "frames lost", "longest p99", numeric=1)
-    for name, of in values.items():
-        cells = (student_t_interval(of[key], runs.confidence) for key in GROUPED)
-        shown.add_row(name, *map(_interval, cells, (rate, plain, duration)))
-    out.print(shown)
-
-
-def _mean(row: dict[str, Interval], metric: str) -> float:
-    return row[metric].mean if metric in row and not math.isnan(row[metric].mean) else 0.0
-
-
-def _interval(found: Interval | None, write: Callable[[float | None], str]) -> str:
-    if found is None:
-        return "-"
-    return f"{write(found.mean)} ± {write(found.half_width) if found.n > 1 else 'unknown'}"
 
 
 def _show_where(directory: Path | None, with_report: Path | None, report: bool | OSError) -> None:
@@ -510,11 +423,6 @@ def _show_where(directory: Path | None, with_report: Path | None, report: bool |
         out.print(f"report   {with_report / 'report.html'}")
         if (drawn := with_report / "pictures").is_dir():
             out.print(f"pictures {drawn}")
-
-
-def _say_rest(out: Screen, total: int, shown: int, what: str) -> None:
-    if total > shown:
-        out.print(f"and {total - shown} more {what}; all of them are in the result")
 
 
 def _time(seconds: float) -> str:

@@ -32,7 +32,7 @@ TABLES = (
 
 
 class SimulationKeys(TypedDict, total=False):
-    """What is simulated and for how long."""
+    """Duration, seed and guards of the simulation."""
 
     name: str | None
     """Name in results. Default: the name of the file without its extension."""
@@ -64,7 +64,7 @@ class SimulationKeys(TypedDict, total=False):
 
 
 class ProbesKeys(TypedDict, total=False):
-    """What is recorded beside the totals, of everything."""
+    """Recordings of all places in addition to the totals."""
 
     bin: str | None
     """Width of the bins of all time series. Default: a 500th of `duration`, or the time of twelve of the
@@ -765,7 +765,7 @@ class DrrAwcKeys(TypedDict, total=False):
     it. Default: "fraction".
     """
     metric: Metric | None
-    """What is to be equal: "payload" (L - 18) or "frame" (L). Default: "payload"."""
+    """Quantity that is shared equally: "payload" (L - 18) or "frame" (L). Default: "payload"."""
     weights: Weights | None
     """Shares to aim at, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     accounted_length: Basis | None
@@ -1131,7 +1131,7 @@ class ReceiveStepKeys(TypedDict, total=False):
     stop: bool | None
     """Whether the host stops taking frames in. Default: false."""
     start: bool | None
-    """Whether it resumes, perhaps at another speed. Default: false."""
+    """True: it resumes, perhaps at another speed. Default: false."""
     time_per_frame: str | None
     """The time each frame takes from then on, with `start`. Default: as before."""
     rate: str | None
@@ -1481,7 +1481,7 @@ class SwitchKeys(TypedDict, total=False):
     buffer: BufferKeys | None
     """Limits of the memory of the switch."""
     queue_managers: Sequence[ManagerEntryKeys] | None
-    """Queue managers, which mark, drop early or tell sources, each for some traffic classes. Default:
+    """Queue managers, which mark, drop early or notify sources, each for some traffic classes. Default:
     none.
     """
     trimming: TrimmingKeys | None
@@ -1742,7 +1742,7 @@ class ManagerEntryKeys(TypedDict, total=False):
     step: StepParamsKeys | None
     """Step marking: marks frames while the queue is longer than a threshold."""
     sampling: SamplingParamsKeys | None
-    """A sampling notifier: tells the sources of a queue that it is long."""
+    """A sampling notifier: notifies the sources of a long queue."""
     qcn: CongestionPointKeys | None
     """A congestion point of quantised congestion notification (QCN, IEEE 802.1Qau)."""
     bcn: BackwardPointKeys | None
@@ -1868,7 +1868,7 @@ class CongestionPointKeys(TypedDict, total=False):
     follows. Default: "0 B".
     """
     answer_untagged: bool | None
-    """Whether a frame without CN-TAG is answered, too. Default: true."""
+    """True: frames without a CN-TAG cause messages too. Default: true."""
     scope: Scope | None
     """What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one
     for all queues of a port, which samples their frames whatever their priority, and whose length is
@@ -1986,7 +1986,7 @@ class PathPointKeys(TypedDict, total=False):
     it. Default: "64 KiB".
     """
     messages: bool | None
-    """Whether it sends messages to sources (method 2). Default: false."""
+    """True: it sends messages to sources (method 2). Default: false."""
     first_share: float | None
     """Level of the queue, as a fraction of `buffer`, above which frames cause messages. Default: 0.16."""
     every_share: float | None
@@ -2090,8 +2090,8 @@ class WatchdogKeys(TypedDict, total=False):
     restoration_time: str | None
     """The storm ends when the queue has not been paused for this long. Default: "200 ms"."""
     action: StormAction | None
-    """What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward",
-    that is, ignore the pauses. Default: "drop".
+    """Action during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is,
+    ignore the pauses. Default: "drop".
     """
 
 
@@ -2650,7 +2650,7 @@ class RdmaKeys(TypedDict, total=False):
     ready for another. Default: "0 s".
     """
     rnr_timer: str | None
-    """How long a sender waits that was told that the receiver is not ready. Default: "640 us"."""
+    """Time that a sender waits after an RNR NAK. Default: "640 us"."""
     rnr_retries: int | None
     """How often in a row it waits and sends again (`rnr_retry`), before the queue pair is in error.
     Default: 7.
@@ -2861,7 +2861,7 @@ class HpccPintKeys(TypedDict, total=False):
     base: float | None
     """Base of the logarithmic scale of utilisation: the nearest power of it is sent. Default: 1.05."""
     probability: float | None
-    """The share of packets that tell the utilisation. Default: 1."""
+    """Share of packets that report the utilisation. Default: 1."""
     int_bytes: str | None
     """What telemetry adds to each data packet and acknowledgement. Default: "1 B"."""
 
@@ -3632,11 +3632,11 @@ OnLosslessDrop = Literal["stop", "count"]
 OnDeadlock = Literal["stop", "count"]
 """What a deadlock does."""
 ProbesText = ProbesKeys | Sequence[ProbeKeys]
-"""What is recorded beside the totals: a table for all time series, or a list that chooses."""
+"""Recordings in addition to the totals: a table for all time series, or a list of probes."""
 Which = str | Sequence[str]
 """Of which."""
 What = Literal["flow", "port", "class", "queue", "occupancy", "latency", "pauses", "frames"]
-"""What is recorded."""
+"""Quantity to record."""
 Topology = TopologyTable
 """The shape of the fabric: exactly one of these."""
 LineCode = Literal["8b/10b", "64b/66b", "128b/130b"]

@@ -181,7 +181,7 @@ fn returns_tags(node: &NodeSpec) -> Option<Priority> {
     node.host()?.limiters.as_ref()?.control.return_priority().map(Priority)
 }
 
-/// What is kept at nodes of frames that come and go.
+/// Adds the counters of arriving and departing frames to nodes.
 pub fn add_counters(part: &Part, fabric: &mut Fabric) {
     add_receiving(part, fabric);
     add_ingress(part, fabric);

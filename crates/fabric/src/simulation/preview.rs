@@ -242,7 +242,7 @@ impl Preview<'_> {
         loop {
             let changed = self.call_ranks() | self.take_coming();
             if self.post() | changed {
-                // What they posted or were told of may make them post more, now.
+                // Posts and notices may cause further posts at the same time.
                 continue;
             }
             if self.begin_flows() {

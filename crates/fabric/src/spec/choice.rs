@@ -218,7 +218,7 @@ impl PathChoice {
         if let PathChoice::Hash(own) = self { own } else { Hashing::USUAL }
     }
 
-    /// Whether it may take flows apart that differ in ports alone.
+    /// Returns true if flows that differ only in their ports may take different paths.
     pub(crate) fn sees_tuples(self) -> bool {
         matches!(self, PathChoice::Hash(_) | PathChoice::Flowlet(_))
     }
@@ -264,7 +264,7 @@ impl PathChoice {
 pub struct Chosen {
     /// The node that decides.
     pub node: NodeId,
-    /// What is hashed of the frame's flow.
+    /// Fields of the flow that are hashed.
     pub flow: Tuple,
     /// The entropy value of the frame; 0: its sender gives none.
     pub entropy: u16,

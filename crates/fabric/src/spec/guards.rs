@@ -37,6 +37,6 @@ pub enum OnDeadlock {
     /// Ends the run when it is seen; what was measured until then is the result.
     #[default]
     Stop,
-    /// Is counted, and told in the result.
+    /// Is counted, and reported in the result.
     Count,
 }

@@ -300,7 +300,7 @@ pub fn spelt_out(mut tables: Vec<Table>) -> Vec<Table> {
 }
 
 impl Outcome {
-    /// All that can be told of a run, but its table of faults.
+    /// All tables of a run except that of its faults.
     pub fn told(&self) -> String {
         let tables: Vec<_> = self.tables.iter().filter(|table| table.spec.name != "faults").collect();
         format!("{:x} {:?} {:?} {tables:?}", self.fingerprint, self.now, self.error)

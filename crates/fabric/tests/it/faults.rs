@@ -435,7 +435,7 @@ proptest! {
         for row in 0..values.len() {
             let (entity, from) = (&entities[row], exact(times[row]));
             let until = (from + ns(bin)).min(us(150));
-            // What is on the link when its rate changes goes on as it began; a frame takes 13 us at 1 Gb/s.
+            // A frame on the link when its rate changes completes at the old rate: 13 us at 1 Gb/s.
             let before = from.saturating_sub(us(20));
             let bits = values[row] * (until - from).as_secs_f64();
             match metrics[row].as_str() {

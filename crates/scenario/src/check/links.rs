@@ -158,7 +158,7 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     unused(model, spec, context);
 }
 
-/// Where the settings of a link stand.
+/// Place of the settings of a link.
 fn place_of(model: &Model, [a, b]: [&str; 2]) -> Place {
     let exact = [format!("{a}{BETWEEN}{b}"), format!("{b}{BETWEEN}{a}")];
     let own = exact.into_iter().find(|name| model.links.contains_key(name));

@@ -49,7 +49,7 @@ pub fn find(
     }
 }
 
-/// What is there of a range, or of the range backwards.
+/// Returns the existing names of a range, in either direction.
 fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
     let (first, last) = text.split_once("..")?;
     let exists =

@@ -25,7 +25,7 @@ pub fn weights(
         context.unused(vec![keys::unused("path_weights", needs)], settings.at);
     }
     let mut found: BTreeMap<NodeId, (u32, &str)> = BTreeMap::new();
-    // What is named by its own name counts before patterns.
+    // Exact names take precedence over patterns.
     let (own, several): (Vec<_>, Vec<_>) =
         keys.iter().partition(|(name, _)| settings.fabric.find(name).is_some());
     let is_own = |name: &str| settings.fabric.find(name).is_some();

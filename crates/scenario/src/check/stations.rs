@@ -120,7 +120,7 @@ fn known_names<'a>(
     }
 }
 
-/// The longest frame that a station may be said to take.
+/// Largest MTU of a station.
 const GREATEST_MTU: u64 = workload::LARGEST_FRAME;
 const LEAST_MTU: u64 = frame::MIN_FRAME_BYTES as u64;
 

@@ -192,7 +192,7 @@ pub struct ReceiveStep {
     /// Whether the host stops taking frames in; it finishes the current one. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stop: bool,
-    /// Whether it resumes, perhaps at another speed. Exactly one of `stop` and `start` is true. Default: false.
+    /// True: it resumes, perhaps at another speed. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub start: bool,
     /// The time each frame takes from then on, with `start`. A time with unit. Default: as before.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Off, Or, Time};
 
-/// What is recorded beside the totals: a table for all time series, or a list that chooses.
+/// Recordings in addition to the totals: a table for all time series, or a list of probes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ProbesText {
@@ -16,7 +16,7 @@ pub enum ProbesText {
     Chosen(Vec<ProbeText>),
 }
 
-/// What is recorded beside the totals, of everything.
+/// Recordings of all places in addition to the totals.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probes {
@@ -32,7 +32,7 @@ pub struct Probes {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeText {
-    /// What is recorded. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory, part of a shared memory or ingress counter held how much, and the most in each bin), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
+    /// Quantity to record. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory, part of a shared memory or ingress counter held how much, and the most in each bin), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
     pub what: WhatText,
     /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those with the most activity; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3", of a memory with dynamic thresholds what is shared "sw shared" and the headroom "sw headroom". Default: "all".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct ProbeText {
     pub start: Option<Time>,
 }
 
-/// What is recorded.
+/// Quantity to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhatText {

@@ -120,7 +120,7 @@ pub struct SwitchSettings {
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Queue managers, which mark, drop early or tell sources, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
+    /// Queue managers, which mark, drop early or notify sources, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
     /// Packet trimming: frames that find no room lose their payload, and what is left goes on in a queue of its own, so that receivers know of the loss. Default: none (they are dropped).

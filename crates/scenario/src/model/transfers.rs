@@ -70,7 +70,7 @@ pub struct Transfers {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CarrierText {
-    /// Frames that nobody acknowledges.
+    /// Frames without acknowledgements.
     #[default]
     Frames,
     /// TCP: a transfer has a connection for itself, one that is free or a new one; of free ones, one with its ports if they are given, else one on the way that its ports lead. `transfer` and `idle` have no meaning here; with `reconnect` each transfer begins with a fresh window and, if there is one, a handshake.

@@ -1,11 +1,11 @@
-//! What the congestion control of a queue pair hears and what it says.
+//! Interface of the congestion control of a queue pair: its inputs, rate and window.
 
 use super::dcqcn_rest::{Crowd as DcqcnCrowd, Rest as DcqcnRest};
 use super::path_window::PathWindow;
 use frame::{Stamps, Telemetry};
 use units::{BitRate, Time};
 
-/// What a control knows of the way of its queue pair before it sends.
+/// Properties of the path of a queue pair that a control gets before the first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
     /// The rate of the sender's link.
@@ -50,7 +50,7 @@ pub struct RdmaAck {
 /// How a sender learns that packets are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RdmaLoss {
-    /// The receiver has said so.
+    /// The receiver has reported it.
     Nak,
     /// Nothing came any more.
     Timeout,
@@ -87,8 +87,8 @@ pub trait RdmaControlConfiguration {
 
 /// How fast a queue pair sends, and how much may be in flight.
 ///
-/// The queue pair tells what happens; what does not concern a control it does not implement. Nothing is scheduled for it:
-/// what time alone changes is computed when somebody looks.
+/// The queue pair notifies it of events; a control implements those that it needs. Nothing is scheduled for it:
+/// state that time alone changes is computed when it is read.
 pub trait RdmaControl {
     /// What its packets ask the switches on their way for.
     fn telemetry(&self) -> Telemetry {
@@ -169,7 +169,7 @@ impl LinkRate {
         if self.is_limited() { since.saturating_add(gap(bytes, self.now)) } else { since }
     }
     /// See [`RdmaControl::rate`].
-    pub fn told(&self) -> f64 {
+    pub fn reported(&self) -> f64 {
         if self.is_limited() { self.now } else { f64::INFINITY }
     }
 }

@@ -9,14 +9,14 @@
 //!
 //! In the form of the paper a CNP acts at once. In that of NICs (a `monitor_period` above 0) two tasks run from the first
 //! CNP on: one updates alpha each `alpha_period` by whether a CNP has come, one cuts at the beginning of the next
-//! `monitor_period` after a CNP, whatever their number; and Rt becomes Rc only if it is told to (`clamp_target`, or
+//! `monitor_period` after a CNP, whatever their number; and Rt becomes Rc only on request (`clamp_target`, or
 //! `clamp_target_after_time` after an increase by the timer).
 //!
-//! Nothing is scheduled: alpha, cuts and steps of the timer are computed when somebody looks, in the order in which
+//! Nothing is scheduled: alpha, cuts and steps of the timer are computed when they are read, in the order in which
 //! they would have happened.
 //!
 //! Source: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (the algorithm) and
-//! section 5 (parameters, of which 40 Mb/s, 55 us and 10 MB are told by later papers as well); NVIDIA DOCA, "DCQCN CC
+//! section 5 (parameters, of which 40 Mb/s, 55 us and 10 MB are repeated by later papers); NVIDIA DOCA, "DCQCN CC
 //! Parameters" (those of NICs); Y. Li et al., "HPCC", SIGCOMM 2019, and its public simulator (the tasks of a NIC, and the
 //! preset hpcc).
 //!
@@ -35,7 +35,7 @@ pub struct Dcqcn {
     state: State,
 }
 
-/// What is of one queue pair.
+/// State of a queue pair.
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// Rates in bits of frames a second: that of the link, Rc and Rt.
@@ -186,7 +186,7 @@ impl State {
             self.target = self.target.min(self.line);
         }
         self.current = ((self.current + self.target) / 2.0).min(self.line);
-        // What is left is less than a bit a second.
+        // The rest is less than a bit per second.
         if self.current > self.line - 1.0 && !self.pending {
             self.release(keys);
         }
@@ -440,7 +440,7 @@ mod tests {
     }
 
     proptest! {
-        /// Computed when somebody looks, it is the same to the bit.
+        /// Computed when it is read, it is identical to the bit.
         #[test]
         fn what_is_computed_late_is_what_events_would_have_done(
             preset in prop::sample::select(DcqcnPreset::ALL),

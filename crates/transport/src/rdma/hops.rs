@@ -48,7 +48,7 @@ impl Hops {
         intervals
     }
 
-    /// Variant of `since_last` that passes each interval to `tell`.
+    /// Variant of `since_last` that passes each interval to a callback.
     pub fn each_since_last(&mut self, stamps: &Stamps, mut tell: impl FnMut(&Interval)) {
         let Some(last) = &mut self.last else {
             self.last = Some(Box::new(*stamps));

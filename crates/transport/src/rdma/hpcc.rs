@@ -185,19 +185,19 @@ pub struct Hpcc {
     of: HpccWindow,
     hops: Hops,
     utilisation: f64,
-    /// The acknowledgement that comes has told something new of the path.
-    told: bool,
+    /// The current acknowledgement carries new telemetry of the path.
+    is_fresh: bool,
     room: u8,
 }
 
 impl Hpcc {
-    /// A queue pair that has heard of no hop.
+    /// A queue pair without telemetry.
     pub fn new(keys: &HpccKeys, facts: &PathFacts) -> Hpcc {
         Hpcc {
             of: HpccWindow::new(facts, keys.eta, keys.max_stage, keys.ai_rate, keys.min_rate),
             hops: Hops::default(),
             utilisation: 1.0,
-            told: false,
+            is_fresh: false,
             room: hops_within(keys.int_bytes),
         }
     }
@@ -216,13 +216,13 @@ impl RdmaControl for Hpcc {
                 busiest = Some(own);
             }
         });
-        self.told = busiest.is_some();
+        self.is_fresh = busiest.is_some();
         if let Some((most, took)) = busiest {
             self.utilisation = smoothed(self.utilisation, most, took, trip);
         }
     }
     fn on_ack(&mut self, _now: Time, ack: &RdmaAck) {
-        if std::mem::take(&mut self.told) {
+        if std::mem::take(&mut self.is_fresh) {
             self.of.update(self.utilisation, ack);
         } else if self.of.window.until == 0 {
             self.of.window.begin(ack);

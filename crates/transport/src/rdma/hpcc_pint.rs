@@ -36,7 +36,7 @@ pub struct HpccPintKeys {
     pub min_rate: BitRate,
     /// Base of the logarithmic scale of utilisation: the nearest power of it is sent. A number, above 1 and at most 2. Default: 1.05 (the HPCC authors' simulator: within 2.5 %).
     pub base: f64,
-    /// The share of packets that tell the utilisation. A number, above 0 and at most 1. Default: 1.
+    /// Share of packets that report the utilisation. A number, above 0 and at most 1. Default: 1.
     pub probability: f64,
     /// What telemetry adds to each data packet and acknowledgement. A size with unit, "1 B" to "66 B". Default: "1 B" (SIGCOMM 2020).
     pub int_bytes: Bytes,
@@ -99,13 +99,13 @@ pub struct HpccPint {
     over: Time,
     /// The logarithm of the base.
     step: f64,
-    /// Hashes of packets below this tell something.
+    /// Packets with hashes below this value carry telemetry.
     below: u64,
     begun: bool,
 }
 
 impl HpccPint {
-    /// A queue pair that has heard nothing.
+    /// A queue pair without telemetry.
     pub fn new(keys: &HpccPintKeys, facts: &PathFacts) -> HpccPint {
         HpccPint {
             of: HpccWindow::new(facts, keys.eta, keys.max_stage, keys.ai_rate, keys.min_rate),

@@ -1,4 +1,4 @@
-//! The keys of RDMA: what a scenario says, and what cannot be meant.
+//! The keys of RDMA in a scenario, and their validation.
 
 use super::RdmaControlKeys;
 use super::operation::Operation;
@@ -45,7 +45,7 @@ pub struct RdmaKeys {
     pub receive_queue: Option<u64>,
     /// How long the application of the receiver takes for each message, one after the other, before it is ready for another; with `receive_queue`. A time with unit. Default: "0 s".
     pub receive_time: Time,
-    /// How long a sender waits that was told that the receiver is not ready; with `receive_queue`. A time with unit, above 0. Default: "640 us" (code 12 of the RNR NAK timer, InfiniBand volume 1 section 9.7.5.2.8).
+    /// Time that a sender waits after an RNR NAK; with `receive_queue`. A time with unit, above 0. Default: "640 us" (code 12 of the RNR NAK timer, InfiniBand volume 1 section 9.7.5.2.8).
     pub rnr_timer: Time,
     /// How often in a row it waits and sends again (`rnr_retry`), before the queue pair is in error; with `receive_queue`. A count, 0 to 7; 7: for ever. Default: 7.
     #[schemars(range(min = 0, max = 7))]
@@ -54,7 +54,7 @@ pub struct RdmaKeys {
     pub message: Or<Bytes, Unlimited>,
     /// Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
     pub queue_pairs: QueuePairs,
-    /// How lost packets are repaired: "go_back_n"; "selective" (IRN: the receiver keeps what comes out of order, and each such packet counts as a loss); or "reordering" (the receiver tells losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
+    /// How lost packets are repaired: "go_back_n"; "selective" (IRN: the receiver keeps what comes out of order, and each such packet counts as a loss); or "reordering" (the receiver distinguishes losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
     pub recovery: RdmaRecovery,
     /// Bytes of frames, or full packets, in flight at most, whatever the control says. A size with unit or a number of frames, at least one packet; or "bdp": what fills the path. Default: none, or "bdp" with recovery = "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,7 +171,7 @@ impl RdmaKeys {
         let control = self.control.spec().map_err(|wrong| -> Vec<Remark> {
             wrong.into_iter().map(|why| why.within(self.control.name()).within("control")).collect()
         });
-        // Where the control cannot be meant, that is said.
+        // Errors of the control are reported at its key.
         let telemetry = control.as_ref().map_or(0, super::RdmaControlSpec::telemetry_bytes);
         let extended = operations.iter().map(|it| it.extended(true, true)).max().unwrap_or_default();
         let mtu = self.mtu(frame, telemetry + extended);
@@ -244,7 +244,7 @@ impl RdmaKeys {
         Some(ReceiveQueue { most, time: self.receive_time })
     }
 
-    /// What may be in flight, whatever the control says.
+    /// Limit of bytes in flight beside the congestion control.
     fn static_window(&self, packet: u64) -> Result<StaticWindow, Vec<Remark>> {
         let window = match self.window {
             None if self.recovery == RdmaRecovery::Selective => StaticWindow::Bdp,

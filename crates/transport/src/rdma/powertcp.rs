@@ -134,17 +134,17 @@ fn power(hop: &Interval, trip: f64) -> f64 {
 pub struct PowerTcp {
     of: PowerWindow,
     hops: Hops,
-    told: bool,
+    is_fresh: bool,
     room: u8,
 }
 
 impl PowerTcp {
-    /// A queue pair that has heard of no hop.
+    /// A queue pair without telemetry.
     pub fn new(keys: &PowerTcpKeys, facts: &PathFacts) -> PowerTcp {
         PowerTcp {
             of: PowerWindow::new(facts, keys.gamma, keys.eta, keys.ai_rate, keys.min_rate),
             hops: Hops::default(),
-            told: false,
+            is_fresh: false,
             room: hops_within(keys.int_bytes),
         }
     }
@@ -163,13 +163,13 @@ impl RdmaControl for PowerTcp {
                 most = Some(own);
             }
         });
-        self.told = most.is_some();
+        self.is_fresh = most.is_some();
         if let Some((power, took)) = most {
             self.of.power = smoothed(self.of.power, power, took, trip);
         }
     }
     fn on_ack(&mut self, _now: Time, ack: &RdmaAck) {
-        if std::mem::take(&mut self.told) {
+        if std::mem::take(&mut self.is_fresh) {
             self.of.update(ack);
         } else if self.of.window.until == 0 {
             self.of.window.begin(ack);

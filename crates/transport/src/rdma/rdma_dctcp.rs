@@ -104,7 +104,7 @@ impl RdmaControl for RdmaDctcp {
         self.rate.due(since, bytes)
     }
     fn rate(&self, _now: Time) -> f64 {
-        self.rate.told()
+        self.rate.reported()
     }
     fn alpha(&self, _now: Time) -> Option<f64> {
         Some(self.share.alpha())

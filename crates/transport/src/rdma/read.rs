@@ -1,7 +1,7 @@
 //! READ: the receiver asks for messages, and the sender sends them as responses.
 //!
-//! The requester reserves as many packet sequence numbers as the response has packets. Its request names the first of them and how many
-//! bytes it wants; at most `max_reads` requests are without their whole response. The responder sends the responses one after the
+//! The requester reserves as many packet sequence numbers as the response has packets. Its request names the first of them and the number of
+//! bytes; at most `max_reads` requests are without their whole response. The responder sends the responses one after the
 //! other, under its own congestion control. Its last packet says that a response is whole; nothing else acknowledges it, unless
 //! recovery, window or control go by acknowledgements: then packets of responses are acknowledged as other data are (read ACKs, IRN).
 //!

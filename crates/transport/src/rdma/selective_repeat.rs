@@ -3,9 +3,9 @@
 //! The receiver keeps packets that come out of order, and answers each of them with a NACK that names the packet that it
 //! expects and the one that has come. The sender notes what has arrived. With the first NACK it enters recovery: it sends the first
 //! outstanding packet again, then each one that is missing before the highest that has arrived, once, and new packets after that. It leaves
-//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well. If nothing at all was heard since the
-//! last progress, all that is outstanding and has not been reported counts as missing then, since behind the last packets of a message nothing
-//! comes that would tell; else they may be on their way. What is outstanding should be limited to what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
+//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well. If nothing has arrived since the
+//! last progress, all that is outstanding and has not been reported counts as missing then, since no packet follows the last ones of a
+//! message that would reveal their loss; else they may be on their way. Outstanding bytes should be limited to the BDP (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
 //! nothing by it, else `timeout`.
 //!
 //! A packet that a switch has trimmed is named as such, and is sent again at once, in recovery or not; until a timeout it then

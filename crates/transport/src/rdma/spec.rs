@@ -95,7 +95,7 @@ pub enum CnpScope {
     Port,
 }
 
-/// Bytes that may be in flight whatever the control says.
+/// Limit of bytes in flight beside the congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StaticWindow {
     /// As many as there are.
@@ -137,7 +137,7 @@ pub struct RdmaSpec {
     pub max_reads: u32,
     /// What it is ready for; `None`: any number of messages.
     pub receive_queue: Option<ReceiveQueue>,
-    /// How long a sender waits that was told that the receiver is not ready.
+    /// Time that a sender waits after an RNR NAK.
     pub rnr_timer: Time,
     /// How often it does so in a row before the queue pair is in error; `None`: for ever.
     pub rnr_retries: Option<u32>,
@@ -153,7 +153,7 @@ pub struct RdmaSpec {
     pub nak_gap: Time,
     /// How lost packets are repaired.
     pub recovery: RdmaRecovery,
-    /// When they are sent again if nobody asks for them.
+    /// Time after which they are retransmitted without a NAK.
     pub timeouts: RdmaTimeouts,
     /// Timeouts without progress that a queue pair survives.
     pub retries: u32,

@@ -1,4 +1,4 @@
-//! Theta-PowerTCP: the power of the path from round trips alone, where switches tell nothing.
+//! Theta-PowerTCP: the power of the path from round trips alone, without telemetry of switches.
 //!
 //! With r the round trip of a packet, T the lowest of all, and t the time between two acknowledgements, the power is (1 + change of r /
 //! t) r / (1.05 T): the gradient stands for the current, and the round trip for the voltage. The first factor is at least

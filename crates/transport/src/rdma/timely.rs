@@ -201,7 +201,7 @@ impl RdmaControl for Timely {
         self.rate.due(since, bytes)
     }
     fn rate(&self, _now: Time) -> f64 {
-        self.rate.told()
+        self.rate.reported()
     }
 }
 

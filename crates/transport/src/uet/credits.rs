@@ -21,7 +21,7 @@ pub struct CreditRules {
     pub pull: u64,
     /// Share of the rate of its link at which a NIC grants.
     pub share: f64,
-    /// True if each packet that arrives is worth one packet of credit (NDP); else the sender says how much it wants.
+    /// True if each packet that arrives is worth one packet of credit (NDP); else the sender requests an amount.
     pub per_packet: bool,
     /// True if idle contexts are granted up to the largest credit ahead of what they asked for.
     pub slow_pulls: bool,
@@ -113,7 +113,7 @@ impl Credits {
         let most = if self.per_packet { self.credit.max(0).max(backlog as i64) } else { self.max };
         self.credit = (self.credit + (more * self.unit) as i64).min(most);
     }
-    /// Target up to which it wants to be granted, in units (with credit for packets: packets that are left to send), with so many bytes to send, so many allowed in flight beside a window, and
+    /// Credit target that it requests, in units (with credit for packets: packets that are left to send), with so many bytes to send, so many allowed in flight beside a window, and
     /// so many contexts of its NIC that have packets to send, itself included: they share what the NIC can send.
     pub fn target(&self, backlog: u64, window: u64, packet: u16, senders: u32) -> u32 {
         if self.per_packet {

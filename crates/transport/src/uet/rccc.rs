@@ -1,8 +1,8 @@
 //! RCCC, receiver credit congestion control of Ultra Ethernet: the receiver grants what is sent, at the rate of its link.
 //!
 //! A sender begins with a credit of 1.5 bandwidth-delay products, which it uses speculatively. The first acknowledgement, NACK or grant ends that:
-//! what is left of it is lost. Each request says up to where the sender wants to be granted, as a cumulative number of units of 256 B
-//! (credit target): what it has to send, at most its largest credit, less the credit that it has, divided by the contexts of its NIC that have
+//! what is left of it is lost. Each request carries the credit target, a cumulative number of units of 256 B:
+//! what it has to send, at most its largest credit, less the credit that it has, divided by the contexts of its NIC that have
 //! packets to send. The receiver grants in control packets, up to `pull` bytes each, also cumulative, so that a lost grant costs nothing. All
 //! contexts of a NIC share one pull queue, which gives each that has something to ask for its turn, at `share` of the rate of
 //! the link. While none has, idle contexts are granted up to the largest credit in advance (`slow_pulls`). A sender sends while it has

@@ -96,7 +96,7 @@ mod tests {
         let mut second = spec.clone();
         second.flows.push(crate::spec::FlowSpec { name: "another".into(), ..spec.flows[0].clone() });
         assert_eq!(marked(&second, 1), (3, 4));
-        // What is sent is recorded over time, in its order; arrivals are counted ahead all the same.
+        // Departures are recorded in order over time; arrivals are counted ahead regardless.
         let mut recorded = spec.clone();
         recorded.probes.bin = Some(Time::from_us(1));
         assert_eq!(marked(&recorded, 1), (0, 4));

@@ -21,7 +21,7 @@ pub(crate) struct EndpointState {
     pub way: Option<(PortIx, Route)>,
     /// Its frames may be bypassed.
     pub bypassable: bool,
-    /// Each of its frames may leave through another link of its host, which the entropy value of the frame says.
+    /// True: each frame leaves through the link of its host that its entropy value selects.
     pub stripes: bool,
     pub priority: Priority,
     /// Priority of the notifications that its NIC sends to the peer because of marks; `None`: it sends none.
@@ -41,7 +41,7 @@ pub(crate) struct EndpointState {
     pub since: Time,
     /// How long its class was stopped while it stood in line at its NIC.
     pub stopped: Time,
-    /// How long the class had been when it came to stand there.
+    /// Length of the wait queue of its class when it was added.
     pub stopped_before: Time,
     pub measured: Measured,
 }

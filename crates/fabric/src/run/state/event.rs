@@ -265,12 +265,12 @@ impl Event {
         debug_assert!(self.has_frame(), "a frame of an event that is about none");
         self.frame
     }
-    /// Whether it is about a frame on a link.
+    /// Returns true if it concerns a frame on a link.
     #[inline]
     pub fn has_frame(&self) -> bool {
         matches!(self.kind(), Kind::Frame | Kind::Head | Kind::Broken)
     }
-    /// Whether it is about a plain frame, or no frame.
+    /// Returns true if it concerns a plain frame, or no frame.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.frame.flags.is_unlabelled()
@@ -329,12 +329,12 @@ impl Event {
     pub fn is(&self, kind: Kind) -> bool {
         self.order >> PLACE_BITS == kind as u32
     }
-    /// Whether it is a [`Kind::Decide`], the lowest kind.
+    /// Returns true for [`Kind::Decide`], the lowest kind.
     #[inline(always)]
     pub fn is_decision(&self) -> bool {
         self.order < 1 << PLACE_BITS
     }
-    /// Whether its frame carries more than a word.
+    /// Returns true if its frame carries more than a word.
     pub fn is_wide(&self) -> bool {
         let frame = self.frame;
         frame.flags.is_wide()

@@ -141,8 +141,8 @@ impl Failure {
     }
 
     /// The failure in words. `port_name` names ports, `channel_name` the counts of credits at ports,
-    /// `pool_name` pools of the switch of a port; `advice` tells
-    /// what would have kept a lost frame.
+    /// `pool_name` pools of the switch of a port; `advice` names
+    /// the change that would have kept a lost frame.
     pub fn describe(
         &self,
         port_name: impl Fn(u32) -> String,

@@ -189,7 +189,7 @@ pub(crate) struct ColdPort {
     pub occupancy: Occupancy,
     /// Delay of the link alone.
     pub delay: Time,
-    /// What the link's flow control says.
+    /// State of the link's flow control.
     pub control: LinkControl,
     pub counts: PortCounts,
     /// Time until which the same classes are stopped, unless a pause or an update arrives.
@@ -204,7 +204,7 @@ pub(crate) struct ColdPort {
     pub former: Vec<FormerRate>,
     /// The new priorities of frames that leave here.
     pub remap: Option<[Priority; PRIORITIES]>,
-    /// What is done to frames at a congestion notification domain.
+    /// Treatment of frames at the edge of a congestion notification domain.
     pub domain: Option<Box<PortDomain>>,
     /// Trimming of frames that find no room; `None`: they are lost.
     pub trimming: Option<Box<PortTrimming>>,

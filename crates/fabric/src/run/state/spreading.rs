@@ -46,13 +46,13 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// What is hashed of what goes to this node. What goes back has the tuple of its connection, too.
+    /// Fields that are hashed for frames to this node. Frames in the other direction also have the tuple of their connection.
     pub(in crate::run) fn tuple_to(&self, node: NodeId) -> Tuple {
         if self.to.is_some() { self.tuple } else { self.tuple.towards(node) }
     }
 }
 
-/// Whether some switch chooses by more than what it knows before the run.
+/// Returns true if some switch chooses paths by state that changes during the run.
 pub(crate) fn chooses_by_frame(spec: &Spec) -> bool {
     (0..spec.nodes.len()).any(|node| !choice(spec, node).is_static())
 }

@@ -62,7 +62,7 @@ macro_rules! stages {
             /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority
             /// or tag: [`ColdPort::changes_frames`](crate::run::state::port::ColdPort::changes_frames).
             FAULTED: FROM_HOST | CHOOSES | LEAVES;
-            /// What is sent is recorded over time, or written into packets: see `telemetry`.
+            /// Departures are recorded over time, or written into packets: see `telemetry`.
             RECORDED: FROM_HOST;
             /// Sources or endpoints may wait for a place in the NIC, which a departing frame leaves.
             FEEDS: LEAVES;

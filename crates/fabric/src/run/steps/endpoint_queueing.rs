@@ -63,7 +63,7 @@ pub fn join_line(here: &mut NodeView, nth: EndpointIx, (egress, class): (PortIx,
     here.hosts.endpoints[nth].join(nic, class, now);
 }
 
-/// A segment of an endpoint has been pulled, and this is what it requests now: sets its timer, and lets it stand in line
+/// Handles the requests of an endpoint after a segment has been pulled: sets its timer, and adds it to its wait queue
 /// again if it has more, at which port and class.
 #[inline(always)]
 pub fn endpoint_was_pulled(

@@ -263,7 +263,7 @@ fn take_notes(
     serve_endpoint(here, nth, requests, now, events);
 }
 
-/// Sets an endpoint's timer, and lets it send, or stand in line, if it has something to send.
+/// Sets an endpoint's timer. If it has something to send, lets it send or adds it to a wait queue.
 #[inline(always)]
 fn serve_endpoint(
     here: &mut NodeView,
@@ -330,7 +330,7 @@ fn send_or_stand(
 }
 
 /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
-/// stand in line at a port of another way, whose link may be down for good.
+/// wait at a port of another path, whose link may stay down.
 #[inline(never)]
 fn answer_along(here: &mut NodeView, nth: EndpointIx, behind: Option<NonZeroU32>) {
     let state = &mut here.hosts.endpoints[nth];
@@ -359,7 +359,7 @@ pub fn tell_port(here: &mut NodeView, nth: EndpointIx) {
     }
 }
 
-/// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
+/// Moves the wait queue of a port whose link goes down to ports that can send now, if there are any.
 pub fn change_lines(here: &mut NodeView, port: PortIx, now: Time, events: &mut EventQueue) {
     let Some(nic) = &mut here.links.nics[port] else { return };
     let waiting = nic.leave_all();

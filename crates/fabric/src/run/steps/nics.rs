@@ -69,7 +69,7 @@ fn pull_elsewhere(
     }
 }
 
-/// Goes on filling a class of a NIC, after one who did not stand in line there has been pulled.
+/// Resumes filling a NIC class after an endpoint was pulled that was not in its wait queue.
 #[inline(always)]
 pub fn pull_on(
     here: &mut NodeView,

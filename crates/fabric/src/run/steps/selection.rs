@@ -104,7 +104,7 @@ pub fn send_next(here: &mut NodeView, egress: PortIx, now: Time, events: &mut Ev
         events.push(Event::bare(Kind::Decide, at, egress));
     }
     transmission::count_sent(here, egress, &waiting.frame, features, now);
-    // After the transmission has begun: what follows may want to send a pause through this very port.
+    // After the transmission has begun: the steps below may send a pause through the same port.
     if features.has(PortFeatures::INGRESS_ACCOUNTING) {
         ingress::count_out(here, &waiting, now, events);
     }
@@ -126,7 +126,7 @@ fn serve(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time, ev
     let mut at = AtEgress::new(waiting.frame, egress, class, waiting.across);
     stages::leave_stages(here, &mut at, true, now);
     transmission::transmit(here, egress, at.frame, now, events);
-    // After the transmission has begun: what follows may want to send a pause through this very port.
+    // After the transmission has begun: the steps below may send a pause through the same port.
     stages::has_left_stages(here, &at, Some((&waiting, before)), now, events);
 }
 

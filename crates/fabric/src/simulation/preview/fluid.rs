@@ -157,14 +157,14 @@ impl Fluid {
             let weight = |own: u32| resources[own as usize].weight.unwrap_or(0.0);
             let mut others: Vec<u32> = classes.clone();
             others.retain(|&own| resources[own as usize].weight.is_some());
-            // By weight, those first that want the least of their share.
+            // By weight, in ascending order of demand over share.
             others.sort_by(|&a, &b| {
                 (demand[a as usize] / weight(a)).total_cmp(&(demand[b as usize] / weight(b)))
             });
             let mut weights: f64 = others.iter().map(|&own| weight(own)).sum();
             for own in others {
                 let share = rest * weight(own) / weights;
-                // One that wants less may still take its share, should it turn out to want more.
+                // A flow with less demand keeps its claim to its share if its demand grows.
                 left[own as usize] = share;
                 rest -= share.min(demand[own as usize]);
                 weights -= weight(own);
