@@ -16,6 +16,7 @@ mod overtaking;
 pub(crate) mod probing;
 mod psn_set;
 mod pull_queue;
+mod pull_turns;
 mod rccc;
 mod spec;
 mod uet_no_control;
