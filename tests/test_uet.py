@@ -177,6 +177,32 @@ def test_outcasts_beside_an_incast(control: str, tail_us: float, fastest_us: flo
     assert run.retransmitted == 0
 
 
+@pytest.mark.parametrize("control", [RCCC, BOTH, EQDS])
+def test_a_large_incast_takes_as_long_as_its_grants(control: str) -> None:
+    """127 to one, each with less than its first credit: all leave at once, and most packets are trimmed.
+
+    The receiver grants 0.99 of its link from then on. Headers of trimmed packets and requests for credit take
+    their time on the link beside.
+    """
+    text = FABRIC.format(k=8, duration="4 ms").replace("classes = [0]", 'classes = [0]\nports = "switches"')
+    for n, source in enumerate(host for host in range(128) if host != 1):
+        text += TRANSFER.format(n=n, source=source, to=1, size=100_000, control=control)
+    result = ps.run(ps.Scenario.from_toml(text))
+    rows = result.rows("delivery_contexts")
+    trimmed, again, requests, timeouts = (
+        sum(row[name] or 0 for row in rows)
+        for name in ("packets_trimmed", "packets_retransmitted", "credit_requests", "timeouts")
+    )
+    # Three full queues and their headers delay a few NACKs beyond the timeout of 99 us.
+    assert again == trimmed
+    assert timeouts <= 5
+    assert requests <= 127, "one each, as turns come later than a timeout"
+    byte_us, packets = 8 / 100e3, -(-100_000 // 4086)
+    floor = 127 * (100_000 + packets * 64) * byte_us
+    tail = max(row["acknowledged_ns"] / 1e3 for row in result.rows("transfers"))
+    assert floor <= tail <= floor / 0.99 + (trimmed + requests) * 64 * byte_us + 5 * 14.02272
+
+
 def test_permutation_of_sixteen() -> None:
     """194.0 us; the mean of four permutations within 5 %, without a retransmission."""
     tails = []

@@ -193,11 +193,12 @@ pub use transfer_sender::{TransferOutcome, TransferSender};
 pub use transfers::TransferSpec;
 pub use transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
+pub use uet::UetReceived;
 pub use uet::{
     ContextCounts, CreditRules, DeliveryContext, EqdsKeys, MRC_PAGE, MrcKeys, NdpKeys, NsccKeys, PullPacer,
     RcccKeys, UET_CONTROL_PAGES, UetControlKeys, UetDuplex, UetKeys, UetMode, UetPreset, UetSes, UetSpec,
 };
-pub use uet_receiver::{UetReceived, UetReceiver};
+pub use uet_receiver::UetReceiver;
 pub use uet_sender::UetSender;
 pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;

@@ -16,12 +16,15 @@ mod overtaking;
 pub(crate) mod probing;
 mod psn_set;
 mod pull_queue;
+mod pull_turns;
 mod rccc;
+mod received;
 mod spec;
 mod uet_no_control;
 
 pub(crate) use context::{
     CREDIT, CREDIT_REQUEST, FIRST_PSN, NACK_OUT_OF_ORDER, NACK_TRIMMED, NACK_TRIMMED_LAST_HOP, PROBE,
+    is_of_path,
 };
 pub use context::{ContextCounts, DeliveryContext, Done};
 pub use control::{UetAck, UetControl, UetFacts, UetLoss};
@@ -37,6 +40,7 @@ pub(crate) use psn_set::PsnSet;
 pub use pull_queue::PullPacer;
 pub(crate) use pull_queue::{Arrival, Grants};
 pub use rccc::{Rccc, RcccKeys};
+pub use received::UetReceived;
 pub use spec::{MrcRules, UetMode, UetSes, UetSpec};
 pub use uet_no_control::{UetNoControl, UetNoControlKeys};
 

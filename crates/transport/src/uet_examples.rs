@@ -1,5 +1,7 @@
 //! Packet delivery contexts over a wire: by hand, by closed forms, and under loss, marks, reordering and duplication.
 
+mod clean;
+mod control_losses;
 mod recovery;
 
 use crate::pipe::{Outcome, Pipe};

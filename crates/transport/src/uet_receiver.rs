@@ -2,7 +2,8 @@
 //!
 //! A packet is placed when it arrives, in any order. A message is delivered when all its packets have arrived, also if
 //! those of messages before it are missing. An acknowledgement (ACK_CC) leaves after `ack_every` bytes, and at once for the first packet, a
-//! packet with an ECN mark, one that requests it, a duplicate, and one that closes the last gap after a request. It has the
+//! packet with an ECN mark, one that requests it, a duplicate, one that closes the last gap after a request, and the last one missing of those
+//! that a probe has overtaken. It has the
 //! cumulative PSN, a bitmap of 64 packets from max(PSN - 63, cumulative PSN + 1) on, the bytes received, the packets held out of order, and
 //! the mark of the packet that it answers. A packet that a switch has trimmed is answered with a NACK, and is not placed.
 //!
@@ -18,7 +19,7 @@ use crate::rdma::psn::{nearest, on_wire};
 use crate::room::Append;
 use crate::uet::{
     Arrival, CREDIT, CREDIT_REQUEST, FIRST_PSN, Grants, NACK_OUT_OF_ORDER, NACK_TRIMMED,
-    NACK_TRIMMED_LAST_HOP, PROBE, PsnSet, PullPacer, UetFacts, UetMode, UetSpec,
+    NACK_TRIMMED_LAST_HOP, PROBE, PsnSet, PullPacer, UetFacts, UetMode, UetReceived, UetSpec, is_of_path,
 };
 use crate::uet_sender::header_of;
 use frame::{FrameKind, Header, Trim, UetHeader, UetPacket};
@@ -62,6 +63,8 @@ pub struct UetReceiver {
     named: u64,
     /// An acknowledgement was requested while a packet was missing.
     requested: bool,
+    /// Last packet that a probe has named, if packets up to it are missing; else 0.
+    probed: u64,
     /// Counts so far.
     pub counts: UetReceived,
     discarded: u64,
@@ -99,35 +102,6 @@ enum Answer {
     Nack(u8),
 }
 
-/// Counts of a receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UetReceived {
-    /// Packets placed.
-    pub packets: u64,
-    /// Messages delivered.
-    pub messages: u64,
-    /// Packets among these before which all were delivered.
-    pub in_order: u64,
-    /// Packets that arrived with a mark.
-    pub marked: u64,
-    /// Grants of credit sent.
-    pub grants: u64,
-    /// Acknowledgements and NACKs sent.
-    pub acks: u64,
-    /// See `acks`.
-    pub nacks: u64,
-    /// Packets that arrived while one before them was missing.
-    pub out_of_order: u64,
-    /// Numbers by which such a packet was ahead of the first missing one, at most.
-    pub reorder_distance: u64,
-    /// Packets held behind the first missing one, at most.
-    pub held: u64,
-    /// Packets that arrived trimmed.
-    pub trimmed: u64,
-    /// Packets that had arrived before.
-    pub duplicates: u64,
-}
-
 impl UetReceiver {
     /// A receiver of so many transfers, or of a flow. `facts`: those of the path, with the rate of its own link.
     pub fn new(spec: &Arc<UetSpec>, transfers: usize, facts: &UetFacts) -> UetReceiver {
@@ -148,6 +122,7 @@ impl UetReceiver {
             unanswered: 0,
             named: 0,
             requested: false,
+            probed: 0,
             counts: UetReceived::default(),
             discarded: 0,
             undelivered: Undelivered::default(),
@@ -254,7 +229,9 @@ impl UetReceiver {
         let is_first = self.received == 0;
         self.received += u64::from(received.bytes);
         self.unanswered += u64::from(received.bytes);
-        let closes = self.arrived.held() == 0 && self.requested;
+        let is_probed = self.probed > 0 && self.arrived.expected() > self.probed;
+        let closes = is_probed || self.arrived.held() == 0 && self.requested;
+        self.probed = if is_probed { 0 } else { self.probed };
         self.requested = self.arrived.held() > 0 && (self.requested || asks);
         let each = self.spec.mode == UetMode::Rudi;
         if each || is_first || marked || asks || closes || self.unanswered >= self.ack_every {
@@ -365,7 +342,9 @@ impl UetReceiver {
         if self.spec.mode == UetMode::Uud {
             return;
         }
-        self.unanswered = 0;
+        if !matches!(reply.answer, Answer::Nack(_)) {
+            self.unanswered = 0;
+        }
         self.replies.append_one(reply);
     }
 }
@@ -385,6 +364,11 @@ impl Protocol for UetReceiver {
         }
         if is_own && received.kind == FrameKind::Ack && header.packet == UetPacket::Control(PROBE) {
             let psn = self.arrived.expected();
+            // It may have overtaken packets.
+            let last = nearest(RdmaWord::of(header.word).number, psn);
+            if last >= psn && !is_of_path(header.answers) {
+                self.probed = self.probed.max(last);
+            }
             let probe = Answer::Probe(header.answers);
             let at = now;
             let (marked, retransmitted, entropy) = (false, false, received.entropy);

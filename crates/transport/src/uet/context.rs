@@ -6,6 +6,7 @@ mod multipath;
 mod sending;
 
 use self::multipath::Multipath;
+pub(crate) use self::multipath::is_of_path;
 use super::control::{UetControl, UetFacts};
 use super::overtaking::Overtaking;
 use super::probing::Probing;
@@ -167,9 +168,19 @@ pub struct DeliveryContext {
     /// When it may ask for credit again without data, or [`Time::NEVER`]; a request waits to be sent.
     asks_at: Time,
     asks_now: bool,
-    /// Requests for credit without an answer, and when the last one was due.
+    /// Requests for credit since the last grant that brought some, those of them since the last answer, and when the last one was due.
     asked: u32,
+    unanswered: u32,
     asked_at: Time,
+    /// When credit was spent last, and how long the last grant took from there if there was none left.
+    spent_at: Time,
+    granted_after: Time,
+    /// The packet or probe that last requested an acknowledgement; the last packet left without a request, or the request was trimmed;
+    /// when a probe that requests one is due, or [`Time::NEVER`]; and it waits to be sent.
+    requested: u64,
+    unrequested: bool,
+    ack_at: Time,
+    asks_ack: bool,
     /// Choice of paths; `None`: one path.
     paths: Option<Box<Multipath>>,
     /// Loss inference; `None`: off.
@@ -209,7 +220,14 @@ impl DeliveryContext {
             asks_at: Time::NEVER,
             asks_now: false,
             asked: 0,
+            unanswered: 0,
             asked_at: Time::ZERO,
+            spent_at: Time::ZERO,
+            granted_after: Time::ZERO,
+            requested: 0,
+            unrequested: false,
+            ack_at: Time::NEVER,
+            asks_ack: false,
             paths: None,
             probing: Probing::new(spec, &facts).map(Box::new),
             overtaking: spec.overtaken_after(&facts).map(|time| Box::new(Overtaking::new(time))),
@@ -267,6 +285,8 @@ impl DeliveryContext {
         if let Some(credits) = self.credits.as_mut().filter(|_| self.oldest == self.end) {
             credits.restart();
         }
+        self.now = self.now.max(start);
+        let was_idle = self.backlog() == 0;
         let packets = bytes.div_ceil(self.spec.payload.into()).max(1);
         let first = self.end;
         self.messages.append_one(Message {
@@ -281,8 +301,8 @@ impl DeliveryContext {
             missing: packets,
         });
         self.end = first + packets;
-        // Its credit may have been spent long ago, with no answer to come that would bring more.
-        if self.asks_at == Time::NEVER && !self.asks_now && self.failed == Time::NEVER {
+        // Its credit may have been spent long ago, with no answer to come that would bring more, and its receiver does not know of the message.
+        if (was_idle || self.asks_at == Time::NEVER) && !self.asks_now && self.failed == Time::NEVER {
             self.ask_for_credit(start);
         }
         self.count_at_nic();
@@ -291,6 +311,7 @@ impl DeliveryContext {
     /// Withdraws what has not been sent, of a message of a flow.
     pub fn close(&mut self) {
         self.closed = true;
+        self.request_ack(self.now);
     }
     /// Returns true if every packet of what was posted has been sent.
     pub fn has_sent_all(&self) -> bool {
@@ -344,6 +365,7 @@ impl DeliveryContext {
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.facts.rate = rate;
         self.control.on_link_rate(&self.spec.start(&self.facts));
+        self.request_ack(self.now);
     }
     /// A round trip that was measured, and not yet returned.
     pub fn poll_record(&mut self) -> Option<Record> {

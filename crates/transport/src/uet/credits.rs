@@ -105,13 +105,14 @@ impl Credits {
         }
     }
     /// A grant has come, with the cumulative number of units in 24 bits, and so many bytes to send. Credit for packets that do not exist
-    /// is lost.
-    pub fn on_grant(&mut self, units: u32, backlog: u64) {
+    /// is lost. Returns the units that are new.
+    pub fn on_grant(&mut self, units: u32, backlog: u64) -> u64 {
         self.end_speculation();
         let more = ahead(units, self.granted);
         self.granted += more;
         let most = if self.per_packet { self.credit.max(0).max(backlog as i64) } else { self.max };
         self.credit = (self.credit + (more * self.unit) as i64).min(most);
+        more
     }
     /// Credit target that it requests, in units (with credit for packets: packets that are left to send), with so many bytes to send, so many allowed in flight beside a window, and
     /// so many contexts of its NIC that have packets to send, itself included: they share what the NIC can send.

@@ -5,8 +5,8 @@
 //! While no context waits, idle ones are granted in turn as well (slow pulls), up to the largest credit ahead of what they asked for.
 //! So a context that has something to send again has credit, and one whose requests were lost goes on.
 //!
-//! Turns are instants: a context that enters the queue takes the next free one. If it has asked for more when its turn comes, the grant is
-//! longer than what it took, and those that enter the queue later wait for the difference.
+//! A grant takes its time from the moment at which it leaves. What a context has asked for by its turn is granted then, and those behind it
+//! wait for that.
 //!
 //! With `oversubscription` above 1 the rate follows the core, for all contexts of a NIC together. Each 1.5 base round trips, times
 //! a random number from 0.75 to 1.25, g is the mean of g and the share of packets marked among those not trimmed. The rate falls by the share of
@@ -17,6 +17,7 @@
 
 use super::control::UetFacts;
 use super::credits::{CreditRules, ahead, on_wire};
+use super::pull_turns::{Turn, Turns};
 use crate::path_selection::Draws;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::{BitRate, Time};
@@ -43,8 +44,9 @@ pub struct PullPacer(Arc<Mutex<Nic>>);
 
 #[derive(Debug, Default)]
 struct Nic {
-    /// When the next turn is free, and the next one for idle contexts, of which so many wait.
-    next: Time,
+    /// Contexts that wait for what they asked for.
+    turns: Turns,
+    /// When the next turn of idle contexts is free, and how many of them wait.
     idle_next: Time,
     idle: u32,
     /// Contexts of the host that have packets to send now.
@@ -147,7 +149,7 @@ impl Core {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     No,
-    /// For a grant of what it asked for; so many units are its own already.
+    /// For a grant of what it asked for, with this number in the queue.
     Asked(u64),
     /// For a grant that it did not ask for.
     Idle,
@@ -200,11 +202,14 @@ impl Grants {
         let bits = (self.unit * 8) as f64;
         self.unit_time = bits / (self.rules.share * rate.bps_f64()) * 1e12;
     }
-    /// Time of a grant of so many units.
-    fn gap(&self, units: u64, nic: &Nic) -> Time {
+    /// Time of a grant of so many units at a share of the full rate.
+    fn gap_at(&self, units: u64, rate: f64) -> Time {
         let units = if units > 0 { units as f64 } else { EMPTY_PULL as f64 / self.unit as f64 };
-        let rate = nic.core.as_ref().map_or(1.0, |core| core.rate);
         Time::from_ps((units * self.unit_time / rate) as u64)
+    }
+    /// Time of a grant of so many units now.
+    fn gap(&self, units: u64, nic: &Nic) -> Time {
+        self.gap_at(units, nic.core.as_ref().map_or(1.0, |core| core.rate))
     }
     /// A packet of data has come with this target; one that was trimmed is granted anew. `finished`: no packet of a message is missing.
     pub fn on_packet(&mut self, units: u32, now: Time, arrival: Arrival, finished: bool) {
@@ -238,22 +243,23 @@ impl Grants {
         }
         on_wire(self.granted)
     }
-    /// Enters the queue, unless it waits there.
+    /// Enters the queue; if it waits there, its grant becomes what it asks for now.
     fn enqueue(&mut self, now: Time) {
-        if matches!(self.waits, Waits::Asked(_)) {
-            return;
+        // The rate may rise before its turn.
+        let least = self.gap_at(self.due(), 1.0);
+        if let Waits::Asked(entry) = self.waits {
+            return self.pacer.nic().turns.change(entry, least);
         }
-        let units = self.due();
         self.leave();
-        let mut nic = self.pacer.nic();
-        self.turn = now.max(nic.next);
-        nic.next = self.turn.saturating_add(self.gap(units, &nic));
-        self.waits = Waits::Asked(units);
+        let (entry, turn) = self.pacer.nic().turns.enter(now, least);
+        (self.waits, self.turn) = (Waits::Asked(entry), turn);
     }
     /// Waits for nothing.
     fn leave(&mut self) {
-        if self.waits == Waits::Idle {
-            self.pacer.nic().idle -= 1;
+        match self.waits {
+            Waits::No => {}
+            Waits::Asked(entry) => self.pacer.nic().turns.leave(entry),
+            Waits::Idle => self.pacer.nic().idle -= 1,
         }
         (self.waits, self.turn) = (Waits::No, Time::NEVER);
     }
@@ -268,7 +274,7 @@ impl Grants {
             return;
         }
         let mut nic = self.pacer.nic();
-        let (first, gap) = (now.max(nic.next), self.gap(self.rules.pull, &nic));
+        let (first, gap) = (nic.turns.end(now), self.gap(self.rules.pull, &nic));
         // Contexts that have left leave turns behind that are free.
         let last = first.saturating_add(Time::from_ps(gap.ps().saturating_mul(nic.idle.into())));
         self.turn = first.max(nic.idle_next).min(last);
@@ -283,27 +289,36 @@ impl Grants {
         }
         let units = match self.waits {
             Waits::No => return None,
-            Waits::Asked(taken) => {
-                let units = self.due();
-                let mut nic = self.pacer.nic();
-                let more = if units > taken { self.gap(units, &nic) } else { self.gap(taken, &nic) };
-                let more = more.saturating_sub(self.gap(taken, &nic));
-                nic.next = nic.next.saturating_add(more);
-                units
-            }
-            Waits::Idle => {
-                let mut nic = self.pacer.nic();
-                if nic.next > now {
-                    // Contexts that asked for credit came first.
-                    drop(nic);
-                    self.enqueue_idle(now);
-                    return None;
+            Waits::Asked(entry) => {
+                let turn = self.pacer.nic().turns.take(now, entry);
+                match turn {
+                    Turn::Now => self.due(),
+                    Turn::At(due) => {
+                        self.turn = due;
+                        return None;
+                    }
+                    Turn::Missed => {
+                        self.waits = Waits::No;
+                        self.enqueue(now);
+                        return self.grant(now);
+                    }
                 }
-                nic.next = now.saturating_add(self.gap(self.rules.pull, &nic));
-                self.rules.pull
             }
+            Waits::Idle if !self.pacer.nic().turns.is_free(now) => {
+                // Contexts that asked for credit come first.
+                self.enqueue_idle(now);
+                return None;
+            }
+            Waits::Idle => self.rules.pull,
         };
+        let mut nic = self.pacer.nic();
+        let gap = self.gap(units, &nic);
+        nic.turns.grant(now, gap);
+        drop(nic);
         self.granted += units;
+        if matches!(self.waits, Waits::Asked(_)) {
+            self.waits = Waits::No;
+        }
         self.leave();
         if self.target > self.granted {
             self.enqueue(now);

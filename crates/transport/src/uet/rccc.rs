@@ -7,7 +7,8 @@
 //! contexts of a NIC share one pull queue, which gives each that has something to ask for its turn, at `share` of the rate of
 //! the link. While none has, idle contexts are granted up to the largest credit in advance (`slow_pulls`). A sender sends while it has
 //! credit, and may go one packet below. If it has none, it sends a credit request: at once for a message posted after silence, else
-//! once in a retransmission timeout. A target is at least what the context owes and a packet, as far as there is that much to send
+//! after a retransmission timeout or twice as long as the last grant took (our choice). The wait doubles with each request until a grant brings
+//! credit, since a receiver that has answered one has the context in its queue. A target is at least what the context owes and a packet, as far as there is that much to send
 //! (our choice): a smaller grant would allow nothing.
 //!
 //! With `nscc` both have to allow a packet; then the target is also limited by the window and a packet, and a packet that was

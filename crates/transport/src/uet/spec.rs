@@ -194,6 +194,10 @@ impl UetSpec {
         let computed = || MAX_COMPUTED_ACK.min((facts.bdp() / 4.0) as u64).max(1);
         self.ack_every.unwrap_or_else(|| if self.is_per_packet() { 1 } else { computed() })
     }
+    /// Bytes in flight, at most, for which no acknowledgement may come without a request, whatever the link of the receiver.
+    pub(crate) fn most_unanswered(&self) -> u64 {
+        self.ack_every.unwrap_or(if self.is_per_packet() { 1 } else { MAX_COMPUTED_ACK })
+    }
     /// Facts of a path over all links by which it may begin.
     pub(crate) fn facts_of(&self, path: &PathFacts) -> UetFacts {
         let own = self.facts(path.rate.times(path.planes), path.base_rtt, path.trims);

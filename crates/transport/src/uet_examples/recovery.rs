@@ -113,7 +113,21 @@ fn a_message_after_silence_requests_credit() {
     assert!(done > least && done < least + us(10), "{done}");
 }
 
-fn any_keys() -> impl Strategy<Value = UetKeys> {
+#[test]
+fn requests_for_credit_back_off_while_their_receiver_answers() {
+    // A pull of 4 KiB takes 33 ms: the context waits for its turns, and each request is answered with the last grant.
+    let control =
+        UetControlKeys::Rccc(RcccKeys { pull: Bytes::new(4 << 10), share: 1e-4, ..RcccKeys::default() });
+    let mut pipe = transfers(&UetKeys { control, retries: 2, ..keys() }, &[(0, 40_000)]);
+    pipe.run_clean(us(2_000_000));
+    let counts = pipe.near.context().counts;
+    assert_eq!((pipe.far.counts.messages, counts.retransmitted, counts.timeouts), (1, 0, 0));
+    assert_eq!(pipe.near.context().failed(), None, "answers count, not grants");
+    // After 0.5, 1, 2, 4, 8 and 16 ms; from then on a wait is twice the time between turns.
+    assert_eq!(counts.credit_requests, 6);
+}
+
+pub(super) fn any_keys() -> impl Strategy<Value = UetKeys> {
     let modes = prop::sample::select(vec![UetMode::Rud, UetMode::Rud, UetMode::Rod, UetMode::Rudi]);
     let controls = prop::sample::select(vec![
         rccc(true),

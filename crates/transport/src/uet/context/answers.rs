@@ -24,29 +24,41 @@ impl DeliveryContext {
         self.now = now;
         if let Some(credits) = &mut self.credits {
             credits.end_speculation();
-            if header.packet == UetPacket::Control(CREDIT) || self.asks_at == Time::NEVER {
-                self.asks_at = now.saturating_add(self.timeout);
+            self.unanswered = 0;
+            if header.packet == UetPacket::Control(CREDIT) {
+                self.on_grant(now, header.credit);
+            } else if self.asks_at == Time::NEVER {
+                self.asks_at = now.saturating_add(self.request_wait());
             }
-            self.asked = 0;
         }
         self.observe_path(now, header.packet, marked, entropy);
         if header.packet == UetPacket::ProbeAck && is_of_path(header.answers) {
             self.on_path_probed(now, entropy);
         }
         match header.packet {
-            UetPacket::Control(CREDIT) if self.credits.is_some() => {
-                self.counts.grants += 1;
-                let backlog = self.backlog();
-                if let Some(credits) = &mut self.credits {
-                    credits.on_grant(header.credit, backlog);
-                }
-            }
+            UetPacket::Control(CREDIT) if self.credits.is_some() => {}
             UetPacket::Ack if self.spec.mode == UetMode::Rudi => self.on_response(now, header),
             UetPacket::Ack | UetPacket::ProbeAck => self.on_ack(now, header, marked),
             UetPacket::Nack(code) => self.on_nack(now, header, code),
             UetPacket::Request | UetPacket::Control(_) => self.discarded += 1,
         }
+        self.request_ack(now);
         self.count_at_nic();
+    }
+
+    /// A grant of credit has arrived.
+    fn on_grant(&mut self, now: Time, units: u32) {
+        self.counts.grants += 1;
+        let backlog = self.backlog();
+        let Some(credits) = &mut self.credits else { return };
+        let had_none = !credits.allows();
+        if credits.on_grant(units, backlog) > 0 {
+            self.asked = 0;
+            if had_none {
+                self.granted_after = now.saturating_sub(self.spent_at);
+            }
+        }
+        self.asks_at = now.saturating_add(self.request_wait());
     }
 
     /// Feedback to the choice of paths on the packet whose entropy an answer echoes.
@@ -221,6 +233,7 @@ impl DeliveryContext {
             self.discarded += 1;
             return;
         }
+        self.unrequested |= psn == self.requested;
         if code == NACK_OUT_OF_ORDER {
             // All before it have arrived.
             self.take_cumulative(psn);

@@ -109,7 +109,7 @@ impl DeliveryContext {
         }
         let probes = self.probing.as_ref().map_or(Time::NEVER, |probing| probing.at);
         let overtaken = self.overtaking.as_ref().map_or(Time::NEVER, |overtaking| overtaking.due());
-        self.deadline.min(probes).min(self.asks_at).min(overtaken).min(self.path_probe_at())
+        self.deadline.min(probes).min(self.asks_at).min(self.ack_at).min(overtaken).min(self.path_probe_at())
     }
 
     /// The retransmission timer may have expired. `is_queued`: whether a packet waits in the NIC.
@@ -120,13 +120,16 @@ impl DeliveryContext {
         if self.asks_at <= now {
             self.ask_for_credit(now);
         }
+        if self.ack_at <= now {
+            (self.ack_at, self.asks_ack) = (Time::NEVER, true);
+        }
         self.now = now;
         if self.lose_overtaken(now) {
             self.set_timer(now);
         }
         self.note_path_probe(now);
         if self.deadline > now || self.failed < Time::NEVER {
-            return;
+            return self.request_ack(now);
         }
         let timeout = self.current_timeout();
         let (mut expired, mut again) = (false, false);
@@ -157,7 +160,29 @@ impl DeliveryContext {
             self.ask_for_credit(now);
             self.count_at_nic();
         }
+        self.request_ack(now);
         self.set_timer(now);
+    }
+
+    /// Plans a probe that requests an acknowledgement if nothing else would bring one: packets are in flight, too few for the receiver to
+    /// acknowledge them unasked; the last of them left without a request, as there was room for another; and there no longer is, since credit was
+    /// taken away or the window has shrunk. It leaves a base round trip and a target later, as that of loss inference does, whose
+    /// probes take its place.
+    pub(super) fn request_ack(&mut self, now: Time) {
+        let many = self.bytes_in_flight() > self.spec.most_unanswered();
+        let is_stuck = self.unrequested && self.flying > 0 && !many && !self.has_data();
+        if !is_stuck || self.probing.is_some() || self.failed < Time::NEVER {
+            (self.ack_at, self.asks_ack) = (Time::NEVER, false);
+        } else if self.ack_at == Time::NEVER && !self.asks_ack {
+            let wait = self.facts.base_rtt + self.facts.delay_target();
+            self.ack_at = now.saturating_add(wait.min(Time::from_ps(self.timeout.ps() / 2)));
+        }
+    }
+
+    /// Time without credit after which it is asked for: a timeout, or twice as long as the last grant took.
+    pub(super) fn request_wait(&self) -> Time {
+        let longest = Time::from_ps(self.timeout.ps().saturating_mul(1 << MAX_DOUBLINGS));
+        self.granted_after.saturating_add(self.granted_after).clamp(self.timeout, longest)
     }
 
     /// Asks for credit if there is none, with something to send; fails after too many requests without an answer.
@@ -166,7 +191,8 @@ impl DeliveryContext {
             (self.asks_at, self.asks_now) = (Time::NEVER, false);
             return;
         };
-        // Packets that expire one after the other are one reason to ask. The wait doubles, as that of the retransmission timer does.
+        // Packets that expire one after the other are one reason to ask. The wait doubles, as that of the retransmission timer does: once
+        // the receiver has answered, the context waits for its turn there, and a request only makes up for a grant that was lost.
         let wait = |asked: u32| self.timeout.ps().saturating_mul(1 << (asked - 1).min(MAX_DOUBLINGS));
         let again = match self.asked {
             0 => now,
@@ -177,8 +203,8 @@ impl DeliveryContext {
             return;
         }
         (self.asks_now, self.asks_at, self.asked_at) = (true, Time::NEVER, now);
-        self.asked += 1;
-        if self.asked > self.spec.retries {
+        (self.asked, self.unanswered) = (self.asked.saturating_add(1), self.unanswered + 1);
+        if self.unanswered > self.spec.retries {
             (self.failed, self.deadline, self.asks_now) = (now, Time::NEVER, false);
         }
     }

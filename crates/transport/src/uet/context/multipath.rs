@@ -57,7 +57,7 @@ impl Multipath {
 }
 
 /// Returns true if a probe has the number of one of a path.
-pub(super) fn is_of_path(number: u32) -> bool {
+pub(crate) fn is_of_path(number: u32) -> bool {
     number & OF_PATH != 0
 }
 
@@ -83,7 +83,9 @@ impl DeliveryContext {
     /// When a path is to be probed, or [`Time::NEVER`].
     pub(super) fn path_probe_at(&self) -> Time {
         let at = self.paths.as_ref().map_or(Time::NEVER, |paths| paths.selector.probe_at());
-        if at < Time::NEVER && self.is_active() && !self.probes_path { at } else { Time::NEVER }
+        // While nothing was to be sent it may have passed.
+        let is_due = at < Time::NEVER && self.is_active() && !self.probes_path;
+        if is_due { at.max(self.now) } else { Time::NEVER }
     }
     /// The time of [`DeliveryContext::path_probe_at`] may have come.
     pub(super) fn note_path_probe(&mut self, now: Time) {

@@ -37,7 +37,11 @@ impl DeliveryContext {
         if self.failed < Time::NEVER {
             return false;
         }
-        if self.asks_now || self.probes_path || self.probing.as_ref().is_some_and(|probing| probing.is_due) {
+        if self.asks_now
+            || self.asks_ack
+            || self.probes_path
+            || self.probing.as_ref().is_some_and(|probing| probing.is_due)
+        {
             return true;
         }
         self.has_data()
@@ -69,6 +73,9 @@ impl DeliveryContext {
             self.asks_at = now.saturating_add(self.timeout);
             return Some(self.credit_request());
         }
+        if self.asks_ack {
+            return Some(self.probe());
+        }
         if self.probes_path
             && let Some(probe) = self.path_probe(now)
         {
@@ -92,6 +99,10 @@ impl DeliveryContext {
             self.set_timer(now);
         }
         let asks = again || !self.has_data();
+        self.unrequested = !asks;
+        if asks {
+            self.requested = psn;
+        }
         self.restart_probing(now);
         let word = RdmaWord { number: on_wire(psn), flags: [last, asks, first], pair: 0 }.bits();
         let header = (again || awaited > 0 || self.credits.is_some()).then(|| {
@@ -149,7 +160,7 @@ impl DeliveryContext {
         self.in_flight += i64::from(bytes);
         if let Some(credits) = &mut self.credits {
             credits.spend(bytes);
-            self.asks_at = now.saturating_add(self.timeout);
+            (self.spent_at, self.asks_at) = (now, now.saturating_add(self.request_wait()));
         }
         self.transmissions.push_back((now, psn));
         if self.deadline == Time::NEVER {
@@ -194,6 +205,7 @@ impl DeliveryContext {
     /// A probe, which names the last packet that was sent.
     pub(super) fn probe(&mut self) -> Segment {
         self.counts.probes += 1;
+        (self.unrequested, self.asks_ack) = (false, false);
         let word = RdmaWord { number: on_wire(self.next - 1), flags: [false, true, false], pair: 0 }.bits();
         let packet = UetPacket::Control(PROBE);
         let answers = self.probe_number();
