@@ -99,6 +99,29 @@ def test_what_is_wrong_is_refused_with_its_line(text: str, said: str) -> None:
         piece(text, "htsim-groups")
 
 
-def test_the_latency_of_a_single_link_is_reported() -> None:
-    remarks = piece(DRAGONFLY + "Link_latency_ns 0 1 700\n").remarks
-    assert any("latency of a single link is left out" in one for one in remarks)
+@pytest.mark.parametrize(
+    ("text", "lines", "delays"),
+    [
+        # Within group 0, and from switch 0 of group 0 to switch 3 of group 1; the last line of a link counts.
+        (
+            DRAGONFLY,
+            "Link_latency_ns 0 1 700\nlink_latency_ns 7 0 900\nLink_latency_ns 1 0 650\n",
+            {("sw0.0", "sw0.1"): 650, ("sw0.0", "sw1.3"): 900},
+        ),
+        # Switches 0 and 1 of the first subgraph of the Slim Fly over GF(5) are neighbours.
+        (SLIM_FLY + "\n", "Link_latency_ns 0 1 700\n", {("sw0.0", "sw0.1"): 700}),
+    ],
+)
+def test_single_links_have_their_latency(text: str, lines: str, delays: dict[tuple[str, str], int]) -> None:
+    usual = {(link["a"], link["b"]): link["delay_ns"] for link in built(text)["links"]}
+    found = {(link["a"], link["b"]): link["delay_ns"] for link in built(text + lines)["links"]}
+    changed = {frozenset(ends): delay for ends, delay in found.items() if delay != usual[ends]}
+    assert changed == {frozenset(ends): delay for ends, delay in delays.items()}
+
+
+def test_a_latency_of_a_link_that_is_not_there_is_refused() -> None:
+    said = r"file:17: there is no link between switches 0 \(sw0.0\) and 9 \(sw2.1\)"
+    with pytest.raises(InputError, match=said):
+        piece(DRAGONFLY + "Link_latency_ns 0 9 700\n", "htsim-groups")
+    with pytest.raises(InputError, match="a switch is x"):
+        piece(DRAGONFLY + "Link_latency_ns x 9 700\n", "htsim-groups")

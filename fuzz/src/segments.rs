@@ -17,6 +17,7 @@ const TOTAL: u64 = 200_000;
 /// Of a path without switches.
 pub(crate) const FACTS: PathFacts = PathFacts {
     rate: BitRate::from_gbps(10),
+    arrival_rate: BitRate::from_gbps(10),
     base_rtt: Time::from_us(10),
     packet: 1_090,
     hops: 0,

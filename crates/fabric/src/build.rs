@@ -12,6 +12,7 @@ pub(crate) mod guarantees;
 pub(crate) mod headroom;
 mod jobs;
 mod limiters;
+mod link_rates;
 mod links;
 mod nodes;
 pub(crate) mod paths;
@@ -37,6 +38,7 @@ use crate::build::domains::DomainPlan;
 use crate::build::fault_plan::Note;
 use crate::build::headroom::frame_bounds;
 use crate::build::limiters::LimiterPlan;
+use crate::build::link_rates::LinkRates;
 use crate::build::paths::Paths;
 use crate::build::prepare::{Prepared, prepare};
 use crate::build::shards::Split;
@@ -66,14 +68,13 @@ use crate::run::state::view::NodeView;
 use crate::run::steps::selection::asks_scheduler;
 use crate::run::steps::stages;
 use crate::spec::routing::Wiring;
-use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
+use crate::spec::{Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
 use flow_control::llr::ORDERED_SET_BYTES;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
 use queueing::Color;
 use scheduling::{Configuration, PortFacts, SchedulerSpec, Selector};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -126,8 +127,8 @@ pub(crate) struct Plan<'a> {
     pub wiring: &'a Wiring,
     /// Shortest and longest frame of any flow.
     pub frames: (u16, u16),
-    /// The slowest and the fastest rate of links that change theirs.
-    rates: BTreeMap<u32, (BitRate, BitRate)>,
+    /// Links that change their rates.
+    rates: LinkRates,
     /// By node, how far its clock is off; empty if all are exact.
     clocks: Vec<ClockOffset>,
     limiters: LimiterPlan,
@@ -136,14 +137,7 @@ pub(crate) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub fn new(spec: &'a Spec, wiring: &'a Wiring) -> Plan<'a> {
-        let mut rates = BTreeMap::new();
-        for fault in &spec.faults {
-            if let FaultSpec::LinkRate { link, rate, .. } = fault {
-                let first = spec.links[*link as usize].rate;
-                let (slowest, fastest) = rates.entry(*link).or_insert((first, first));
-                (*slowest, *fastest) = ((*slowest).min(*rate), (*fastest).max(*rate));
-            }
-        }
+        let rates = LinkRates::new(spec);
         let clocks = spec.clocks();
         let limiters = LimiterPlan::new(spec);
         let domains = DomainPlan::new(spec, wiring);
@@ -179,11 +173,6 @@ impl<'a> Plan<'a> {
     pub fn paused(&self, port: u32) -> u8 {
         self.spec.paused(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
     }
-    /// The slowest and the fastest rate that the link of a port ever has.
-    pub fn rates(&self, port: u32) -> (BitRate, BitRate) {
-        let rate = self.link(port).rate;
-        self.rates.get(&self.wiring.link_of[port as usize]).copied().unwrap_or((rate, rate))
-    }
     /// How many ends of connections there are.
     fn endpoints(&self) -> usize {
         let connected = self.spec.flows.iter().filter(|flow| flow.transport.is_some());
@@ -198,7 +187,7 @@ impl<'a> Plan<'a> {
         let link = self.link(port);
         PortFacts {
             queues: self.node(port).classes().classes() as u32,
-            rate: link.rate,
+            rate: self.rate(port),
             overhead: u32::from(link.overhead),
             smallest_frame: u32::from(self.frames.0),
             largest_frame: u32::from(self.frames.1),
@@ -456,7 +445,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
-        clock: plan.wire_clock(port, link.rate),
+        clock: plan.wire_clock(port, plan.rate(port)),
         timing: LinkTiming::new(link.delay + peer_node.latency(), link.overhead),
         arrives_as: Place::of_arrivals(peer_node.cuts_through(), part.port(peer)),
         first_queue,
@@ -467,12 +456,13 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     };
     let cold = ColdPort {
         former: Vec::new(),
-        rate: link.rate,
+        rate: plan.rate(port),
+        arrival_rate: plan.rate(peer),
         down: 0,
         keeps: false,
         clock: plan.clock(own),
         peer_clock: plan.clock(plan.wiring.node_of[peer as usize]),
-        arrives_by: plan.wire_clock(peer, link.rate),
+        arrives_by: plan.wire_clock(peer, plan.rate(peer)),
         scheduler: Selector::new(plan.scheduler(port).start(&plan.port_facts(port))),
         contention: asks_scheduler(plan.scheduler(port))
             .then(|| Box::new(Contention::new(node.classes().classes()))),

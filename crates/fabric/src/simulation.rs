@@ -483,8 +483,8 @@ mod tests {
         let link = |pair: u32| LinkSpec {
             a: NodeId(2 * pair),
             b: NodeId(2 * pair + 1),
-            rate: BitRate::from_gbps(10),
-            wire_rate: BitRate::from_gbps(10),
+            rates: [BitRate::from_gbps(10); 2],
+            wire_rates: [BitRate::from_gbps(10); 2],
             delay: Time::from_us(1),
             cable: Time::from_us(1),
             overhead: 20,

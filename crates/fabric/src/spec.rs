@@ -371,10 +371,11 @@ pub struct LinkSpec {
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Rate of data in each direction: what the line code leaves of the signalling rate, where there is one.
-    pub rate: BitRate,
-    /// The rate as it is written: the signalling rate, where there is a line code.
-    pub wire_rate: BitRate,
+    /// Rates of data, of what `a` sends and of what `b` sends: what the line code leaves of the signalling rate, where there is
+    /// one.
+    pub rates: [BitRate; 2],
+    /// The rates as they are written: the signalling rates, where there is a line code.
+    pub wire_rates: [BitRate; 2],
     /// One-way delay of cable and interfaces.
     pub delay: Time,
     /// One-way delay of the cable alone; a scenario chooses ports by the length of their cables.
@@ -388,6 +389,29 @@ pub struct LinkSpec {
     pub cost: u32,
     /// Link-level retry in both directions; `None`: damaged frames are lost.
     pub llr: Option<LlrSpec>,
+}
+
+impl LinkSpec {
+    /// Returns the direction in which an end sends: 0 from `a`, 1 from `b`.
+    pub fn direction_from(&self, end: NodeId) -> usize {
+        usize::from(end != self.a)
+    }
+    /// Returns the rate of the slower direction.
+    pub fn slowest(&self) -> BitRate {
+        self.rates[0].min(self.rates[1])
+    }
+    /// Returns the rate of the faster direction.
+    pub fn fastest(&self) -> BitRate {
+        self.rates[0].max(self.rates[1])
+    }
+    /// Returns true if a change of the direction `towards` an end, or of both without one, affects this direction.
+    pub fn changes(&self, towards: Option<NodeId>, direction: usize) -> bool {
+        towards.is_none_or(|end| self.direction_from(end) != direction)
+    }
+    /// Returns the rate of the data that an end sends.
+    pub fn rate_from(&self, end: NodeId) -> BitRate {
+        self.rates[self.direction_from(end)]
+    }
 }
 
 /// The traffic of one sending host.

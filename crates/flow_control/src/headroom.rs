@@ -85,10 +85,12 @@ pub fn response_time_of(phy: &Phy) -> Option<Time> {
 /// Parameters of the headroom of one link and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Rate of the link in b/s, the highest if it changes; above 0, no default.
+    /// Rate in b/s of the direction that is paused, the highest if it changes; above 0, no default.
     pub rate: BitRate,
-    /// The lowest rate of the link: the frame in front of the pause frame may have begun at it. Default: `rate`.
+    /// Lowest rate of the direction of the pause frame: the frame in front of it may have begun at that. Default: `rate`.
     pub slowest: BitRate,
+    /// Lowest rate at which the pause frame is sent while the other direction has `rate`. Default: `rate`.
+    pub pause_rate: BitRate,
     /// One-way delay of the cable; 0 or more, no default. [`Length::fibre_delay`] turns metres into time.
     pub cable: Time,
     /// Longest frame M in bytes, DA to FCS. Default: 1522 B (IEEE 802.3 clause 3.2.7 with one VLAN tag).
@@ -114,6 +116,7 @@ impl Headroom {
         Headroom {
             rate,
             slowest: rate,
+            pause_rate: rate,
             cable,
             max_frame: frame::MAX_TAGGED_FRAME_BYTES,
             overhead: frame::LINE_OVERHEAD_BYTES as u16,
@@ -142,8 +145,8 @@ impl Headroom {
         TotalDelay {
             rate: self.rate,
             frame_bits: wire_bits(self.max_frame),
-            slow_bits: self.slow_bits(wire_bits(self.max_frame)),
-            pause_bits: wire_bits(self.pause_frame),
+            first_bits: self.bits_meanwhile(self.slowest, wire_bits(self.max_frame)),
+            pause_bits: self.bits_meanwhile(self.pause_rate, wire_bits(self.pause_frame)),
             cable_bits: self.rate.bits_in_ceil(self.cable),
             interface_bits: self.interface_bits,
             response_bits: self.response_bits,
@@ -153,26 +156,22 @@ impl Headroom {
 }
 
 impl Headroom {
-    /// Returns the additional bits that arrive at `rate` instead of `slowest` while a frame at `slowest`
-    /// delays the pause frame.
-    fn slow_bits(&self, frame_bits: u64) -> u64 {
-        if self.slowest == self.rate {
-            return 0;
-        }
-        self.rate.bits_in_ceil(self.slowest.time_for_bits_ceil(frame_bits)).saturating_sub(frame_bits)
+    /// Returns the bits that arrive at `rate` while these are sent at another rate.
+    fn bits_meanwhile(&self, sent_at: BitRate, bits: u64) -> u64 {
+        if sent_at == self.rate { bits } else { self.rate.bits_in_ceil(sent_at.time_for_bits_ceil(bits)) }
     }
 }
 
 /// The terms of the formula, in bit times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TotalDelay {
-    /// Rate of the link.
+    /// Rate of the direction that is paused.
     pub rate: BitRate,
-    /// M: a longest frame with line overhead; counts twice.
+    /// The second M: a longest frame of the peer with line overhead.
     pub frame_bits: u64,
-    /// Additional duration of the first M, if it began at a lower rate; 0 on a link that keeps its rate.
-    pub slow_bits: u64,
-    /// P: the pause frame with line overhead.
+    /// The first M, in front of the pause frame, at the rate of that direction; `frame_bits` if both directions have one rate.
+    pub first_bits: u64,
+    /// P: the pause frame with line overhead, at the rate of its direction.
     pub pause_bits: u64,
     /// C: the cable one way; counts twice.
     pub cable_bits: u64,
@@ -187,8 +186,9 @@ pub struct TotalDelay {
 impl TotalDelay {
     /// 2·M + P + 2·C + 2·I + H, and the pipeline.
     pub fn bits(&self) -> u64 {
-        let once = self.slow_bits + self.pause_bits + self.response_bits + self.pipeline_bits;
-        2 * (self.frame_bits + self.cable_bits + self.interface_bits) + once
+        let once =
+            self.first_bits + self.frame_bits + self.pause_bits + self.response_bits + self.pipeline_bits;
+        2 * (self.cable_bits + self.interface_bits) + once
     }
     /// The room to set aside: rounded up, as a bound has to be.
     pub fn bytes(&self) -> Bytes {
@@ -454,7 +454,7 @@ mod tests {
         // During a frame of 12,336 bits at 1 Gb/s, ten times as many bits arrive at 10 Gb/s.
         assert_eq!(link.delay().bits(), at_10g_300m().delay().bits() + 9 * 12_336);
         let odd = Headroom::of_link(BitRate::from_bps(1_187_500_000), Time::ZERO);
-        assert_eq!(odd.delay().slow_bits, 0);
+        assert_eq!(odd.delay().first_bits, odd.delay().frame_bits);
     }
 
     #[test]

@@ -335,9 +335,12 @@ pub struct LlrSpec {
 impl LlrSpec {
     /// Bytes that have to be outstanding for full rate: those of a round trip of the link, of the spacing of acknowledgements and of two
     /// frames of `longest` bytes on the wire.
-    pub fn needed_for_full_rate(&self, rate: BitRate, delay: Time, longest: u64) -> u64 {
+    pub fn needed_for_full_rate(&self, [rate, back]: [BitRate; 2], delay: Time, longest: u64) -> u64 {
         let on_link = (delay * 2).as_secs_f64() * rate.bps_f64() / 8.0;
-        on_link.ceil() as u64 + self.ctlos_target_spacing + ORDERED_SET_BYTES + 2 * longest
+        let acknowledgement = self.ctlos_target_spacing + ORDERED_SET_BYTES + longest;
+        // What is sent while the acknowledgement waits and is sent at the rate of the other direction.
+        let meanwhile = acknowledgement as f64 * (rate.bps_f64() / back.bps_f64());
+        on_link.ceil() as u64 + meanwhile.ceil() as u64 + longest
     }
     /// Time from the start of a frame to its acknowledgement, at the latest: while frames go both ways.
     pub fn round_trip(&self, rate: BitRate, delay: Time, longest: u64) -> Time {

@@ -24,9 +24,10 @@ use units::{BitRate, Time, WireClock};
 /// Parameters that determine when a pause over a link must be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renewal {
-    /// Rate of the link in b/s; above 0, no default.
+    /// Rate of the direction of the pause frames in b/s; above 0, no default.
     pub rate: BitRate,
-    /// Minimum and maximum rate of the link over time. Default: `rate`.
+    /// Lowest rate of the direction of the pause frames over time, and highest rate of the direction that is paused, whose bit
+    /// times quanta count. Default: `rate`.
     pub rates: (BitRate, BitRate),
     /// One-way delay of the link; no default.
     pub delay: Time,

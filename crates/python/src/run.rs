@@ -20,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::{available_parallelism, scope, spawn};
 use std::time::{Duration, Instant};
-use units::Time;
+use units::{BitRate, Time};
 
 /// Version of the result's layout.
 const SCHEMA: &str = "penstock-result/1";
@@ -399,13 +399,15 @@ pub fn topology(scenario: &Scenario) -> String {
         },
         level,
     });
+    let bps = |rate: BitRate| match rate.fraction() {
+        (whole, 1) => Value::from(whole),
+        _ => rate.bps_f64().into(),
+    };
     let links = spec.links.iter().map(|link| DrawnLink {
         a: name(link.a),
         b: name(link.b),
-        rate_bps: match link.rate.fraction() {
-            (whole, 1) => whole.into(),
-            _ => link.rate.bps_f64().into(),
-        },
+        rate_bps: bps(link.rates[0]),
+        reverse_rate_bps: (link.rates[1] != link.rates[0]).then(|| bps(link.rates[1])),
         delay_ns: link.delay.as_ns_f64(),
     });
     let drawn = Drawn { nodes: nodes.collect(), links: links.collect() };
@@ -431,5 +433,8 @@ struct DrawnLink<'a> {
     b: &'a str,
     /// A whole number where it is one.
     rate_bps: Value,
+    /// From the second end to the first, if that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverse_rate_bps: Option<Value>,
     delay_ns: f64,
 }

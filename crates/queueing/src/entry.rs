@@ -1,9 +1,10 @@
 //! Assignment of managers to queues, by entries that list traffic classes, ports or both, and one for all others.
 
 use crate::port_selector::{Claim, PortFacts, PortSelector, PortSet, first_claims};
-use crate::{Configuration, ManagerEntry, ManagerSpec, PathPointParams, RedParams};
+use crate::reference_rate::amount_at_rate;
+use crate::{Configuration, ManagerEntry, ManagerSpec, PathPointParams, RedParams, StepParams};
 use keys::Remark;
-use units::Length;
+use units::{BitRate, Length};
 
 impl ManagerEntry {
     /// Its one manager, whose parameters are right.
@@ -36,6 +37,26 @@ impl ManagerSpec {
             ManagerSpec::Red(red) => Some(*red),
             ManagerSpec::PathPoint(point) => point.red,
             _ => None,
+        }
+    }
+    /// Thresholds of RED or step marking at a port of this rate.
+    #[must_use]
+    pub fn at_port_rate(self, rate: BitRate) -> ManagerSpec {
+        let red = |red: RedParams| RedParams {
+            min: amount_at_rate(red.min, red.reference_rate, rate),
+            max: amount_at_rate(red.max, red.reference_rate, rate),
+            ..red
+        };
+        match self {
+            ManagerSpec::Red(own) => ManagerSpec::Red(red(own)),
+            ManagerSpec::PathPoint(own) => {
+                ManagerSpec::PathPoint(PathPointParams { red: own.red.map(red), ..own })
+            }
+            ManagerSpec::Step(own) => {
+                let threshold = amount_at_rate(own.threshold, own.reference_rate, rate);
+                ManagerSpec::Step(StepParams { threshold, ..own })
+            }
+            other => other,
         }
     }
 }

@@ -36,6 +36,7 @@ mod quiet;
 mod rate_control;
 mod red;
 mod red_line;
+mod reference_rate;
 mod sampling;
 mod shared_memory;
 mod step;
@@ -72,6 +73,7 @@ pub use rate_control::{
     RateControlSpec, RateControls, RateLimit, RateLimiters,
 };
 pub use red::{Action, ColorKeys, IdleExponent, Mode, Spacing};
+pub use reference_rate::at_rate;
 pub use shared_memory::{Holding, Limit, Part, Pool, Refused, Rules, SharedMemory};
 pub use step::Moment;
 pub use tail_drop::{BufferSpec, Refusal};
@@ -245,6 +247,9 @@ macro_rules! queue_managers {
             }
             fn on_link_rate(&mut self, rate: BitRate) {
                 match self { $(Manager::$name(it) => it.on_link_rate(rate),)* }
+            }
+            fn has_scaled_thresholds(&self) -> bool {
+                match self { $(Manager::$name(it) => it.has_scaled_thresholds(),)* }
             }
         }
     };

@@ -206,6 +206,11 @@ pub trait QueueManager {
 
     /// The rate of the link has changed; recomputes the values derived from it.
     fn on_link_rate(&mut self, rate: BitRate);
+
+    /// Returns true if its thresholds follow the rate of the port, so that a quiet period ends with a change of that rate.
+    fn has_scaled_thresholds(&self) -> bool {
+        false
+    }
 }
 
 /// Parameters of a queue manager.

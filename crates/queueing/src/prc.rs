@@ -234,6 +234,10 @@ impl QueueManager for PathPoint {
             red.on_link_rate(rate);
         }
     }
+
+    fn has_scaled_thresholds(&self) -> bool {
+        self.red.as_ref().is_some_and(|red| red.has_scaled_thresholds())
+    }
 }
 
 #[cfg(test)]

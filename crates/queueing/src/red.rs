@@ -41,6 +41,7 @@ use crate::manager::{
 };
 use crate::quiet::Quiet;
 use crate::red_line::{Common, Line, Rules};
+use crate::reference_rate;
 use crate::step::Moment;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -79,6 +80,9 @@ pub struct RedParams {
     pub idle_exponent: IdleExponent,
     /// When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is then; with `action` "mark_only" alone, since what leaves is not dropped. Default: "enqueue".
     pub at: Moment,
+    /// Rate of a port at which `min` and `max` hold; at a port of another rate they are larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference_rate: Option<BitRate>,
     /// What differs for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub yellow: Option<ColorKeys>,
@@ -122,6 +126,7 @@ impl Default for RedParams {
             counts: Counts::WithoutFrame,
             idle_exponent: IdleExponent::Elapsed,
             at: Moment::Enqueue,
+            reference_rate: None,
             yellow: None,
             red: None,
         }
@@ -187,6 +192,7 @@ impl Configuration for RedParams {
                 self.of(color).check(self.min).map_err(|why| why.within(name))?;
             }
         }
+        reference_rate::check(self.reference_rate)?;
         if self.at == Moment::Dequeue && self.actions().any(|action| action != Action::MarkOnly) {
             let help = "expected action = \"mark_only\": a frame that leaves is not dropped";
             return wrong("at", "RED as frames leave that drops them".to_string(), help);
@@ -222,7 +228,7 @@ impl Configuration for RedParams {
         self.colored().into_iter().filter(|(_, _, keys)| keys.is_some()).map(|(color, ..)| color).collect()
     }
     fn start(&self, link: &LinkFacts) -> Red {
-        let line = |color| Line { rules: self.of(color), since_pick: None };
+        let line = |color| Line::new(self.of(color), self.reference_rate, link.rate);
         let colored = |(color, _, keys): (Color, _, Option<ColorKeys>)| keys.map(|_| line(color));
         let colored = self.colored().map(colored);
         Red {
@@ -239,6 +245,7 @@ impl Configuration for RedParams {
                 at: self.at,
             },
             green: line(Color::Green),
+            reference_rate: self.reference_rate,
             colored: colored.iter().any(Option::is_some).then(|| Box::new(colored)),
             link: *link,
             wire: WireClock::new(link.rate),
@@ -286,6 +293,8 @@ impl RedParams {
 #[derive(Clone, Debug)]
 pub struct Red {
     params: Common,
+    /// Rate at which the thresholds hold as configured.
+    reference_rate: Option<BitRate>,
     /// Green frames, and frames of colors without keys.
     green: Line,
     /// Yellow and red ones with keys; `None`: neither has any.
@@ -333,7 +342,8 @@ impl Red {
     /// Number of bytes that may follow this frame without a sample; `None`: the next frame needs one. Only if the average is the
     /// queue length: an average over the past depends on each frame, and so does that of frames of other colors.
     fn calm_for(&self, fill: &Fill, frame: FrameFacts) -> Option<u64> {
-        let Common { weight, min: Amount::Bytes(min), at, .. } = self.params else { return None };
+        let Common { weight, at, .. } = self.params;
+        let Amount::Bytes(min) = self.green.rules.min else { return None };
         let is_length = weight == 1.0 && at == Moment::Enqueue && self.colored.is_none();
         let below = Amount::Bytes(min.saturating_sub(1));
         (is_length && self.average < min as f64).then(|| room_below(below, fill, frame))
@@ -435,6 +445,17 @@ impl QueueManager for Red {
         self.link.rate = rate;
         self.wire = WireClock::new(rate);
         self.mean_time = self.link.time_of(self.params.mean_frame.get() as u32);
+        if self.has_scaled_thresholds() {
+            self.calm = None;
+            let colored = self.colored.iter_mut().flat_map(|colored| colored.iter_mut().flatten());
+            for line in colored.chain([&mut self.green]) {
+                line.set_rate(self.reference_rate, rate);
+            }
+        }
+    }
+
+    fn has_scaled_thresholds(&self) -> bool {
+        self.reference_rate.is_some()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::manager::{Counts, number};
 use crate::red::{Action, IdleExponent, Mode, Spacing};
+use crate::reference_rate::amount_at_rate;
 use crate::step::Moment;
 use keys::Remark;
-use units::{Amount, Bytes};
+use units::{Amount, BitRate, Bytes};
 
 /// Parameters for frames of one color.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,12 +74,26 @@ pub(crate) struct Common {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub rules: Rules,
+    /// As configured: those at the reference rate.
+    configured: Rules,
     /// Frames (in byte mode: mean frames) since the last pick, including this one; `None` if there was none since the
     /// average rose above the minimum.
     pub since_pick: Option<f64>,
 }
 
 impl Line {
+    /// The line at a port of this rate, before any frame. `reference`: the rate at which the thresholds hold.
+    pub fn new(configured: Rules, reference: Option<BitRate>, rate: BitRate) -> Line {
+        let mut line = Line { rules: configured, configured, since_pick: None };
+        line.set_rate(reference, rate);
+        line
+    }
+    /// Sets the thresholds at another rate of the port.
+    pub fn set_rate(&mut self, reference: Option<BitRate>, rate: BitRate) {
+        let scaled = |threshold| amount_at_rate(threshold, reference, rate);
+        let Rules { min, max, .. } = self.configured;
+        (self.rules.min, self.rules.max) = (scaled(min), above(scaled(min), scaled(max)));
+    }
     /// Decides on a pick between the thresholds, at the probability `p` of a frame of the mean length.
     pub fn picks(&mut self, p: f64, common: &Common, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
         let length = match common.mode {
@@ -96,6 +111,15 @@ impl Line {
         let picked = happens(spread * if spread < 1.0 { length } else { 1.0 }, random);
         self.since_pick = Some(if picked { 0.0 } else { count });
         picked
+    }
+}
+
+/// Returns the maximum threshold, or the least one above the minimum.
+fn above(min: Amount, max: Amount) -> Amount {
+    let least = number(min) + 1;
+    match max {
+        Amount::Bytes(bytes) => Amount::Bytes(bytes.max(least)),
+        Amount::Frames(frames) => Amount::Frames(frames.max(least)),
     }
 }
 

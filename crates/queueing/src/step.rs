@@ -14,6 +14,7 @@ use crate::manager::{
     Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number, room_below,
 };
 use crate::quiet::Quiet;
+use crate::reference_rate::{self, amount_at_rate};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub struct StepParams {
     /// What the length of the queue includes besides the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame" (Alizadeh and others 2010).
     #[serde(default)]
     pub counts: Counts,
+    /// Rate of a port at which `threshold` holds; at a port of another rate it is larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_rate: Option<BitRate>,
 }
 
 /// When step marking looks at the queue.
@@ -49,13 +53,15 @@ impl Configuration for StepParams {
 
     /// Any threshold is valid: with 0 every frame that finds another one is marked.
     fn check(&self) -> Result<(), Remark> {
-        Ok(())
+        reference_rate::check(self.reference_rate)
     }
     fn unmarked(&self) -> Option<&'static str> {
         Some("it has no effect")
     }
-    fn start(&self, _link: &LinkFacts) -> Step {
-        Step { params: *self, room: 0 }
+    fn start(&self, link: &LinkFacts) -> Step {
+        let mut step = Step { params: *self, threshold: self.threshold, room: 0 };
+        step.on_link_rate(link.rate);
+        step
     }
 }
 
@@ -63,13 +69,15 @@ impl Configuration for StepParams {
 #[derive(Clone, Debug)]
 pub struct Step {
     params: StepParams,
+    /// That at the rate of the port.
+    threshold: Amount,
     /// Number of bytes that may arrive before a frame can find the queue above the threshold.
     room: u64,
 }
 
 impl Step {
     fn look(&self, at: Moment, fill: &Fill, frame: FrameFacts) -> Verdict {
-        let StepParams { threshold, at: when, counts } = self.params;
+        let (StepParams { at: when, counts, .. }, threshold) = (self.params, self.threshold);
         let above = counts.of(fill, frame, threshold) > number(threshold);
         if at == when && above && frame.ecn_capable { Verdict::Mark } else { Verdict::Pass }
     }
@@ -83,7 +91,7 @@ impl QueueManager for Step {
         frame: FrameFacts,
         _random: &mut impl FnMut() -> u64,
     ) -> Verdict {
-        self.room = room_below(self.params.threshold, fill, frame);
+        self.room = room_below(self.threshold, fill, frame);
         self.look(Moment::Enqueue, fill, frame)
     }
     fn on_dequeue(
@@ -114,7 +122,16 @@ impl QueueManager for Step {
         self.room -= bytes;
     }
 
-    fn on_link_rate(&mut self, _rate: BitRate) {}
+    fn on_link_rate(&mut self, rate: BitRate) {
+        self.threshold = amount_at_rate(self.params.threshold, self.params.reference_rate, rate);
+        if self.has_scaled_thresholds() {
+            self.room = 0;
+        }
+    }
+
+    fn has_scaled_thresholds(&self) -> bool {
+        self.params.reference_rate.is_some()
+    }
 }
 
 #[cfg(test)]
@@ -141,7 +158,12 @@ mod tests {
             let mut below = |most: u64| draw() % most;
             let threshold = below(20_000);
             let counts = [Counts::WithFrame, Counts::WithoutFrame][below(2) as usize];
-            let keys = StepParams { threshold: Amount::Bytes(threshold), at: Moment::Enqueue, counts };
+            let keys = StepParams {
+                threshold: Amount::Bytes(threshold),
+                at: Moment::Enqueue,
+                counts,
+                reference_rate: None,
+            };
             assert_same_picks(&keys.start(&LINK), 2 * threshold + 3_000, &mut below, seed);
         }
     }
@@ -161,7 +183,7 @@ mod tests {
             for (counts, expected) in [(Counts::WithFrame, with_frame), (Counts::WithoutFrame, without)] {
                 let mut reversed = expected;
                 reversed.reverse();
-                let enqueue = StepParams { threshold, at: Moment::Enqueue, counts };
+                let enqueue = StepParams { threshold, at: Moment::Enqueue, counts, reference_rate: None };
                 assert_eq!(marks(enqueue), (expected, none), "{enqueue:?}");
                 let dequeue = StepParams { at: Moment::Dequeue, ..enqueue };
                 assert_eq!(marks(dequeue), (none, reversed), "{dequeue:?}");
@@ -171,8 +193,12 @@ mod tests {
 
     #[test]
     fn a_frame_that_understands_no_marks_passes() {
-        let params =
-            StepParams { threshold: Amount::Frames(0), at: Moment::Enqueue, counts: Counts::WithFrame };
+        let params = StepParams {
+            threshold: Amount::Frames(0),
+            at: Moment::Enqueue,
+            counts: Counts::WithFrame,
+            reference_rate: None,
+        };
         let not_capable = FrameFacts { ecn_capable: false, ..capable(1000) };
         assert_eq!(
             params.start(&LINK).on_enqueue(Time::ZERO, &holding(9), not_capable, &mut || 0),

@@ -22,11 +22,12 @@
 //!
 //! Not modelled: return to sender; trimmed queues of other numbers than that of their DSCP; several sizes; `DISABLE_TRIM` of access lists.
 
+use crate::reference_rate;
 use frame::NodeId;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{BitRate, Bytes};
 
 /// Packet trimming of a switch.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -56,6 +57,9 @@ pub struct TrimmingKeys {
     /// The limit of the queue of trimmed frames; a trimmed frame above it is dropped. A size. Default: none (the limits of the buffer); with "htsim" twice `threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_limit: Option<Bytes>,
+    /// Rate of a port at which `threshold`, `last_hop_threshold` and `header_limit` hold; at a port of another rate they are larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference_rate: Option<BitRate>,
     /// Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of the queue. Default: "arriving"; with "htsim" "random".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Victim>,
@@ -125,6 +129,8 @@ pub struct TrimmingSpec {
     pub thresholds: Option<[u64; 2]>,
     /// Bytes that the queue of trimmed frames may hold.
     pub header_limit: Option<u64>,
+    /// Rate of a port at which these limits hold; `None`: they hold at any.
+    pub reference_rate: Option<BitRate>,
     /// See [`Victim`].
     pub victim: Victim,
     /// True if frames that are trimmed at ports to hosts are marked as such.
@@ -173,6 +179,7 @@ impl TrimmingKeys {
             classes: self.queues.as_ref().map(|list| list.iter().fold(0, |set, &class| set | 1 << class)),
             thresholds: threshold.map(|bytes| [bytes, last.unwrap_or(at_last(bytes))]),
             header_limit: self.header_limit.map(Bytes::get).or(twice),
+            reference_rate: self.reference_rate,
             victim: self.victim.unwrap_or(if random { Victim::Random } else { Victim::Arriving }),
             marks_last_hop: self.last_hop.unwrap_or(self.preset != TrimmingPreset::Sonic),
         })
@@ -201,6 +208,7 @@ impl TrimmingKeys {
                 )));
             }
         }
+        reference_rate::check(self.reference_rate)?;
         let queues = self.queues.as_deref().unwrap_or(&[0]);
         if queues.is_empty() || queues.iter().any(|&class| class > 7) {
             let message = format!("frames of queues {queues:?} are trimmed");
@@ -226,6 +234,11 @@ impl TrimmingKeys {
     pub fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &TrimmingKeys::default())
             .unless(self.threshold.is_some(), "threshold", &["last_hop_threshold", "victim"])
+            .unless(
+                self.threshold.is_some() || self.header_limit.is_some(),
+                "threshold or header_limit",
+                &["reference_rate"],
+            )
             .remarks()
     }
 }

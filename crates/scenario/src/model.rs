@@ -63,7 +63,7 @@ pub struct Model {
     pub link: LinkSettings,
     /// Settings of single links, by the names of their ends ("h0<->sw"), which may be ranges or patterns ("leaf*<->spine*"); what is not set here comes from `link`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub links: BTreeMap<String, LinkSettings>,
+    pub links: BTreeMap<String, NamedLinkSettings>,
     /// Link-level flow control of all stations without one of their own: a kind, or "off". Default: "off".
     #[serde(default)]
     pub flow_control: FlowControl,

@@ -10,7 +10,10 @@ impl Scenario {
     pub fn phy_notes(&self) -> Vec<String> {
         let topology = &self.effective.topology;
         let Ok(graph) = topology.graph() else { return Vec::new() };
-        let unstated = graph.links.iter().enumerate().filter(|(_, link)| link.leaves_out_phy);
+        // A delay of its own in [links] states that of the link.
+        let has_own = |number: usize| self.spec.links[number].cable != graph.links[number].cable;
+        let unstated = graph.links.iter().enumerate();
+        let unstated = unstated.filter(|&(number, link)| link.leaves_out_phy && !has_own(number));
         let unstated: Vec<usize> = unstated.map(|(number, _)| number).collect();
         let table = match topology {
             Topology::Explicit(_) => "[[topology.explicit.links]]".to_string(),

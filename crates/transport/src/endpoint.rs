@@ -145,8 +145,10 @@ pub enum HostEvent<'a> {
     },
     /// Before [`Protocol::poll_transmit`]: it has waited for the NIC, and pauses have stopped its class there for so long.
     Stopped(Time),
-    /// The link of its host has another rate from now on.
+    /// The link of its host sends at another rate from now on.
     LinkRate(BitRate),
+    /// Frames arrive over the link of its host at another rate from now on.
+    ArrivalRate(BitRate),
     /// Of the links of its host that lead to the peer, those that are down from now on: bit n for the n-th one.
     LinksDown(u16),
 }

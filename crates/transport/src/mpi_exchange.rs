@@ -241,6 +241,7 @@ mod tests {
 
     const FACTS: PathFacts = PathFacts {
         rate: RATE,
+        arrival_rate: RATE,
         base_rtt: Time::from_us(10),
         packet: 1_000,
         hops: 0,

@@ -63,6 +63,7 @@ pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate:
     let stream = Xoshiro256PlusPlus::seed_from_u64;
     let facts = PathFacts {
         rate,
+        arrival_rate: rate,
         base_rtt: delay + delay,
         packet: 0,
         hops: 0,

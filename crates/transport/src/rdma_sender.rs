@@ -464,7 +464,7 @@ impl Protocol for RdmaSender {
                 self.pairs.in_line_mut().for_each(|pair| pair.on_stopped(stopped, now));
             }
             HostEvent::LinkRate(rate) => self.on_link_rate(rate, now),
-            HostEvent::Step(_) | HostEvent::LinksDown(_) => {}
+            HostEvent::ArrivalRate(_) | HostEvent::Step(_) | HostEvent::LinksDown(_) => {}
         }
         matches!(event, HostEvent::LinkRate(_))
     }

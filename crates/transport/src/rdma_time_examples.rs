@@ -150,6 +150,7 @@ fn what_cannot_be_meant_is_refused() {
     // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
     let facts = PathFacts {
         rate: units::BitRate::from_gbps(40),
+        arrival_rate: units::BitRate::from_gbps(40),
         base_rtt: us(24),
         packet: 1_090,
         hops: 0,

@@ -139,8 +139,8 @@ impl UetReceiver {
     pub fn grants(&self) -> bool {
         self.grants.is_some()
     }
-    /// The link of its host has another rate.
-    pub(crate) fn on_link_rate(&mut self, rate: BitRate) {
+    /// Frames arrive over the link of its host at another rate.
+    pub(crate) fn on_arrival_rate(&mut self, rate: BitRate) {
         if let Some(grants) = &mut self.grants {
             grants.on_link_rate(rate);
         }
@@ -450,7 +450,7 @@ impl Protocol for UetReceiver {
     }
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
         match *event {
-            HostEvent::LinkRate(rate) => self.on_link_rate(rate),
+            HostEvent::ArrivalRate(rate) => self.on_arrival_rate(rate),
             HostEvent::LinksDown(links) if self.spec.mrc.is_some() => {
                 self.links_down = links;
                 return self.report_links(now);

@@ -329,7 +329,10 @@ impl Protocol for UetSender {
                 self.context.on_link_rate(rate);
             }
             HostEvent::LinksDown(links) => self.context.on_links_down(Some(links), None),
-            HostEvent::Step(_) | HostEvent::Stamps { .. } | HostEvent::Stopped(_) => {}
+            HostEvent::ArrivalRate(_)
+            | HostEvent::Step(_)
+            | HostEvent::Stamps { .. }
+            | HostEvent::Stopped(_) => {}
         }
         matches!(event, HostEvent::LinkRate(_) | HostEvent::LinksDown(_))
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.measurements import of_result
+from penstock.measurements import of_result, rate_back
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,12 +93,17 @@ def are_of_all(result: Measurements) -> bool:
 
 
 def _nominal(topology: dict[str, Any]) -> dict[str, float]:
-    """The rate of each link without faults, by its name in the table."""
-    return {
-        name: float(link["rate_bps"])
-        for link in topology["links"]
-        for name in (f"{link['a']}<->{link['b']}", f"{link['b']}<->{link['a']}")
-    }
+    """The rate of each link and each of its directions without faults, by its name in the table.
+
+    A link whose directions differ has none that is of both.
+    """
+    nominal: dict[str, float] = {}
+    for link in topology["links"]:
+        a, b, rate, back = link["a"], link["b"], float(link["rate_bps"]), rate_back(link)
+        nominal |= {f"{a}->{b}": rate, f"{b}->{a}": back}
+        if rate == back:
+            nominal |= {f"{a}<->{b}": rate, f"{b}<->{a}": rate}
+    return nominal
 
 
 def _spans(

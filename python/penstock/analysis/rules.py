@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import InputError
-from penstock.measurements import of_result
+from penstock.measurements import of_result, rate_back
 from penstock.units import duration
 
 from . import connections, fairness
@@ -55,22 +55,26 @@ def link_rates(
     of_link: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, row in enumerate(ports):
         of_link[row["node"], row["peer"]].append(number)
-    first: dict[str, float] = {}
+    first: dict[int, float] = {}
     between: dict[tuple[str, str], int] = defaultdict(int)
     of_name: dict[str, list[int]] = {}
     for link in result.topology["links"]:
         a, b = link["a"], link["b"]
         ends = (min(a, b), max(a, b))
         nth, between[ends] = between[ends], between[ends] + 1
-        for name in (f"{a}<->{b}[{nth}]", *([f"{a}<->{b}"] if nth == 0 else [])):
-            of_name[name] = [own[nth] for own in (of_link[a, b], of_link[b, a]) if nth < len(own)]
-            first[name] = float(link["rate_bps"])
+        rate = float(link["rate_bps"])
+        ways = ((of_link[a, b], f"{a}->{b}", rate), (of_link[b, a], f"{b}->{a}", rate_back(link)))
+        both = [(own[nth], name, bps) for own, name, bps in ways if nth < len(own)]
+        first |= {number: bps for number, _, bps in both}
+        for suffix in (f"[{nth}]", *([""] if nth == 0 else [])):
+            of_name[f"{a}<->{b}{suffix}"] = [number for number, _, _ in both]
+            of_name |= {f"{name}{suffix}": [number] for number, name, _ in both}
     found = []
     for row in changes:
         if row["what"] != "rate" or row["value"] is None:
             continue
         for number in of_name.get(row["where"], []):
-            capacity[number] = first[row["where"]]
+            capacity[number] = first[number]
             found.append((row["time_ns"] / 1e9, number, float(row["value"])))
     return capacity, sorted(found)
 

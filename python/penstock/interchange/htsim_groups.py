@@ -2,10 +2,10 @@
 
 Source: `sim/datacenter/dragonfly_topology.cpp` and `slimfly_topology.cpp` of forks of htsim that read such
 files. Links within a group are local, others global. Missing rates default to 200 Gb/s there, missing
-latencies to 1000 ns (global), 500 ns (local) and 200 ns (host).
+latencies to 1000 ns (global), 500 ns (local) and 200 ns (host). `Link_latency_ns i j ns` is the latency of
+the link between two switches, by their numbers, in both directions; the last line of a link counts.
 
-Not imported: `Link_latency_ns`, the latency of a single link; the adjacency list beside a Slim Fly, whose
-graph follows from `q`.
+Not imported: the adjacency list beside a Slim Fly, whose graph follows from `q`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import tomli_w
+
 from penstock.errors import InputError
+from penstock.library import Source
+from penstock.running import run_source
 
 from .piece import Document, Note, Piece
 
@@ -40,8 +44,8 @@ class _Said:
 
     document: Document
     values: dict[str, tuple[int, int]]
-    single: list[int]
-    """Lines with the latency of one link."""
+    single: dict[tuple[int, int], tuple[int, int]]
+    """Latency in ns of the link between two switches, the lower number first, each with its line."""
 
     def of(self, key: str, default: int | None = None) -> int:
         if key in self.values:
@@ -78,11 +82,32 @@ def read(document: Document) -> Piece:
     switches = 2 * said.of("q") ** 2 if shape == "slim_fly" else _switches(said)
     hosts = {number: f"h{number}" for number in range(switches * said.of("p"))}
     notes = [Note(line, f"{key} {value}") for key, (value, line) in said.values.items()]
-    remarks = [
-        f"{document.file}:{line}: the latency of a single link is left out: links of a kind have one length"
-        for line in said.single[:1]
-    ]
-    return Piece(keys, numbers=hosts, notes=notes, remarks=remarks)
+    if said.single:
+        keys["links"] = _single(said, keys["topology"])
+        notes += [Note(line, f"{ONE_LINK} {a} {b} {ns}") for (a, b), (ns, line) in said.single.items()]
+    return Piece(keys, numbers=hosts, notes=notes)
+
+
+def _single(said: _Said, topology: dict[str, Any]) -> dict[str, Any]:
+    """The delays of single links, by the names of their ends.
+
+    Raises
+    ------
+    InputError
+        If there is no such link.
+    """
+    text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
+    built = run_source(Source(text, "the fabric")).topology
+    there = {frozenset((link["a"], link["b"])) for link in built["links"]}
+    width = said.of("q") if "q" in said.values else said.of("a")
+    delays = {}
+    for numbers, (delay_ns, line) in said.single.items():
+        a, b = (f"sw{number // width}.{number % width}" for number in numbers)
+        if frozenset((a, b)) not in there:
+            ends = f"switches {numbers[0]} ({a}) and {numbers[1]} ({b})"
+            raise said.document.error(line, f"there is no link between {ends}")
+        delays[f"{a}<->{b}"] = {"delay": f"{delay_ns} ns"}
+    return delays
 
 
 def _switches(said: _Said) -> int:
@@ -100,12 +125,14 @@ def _read(document: Document) -> _Said:
     speeds = [f"link_speed_{kind}_gbps" for kind in KINDS]
     latencies = [f"link_latency_{kind}_ns" for kind in KINDS]
     known = [*NUMBERS, "switch_latency_ns", *speeds, *latencies]
-    said = _Said(document, {}, [])
+    said = _Said(document, {}, {})
     for line, text in document.lines():
         words = text.partition("#")[0].split()
         name = words[0].lower() if words else ""
         if name == ONE_LINK and len(words) == 4:
-            said.single.append(line)
+            first, second = (document.whole(line, "a switch", word, most=MOST_HOSTS) for word in words[1:3])
+            latency = document.whole(line, words[0], words[3], most=10**9)
+            said.single[min(first, second), max(first, second)] = (latency, line)
             continue
         if len(words) != 2:
             raise document.error(line, f"{len(words)} words; expected a name and a number")

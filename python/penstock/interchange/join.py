@@ -15,6 +15,7 @@ import tomli_w
 
 from penstock.errors import InputError
 from penstock.library import Source, suggestion, toml
+from penstock.measurements import rate_from
 from penstock.running import run_source
 
 from .fabric_links import fit_links
@@ -327,7 +328,7 @@ class _Fabric:
         for link in built["links"]:
             for end in (link["a"], link["b"]):
                 if end in rates:
-                    rates[end] += link["rate_bps"]
+                    rates[end] += round(rate_from(end, link))
         return cls(rates, numbers or dict(enumerate(rates)))
 
     def host(self, document: Document, line: int, named: int | str) -> str:

@@ -17,6 +17,7 @@ from penstock import _core
 from penstock.errors import InputError
 from penstock.laboratory.quantity import Quantity
 from penstock.library import Source
+from penstock.measurements import rate_back
 from penstock.running import run_source
 
 from .piece import Assumed, Document, LinkClass, SharedMemory, plainest, size
@@ -182,7 +183,13 @@ def _links(topology: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Distinct pairs of rate in b/s and delay in ps of the links of a fabric."""
     text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
     links = run_source(Source(text, "the fabric")).topology["links"]
-    return sorted({(round(link["rate_bps"]), round(link["delay_ns"] * 1_000)) for link in links})
+    return sorted(
+        {
+            (round(rate), round(link["delay_ns"] * 1_000))
+            for link in links
+            for rate in (link["rate_bps"], rate_back(link))
+        }
+    )
 
 
 def link_headroom(keys: Mapping[str, Any], mtu: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import tomli_w
 
 from penstock.library import Source
+from penstock.measurements import rate_from
 from penstock.running import run_source
 
 from .memory import link_headroom
@@ -53,7 +54,7 @@ def fit_switch(keys: dict[str, Any], own: SimulatedSwitch, priorities: Collectio
     entries: list[str] = []
     if own.marks and ends:
         marked = sorted({*priorities} - {UNMARKED})
-        _marks(keys, own, Counter(round(link["rate_bps"]) for _, link in ends), marked, entries)
+        _marks(keys, own, Counter(round(rate_from(end, link)) for end, link in ends), marked, entries)
     if own.buffer_bytes:
         buffer = keys.setdefault("switch", {}).setdefault("buffer", {})
         buffer["total"] = size(own.buffer_bytes)

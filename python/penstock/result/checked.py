@@ -56,6 +56,8 @@ def topology(path: Path, data: bytes | None = None) -> dict[str, Any]:
     for kind, tests in (("nodes", _NODE), ("links", _LINK)):
         for number, one in enumerate(found[kind]):
             _check(path, one, tests, f"{kind}[{number}].")
+            if kind == "links":
+                _check(path, one, _LINK_SOMETIMES, f"{kind}[{number}].", required=False)
     names = {node["name"] for node in found["nodes"]}
     for number, link in enumerate(found["links"]):
         if lacking := {link["a"], link["b"]} - names:
@@ -267,6 +269,7 @@ _NODE: Mapping[str, Test] = {
     "level": lambda value: _is_whole(value) and value < 1_000,
 }
 _LINK: Mapping[str, Test] = {"a": _is_text, "b": _is_text, "rate_bps": _is_amount, "delay_ns": _is_amount}
+_LINK_SOMETIMES: Mapping[str, Test] = {"reverse_rate_bps": _is_amount}
 _COLUMN: Mapping[str, Test] = {"name": _is_text, "unit": _is_text, "about": _is_text}
 
 

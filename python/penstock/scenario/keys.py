@@ -594,6 +594,10 @@ class ExplicitLinkKeys(TypedDict, total=False):
     """The names of the two ends."""
     count: int | None
     """Number of parallel links. Default: 1."""
+    reverse_rate: str | None
+    """Rate from the second end to the first, where it differs from `rate`, which is then that from the
+    first end to the second. Default: `rate`.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -1794,6 +1798,8 @@ class RedKeys(TypedDict, total=False):
     """When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is
     then. Default: "enqueue".
     """
+    reference_rate: str | None
+    """Rate of a port at which `min` and `max` hold. Default: none."""
     yellow: ColorKeysKeys | None
     """What differs for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`.
     Default: nothing.
@@ -1832,6 +1838,8 @@ class StepParamsKeys(TypedDict, total=False):
     """What the length of the queue includes besides the frames that wait: "without_frame" (only the
     others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame".
     """
+    reference_rate: str | None
+    """Rate of a port at which `threshold` holds. Default: none."""
 
 
 class SamplingParamsKeys(TypedDict, total=False):
@@ -2023,6 +2031,8 @@ class TrimmingKeys(TypedDict, total=False):
     """`threshold` of queues to hosts. Default: `threshold`; with "uec" 1.5 of it."""
     header_limit: str | None
     """The limit of the queue of trimmed frames. Default: none."""
+    reference_rate: str | None
+    """Rate of a port at which `threshold`, `last_hop_threshold` and `header_limit` hold. Default: none."""
     victim: Victim | None
     """Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of
     the queue. Default: "arriving"; with "htsim" "random".
@@ -2043,7 +2053,7 @@ class TrimmingDscpKeys(TypedDict, total=False):
 
 
 class LinkKeys(TypedDict, total=False):
-    """Settings of a link, in both directions."""
+    """Settings of all links, in both directions."""
 
     llr: Llr | None
     """Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: "off"."""
@@ -2076,6 +2086,15 @@ class LlrSettingsKeys(TypedDict, total=False):
     """Distance of acknowledgements on the link. Default: "2048 B"."""
     priorities: Sequence[int] | None
     """Priorities whose frames are eligible. Default: all."""
+
+
+class NamedLinkKeys(TypedDict, total=False):
+    """Settings of the links between named ends, in both directions."""
+
+    llr: Llr | None
+    """Link-level retry (Ultra Ethernet): "on", "off", or its keys. Default: that of `link`."""
+    delay: str | None
+    """One-way delay of the cable, in place of that of the topology. Default: that of the topology."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -3581,7 +3600,9 @@ class FaultKeys(TypedDict, total=False):
     up: bool | None
     """Whether the link comes back. Default: false."""
     rate: str | None
-    """The rate of the link from then on, in both directions."""
+    """The rate of the link from then on, in both directions, or with `towards` in the direction to that
+    end.
+    """
     scheduler: Scheduler | None
     """The scheduler, from then on, of the port whose frames are on their way to `towards`: other weights
     or another table of the kind that the port has.

@@ -122,7 +122,7 @@ fn longest_wait(plan: &Plan<'_>, port: u32) -> Time {
         Amount::Bytes(bytes) => bytes,
         Amount::Frames(frames) => frames.saturating_mul(frame::MAX_TAGGED_FRAME_BYTES.into()),
     });
-    bytes.min().map_or(Time::ZERO, |bytes| plan.link(port).rate.time_for_bits_ceil(bytes.saturating_mul(8)))
+    bytes.min().map_or(Time::ZERO, |bytes| plan.rate(port).time_for_bits_ceil(bytes.saturating_mul(8)))
 }
 
 /// A queue pair that sends.
@@ -160,7 +160,7 @@ impl<'a> Pair<'a> {
     fn new(plan: &Plan, (flow, nth): (usize, usize), path: &'a [u32], spec: &'a QueuePairSpec) -> Pair<'a> {
         let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
         let there = one_way(plan, &mut path.iter().copied(), spec.frame_bytes(spec.mtu));
-        let bps = path.first().map_or(0.0, |&port| plan.link(port).rate.bps_f64());
+        let bps = path.first().map_or(0.0, |&port| plan.rate(port).bps_f64());
         Pair { flow, nth, path, spec, bps, round_trip: there + one_way(plan, back, spec.cnp_bytes()) }
     }
 
@@ -190,7 +190,7 @@ impl<'a> Shares<'a> {
                 if is_chosen && Some(&port) != pair.path.last() {
                     continue;
                 }
-                let rate = plan.link(port).rate.bps_f64();
+                let rate = plan.rate(port).bps_f64();
                 left.entry(port).or_insert((rate, Vec::new())).1.push(number);
             }
         }

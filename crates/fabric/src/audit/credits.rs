@@ -73,7 +73,7 @@ fn rooms(audit: &mut Audit<'_>) {
     let grants = ends.filter_map(|(link, to, from)| {
         let node = &spec.nodes[to.at()];
         let (credits, other) = (node.credits()?, spec.nodes[from.at()].credits()?);
-        let (round_trip, share) = share(link, node, credits, other, longest);
+        let (round_trip, share) = share((link, to), node, credits, other, longest);
         let settings = (node.host().is_some(), audit.settings(node, ""));
         Some((settings, Grant { node: to, credits, round_trip, share }))
     });
@@ -101,12 +101,20 @@ fn rooms(audit: &mut Audit<'_>) {
 
 /// The time from the first bit of a frame to the effect of the update that gives its credits back, and the share of
 /// the link that one channel can fill.
-fn share(link: &LinkSpec, to: &NodeSpec, own: &CreditSpec, other: &CreditSpec, bytes: u16) -> (Time, f64) {
+fn share(
+    (link, end): (&LinkSpec, NodeId),
+    to: &NodeSpec,
+    own: &CreditSpec,
+    other: &CreditSpec,
+    bytes: u16,
+) -> (Time, f64) {
+    let updates = link.rate_from(end);
+    let rate = link.rates[1 - link.direction_from(end)];
     let need = own.need(u32::from(bytes)).max(1);
-    let takes = link.rate.time_for_bits_ceil((u64::from(bytes) + u64::from(link.overhead)) * 8);
+    let takes = rate.time_for_bits_ceil((u64::from(bytes) + u64::from(link.overhead)) * 8);
     // An update may have to wait for its distance to the one before.
     let update =
-        link.rate.time_for_bits_ceil((u64::from(own.update_bytes) + u64::from(own.cf_min_spacing)) * 8);
+        updates.time_for_bits_ceil((u64::from(own.update_bytes) + u64::from(own.cf_min_spacing)) * 8);
     let round_trip = takes + link.delay + to.latency() + update + link.delay + other.update_delay;
     let frames = f64::from(own.credits / need);
     (round_trip, (frames * takes.ps() as f64 / round_trip.ps() as f64).min(1.0))

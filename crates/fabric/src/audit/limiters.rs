@@ -2,7 +2,7 @@
 
 use super::{Audit, Subject};
 use crate::build::paths::nodes_passed;
-use crate::spec::{FaultSpec, FlowSpec, LimiterSpec, Says, Spec, SwitchSpec, Way};
+use crate::spec::{FaultSpec, FlowSpec, LimiterSpec, LinkSpec, Says, Spec, SwitchSpec, Way};
 use frame::{NodeId, Priority};
 use keys::Remark;
 use queueing::{LimiterScope, ManagerSpec, RateConfiguration, RateControlSpec};
@@ -50,7 +50,7 @@ fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
 /// Warns about a control together with the congestion points of its scheme. Gains suited to the slowest link are right for
 /// one place at least.
 fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
-    let link = spec.links.iter().map(|link| link.rate).min()?;
+    let link = spec.links.iter().map(LinkSpec::slowest).min()?;
     spec.managers()
         .filter(|point| point.name() == control.name())
         .find_map(|point| control.doubt_with(point, link))

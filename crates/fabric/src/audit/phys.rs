@@ -30,7 +30,9 @@ pub fn without_phy(spec: &Spec, without_phy: &[usize]) -> Vec<WithoutPhy> {
     let mut phys: BTreeMap<usize, &'static Phy> = BTreeMap::new();
     for &number in without_phy {
         let link = &mut with_phy.links[number];
-        let Some(phy) = Phy::slowest_at(link.rate) else { continue };
+        // A PHY has one rate.
+        let [rate, back] = link.rates;
+        let Some(phy) = Phy::slowest_at(rate).filter(|_| rate == back) else { continue };
         link.delay = link.delay.saturating_add(phy.interface_delay());
         link.response_time = response_time_of(phy);
         phys.insert(number, phy);
@@ -49,8 +51,8 @@ pub fn without_phy(spec: &Spec, without_phy: &[usize]) -> Vec<WithoutPhy> {
     for (need, with) in links {
         let Some(&phy) = phys.get(&need.link) else { continue };
         let link = &spec.links[need.link];
-        let row = found.entry((link.rate, link.cable)).or_insert(WithoutPhy {
-            rate: link.rate,
+        let row = found.entry((link.rates[0], link.cable)).or_insert(WithoutPhy {
+            rate: link.rates[0],
             cable: link.cable,
             links: 0,
             headroom: 0,

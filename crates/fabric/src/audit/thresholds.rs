@@ -292,7 +292,8 @@ impl Station<'_> {
         let managers = with_port(self.spec, self.wiring, port, |facts| {
             self.switch.managers.of_port(facts, self.switch.classes.classes())
         });
-        row.marks = managers.get(class).copied().flatten().and_then(marks);
+        let rate = self.spec.links[self.wiring.link_of[port.at()] as usize].rate_from(self.id);
+        row.marks = managers.get(class).copied().flatten().and_then(|own| marks(own.at_port_rate(rate)));
         if profile.is_none() && row.marks.is_none() {
             return None;
         }

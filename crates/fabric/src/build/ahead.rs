@@ -82,7 +82,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
 pub fn reach(plan: &Plan) -> Time {
     let of_port = |port: u32| {
         let (link, peer) = (plan.link(port), plan.wiring.peer[port as usize].0);
-        let clock = plan.wire_clock(port, link.rate);
+        let clock = plan.wire_clock(port, plan.rate(port));
         let on_link = |bytes: u16| clock.span_ceil(u64::from(bytes) + u64::from(link.overhead));
         let frames = on_link(plan.frames.1) * (u64::from(MOST) + 1);
         let pause = on_link(CONTROL_FRAME_BYTES) + plan.response(port);

@@ -42,7 +42,8 @@ pub(crate) struct Restart {
 #[derive(Debug, Default)]
 struct OnLink {
     outages: Vec<Outage>,
-    rates: Vec<(Time, BitRate)>,
+    /// With the end that the frames of the direction go to, if it is one alone.
+    rates: Vec<(Time, Option<NodeId>, BitRate)>,
     bit_errors: Vec<(Span, f64)>,
     pause_losses: Vec<(Span, f64)>,
     /// With the end that the frames are on their way to, if it is one alone.
@@ -77,7 +78,9 @@ impl FaultPlan {
                 | FaultSpec::LinkUp { .. }
                 | FaultSpec::ControlFrame { .. }
                 | FaultSpec::Scheduler { .. } => {}
-                FaultSpec::LinkRate { link, at, rate } => plan.on(*link).rates.push((*at, *rate)),
+                FaultSpec::LinkRate { link, towards, at, rate } => {
+                    plan.on(*link).rates.push((*at, *towards, *rate));
+                }
                 FaultSpec::BitErrors { link, from, until, rate } => {
                     plan.on(*link).bit_errors.push(((*from, *until), *rate));
                 }
@@ -99,7 +102,7 @@ impl FaultPlan {
         }
         plan.add_switched(&spec.faults);
         for on in plan.links.values_mut() {
-            on.rates.sort_by_key(|&(at, _)| at);
+            on.rates.sort_by_key(|&(at, ..)| at);
             joined(&mut on.outages, |outage| &mut outage.span);
         }
         for restarts in plan.restarts.values_mut() {
@@ -197,7 +200,12 @@ impl FaultPlan {
                     all.push((from, port, Action::Down { keep: outage.reaction.keep }));
                     all.push((until, port, Action::Up));
                 }
-                all.extend(on.rates.iter().map(|&(at, rate)| (at, port, Action::Rate(rate))));
+                let peer = wiring.neighbour(frame::PortId(port));
+                all.extend(on.rates.iter().map(|&(at, towards, rate)| {
+                    let sends = towards.is_none_or(|end| end == peer).then_some(rate);
+                    let arrives = towards.is_none_or(|end| end != peer).then_some(rate);
+                    (at, port, Action::Rate { sends, arrives })
+                }));
             }
         }
         for (node, restart) in self.restarts() {
@@ -245,7 +253,12 @@ impl FaultPlan {
             outages: on.outages.iter().map(|outage| outage.span).collect(),
             here,
             there,
-            rates: on.rates.iter().map(|&(at, _)| at).collect(),
+            rates: on
+                .rates
+                .iter()
+                .filter(|(_, towards, _)| towards.is_none_or(|end| end.0 == peer))
+                .map(|&(at, ..)| at)
+                .collect(),
             bit_errors: on.bit_errors.clone(),
             pause_losses: on.pause_losses.clone(),
             frame_losses: on
@@ -273,7 +286,8 @@ impl FaultPlan {
                 note(outage.span.0, "link_down", name, f64::NAN);
                 note(outage.span.1, "link_up", name, f64::NAN);
             }
-            for &(at, rate) in &on.rates {
+            for &(at, towards, rate) in &on.rates {
+                let name = &towards.map_or(name.clone(), |end| direction(spec, link, end));
                 note(at, "rate", name, rate.bps_f64());
             }
             for &((from, until), p) in &on.bit_errors {

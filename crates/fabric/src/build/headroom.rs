@@ -79,7 +79,7 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
             response: plan.response(wiring.peer[port as usize].0),
             least_quanta,
             quanta,
-            lasts: pause_time(quanta, plan.rates(port).1),
+            lasts: pause_time(quanta, plan.rates(wiring.peer[port as usize].0).1),
             target: targets[wiring.node_of[port as usize].at()],
         })
     };
@@ -120,16 +120,18 @@ impl Plan<'_> {
         let control = self.node(port).pauses();
         let configured = control.and_then(|control| control.response_time);
         let link = self.link(port);
-        configured.or(link.response_time).unwrap_or_else(|| response_time(link.rate))
+        configured.or(link.response_time).unwrap_or_else(|| response_time(self.rate(port)))
     }
     /// Returns the maximum in flight to `port` when its node decides to send XOFF.
     pub fn total_delay(&self, port: u32) -> TotalDelay {
         let link = self.link(port);
-        let (slowest, rate) = self.rates(port);
         let peer = self.wiring.peer[port as usize].0;
+        // The peer sends at the rate of its direction while the pause frame waits and is sent at the rate of the other.
+        let (slowest, rate) = (self.rates(port).0, self.rates(peer).1);
         let headroom = Headroom {
             rate,
             slowest,
+            pause_rate: if self.is_symmetric(port) { rate } else { slowest },
             cable: link.delay,
             // A pause frame may be in the way too, where frames are shorter than it.
             max_frame: self.frames.1.max(CONTROL_FRAME_BYTES),
@@ -164,8 +166,8 @@ impl Plan<'_> {
     pub fn renewal(&self, port: u32) -> Renewal {
         let link = self.link(port);
         Renewal {
-            rate: link.rate,
-            rates: self.rates(port),
+            rate: self.rate(port),
+            rates: (self.rates(port).0, self.rates(self.wiring.peer[port as usize].0).1),
             delay: link.delay,
             max_frame: self.frames.1,
             overhead: link.overhead,

@@ -116,7 +116,7 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         };
         let random = stream(spec.seed, &format!("node/{}/limiter/{}", node.name, limiter.name));
         own[number as usize] = Some(fabric.hosts.limiters.next_key(WHOLE));
-        let (place, rate) = (fabric.node_of.0.next_key(WHOLE), plan.link(port.0).rate);
+        let (place, rate) = (fabric.node_of.0.next_key(WHOLE), plan.rate(port.0));
         fabric.hosts.limiters.push(Limiter::new((number, place), limiter, limiters, rate, random), WHOLE);
         fabric.node_of.0.push(part.node(limiter.host), WHOLE);
         super::traffic::set_feeds(part, fabric, limiter.host);

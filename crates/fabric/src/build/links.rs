@@ -9,7 +9,7 @@ pub(super) fn link_control(plan: &Plan, port: u32) -> LinkControl {
     let peer = plan.wiring.peer[port as usize].0;
     if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
         let link = plan.link(port);
-        let (timing, classes) = ((link.rate, link.delay), plan.node(port).classes());
+        let (timing, classes) = ((plan.rate(port), link.delay), plan.node(port).classes());
         return LinkControl::Credit(Box::new(CreditState::new(own, other, timing, classes)));
     }
     let control = plan.node(port).pauses();

@@ -128,7 +128,7 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
     let Some(&keys) = node.crossbar() else { return Architecture::OutputQueued(memory) };
     let plan = part.plan;
     let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
-    let rates = ports.iter().map(|&port| plan.link(port).rate);
+    let rates = ports.iter().map(|&port| plan.link(port).fastest());
     let switch = SwitchFacts {
         ports: ports.len(),
         classes: node.classes().classes(),
@@ -219,7 +219,9 @@ fn receiver_point(plan: &Plan, port: u32) -> Option<Box<ReceiverPoint>> {
     let (limiters, buffer) = (host.limiters.as_ref()?, host.receive.as_ref()?.buffer?);
     let params = limiters.control.receiver_point(Bytes::new(buffer))?;
     let point = PointId(port * PRIORITIES as u32);
-    let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared: false };
+    // The buffer fills at the rate of the direction towards the host.
+    let rate = plan.rate(plan.wiring.peer[port as usize].0);
+    let facts = LinkFacts { rate, overhead: u32::from(link.overhead), point, shared: false };
     Some(Box::new(ReceiverPoint {
         manager: params.start(&facts),
         random: stream(plan.spec.seed, &format!("node/{}/port/{local}/receive", node.name)),
@@ -251,7 +253,7 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
         let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let shared = plan.scheduler(port).shares_by_weight();
-        let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared };
+        let facts = LinkFacts { rate: plan.rate(port), overhead: u32::from(link.overhead), point, shared };
         spec.map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
@@ -301,7 +303,8 @@ pub fn trimming(plan: &Plan, port: u32) -> Option<Box<PortTrimming>> {
     let named = spec.priority_to.iter().find(|(nodes, _)| nodes.contains(&neighbour));
     let priority = Priority(named.map_or(spec.priority, |&(_, priority)| priority));
     let as_trimmed = (priority, own.class(priority));
-    Some(Box::new(PortTrimming::new(spec, classes, as_trimmed, peer.host().is_some(), coin)))
+    let to_host = (peer.host().is_some(), plan.rate(port));
+    Some(Box::new(PortTrimming::new(spec, classes, as_trimmed, to_host, coin)))
 }
 
 /// The profiles of each port of a switch with these pools.

@@ -44,7 +44,7 @@ pub fn default_bin(spec: &Spec) -> Time {
     let longest = u64::from(frame_bounds(spec).1);
     let of_link = |link: &LinkSpec| {
         u128::from((longest + u64::from(link.overhead)) * 8) * 1_000_000_000_000
-            / u128::from(link.rate.bps().max(1))
+            / u128::from(link.slowest().bps().max(1))
     };
     let frame = spec.links.iter().map(of_link).max().unwrap_or_default() as u64;
     let of_run = |bins: u64| spec.duration.ps().div_ceil(bins);

@@ -13,7 +13,7 @@ pub(crate) fn apart(spec: &Spec) -> Time {
     }
     let longest = u64::from(frame_bounds(spec).1);
     let on_wire = |overhead: u16| (longest + u64::from(overhead)) * 8;
-    let frames = spec.links.iter().map(|link| link.rate.time_for_bits_ceil(on_wire(link.overhead)));
+    let frames = spec.links.iter().map(|link| link.slowest().time_for_bits_ceil(on_wire(link.overhead)));
     let frame = frames.max().unwrap_or_default();
     Time::from_ps((u128::from(frame.ps()) * 4 * u128::from(ppb)).div_ceil(1_000_000_000) as u64)
 }

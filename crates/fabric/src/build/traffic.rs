@@ -55,7 +55,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         let link = plan.link(egress);
         let rng = stream(spec.seed, &format!("flow/{}", flow.name));
         let clock = plan.clock(flow.from);
-        let mut source = Source::new(&flow.source, link.rate, link.overhead, clock, rng);
+        let mut source = Source::new(&flow.source, plan.rate(egress), link.overhead, clock, rng);
         if flow.source.jitter > Time::ZERO {
             let rng = stream(spec.seed, &format!("flow/{}/jitter", flow.name));
             source = source.with_jitter(flow.source.jitter, rng);
@@ -288,7 +288,7 @@ pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: 
         let next = plan.node(plan.wiring.peer[port as usize].0);
         let bytes = if next.cuts_through() { bytes.min(HEAD_BYTES) } else { bytes };
         let bits = (u64::from(bytes) + u64::from(link.overhead)) * 8;
-        sum + link.delay + link.rate.time_for_bits_ceil(bits) + next.latency()
+        sum + link.delay + plan.rate(port).time_for_bits_ceil(bits) + next.latency()
     })
 }
 
@@ -313,12 +313,14 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 
     let back: Vec<u32> = path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0).collect();
     let (full, answer) = connection.round_trip_frames();
     let from = |there: &[u32], back: &[u32]| {
-        let first = there.first().map(|&port| plan.link(port));
-        let (rate, overhead) = first.map_or((BitRate::from_gbps(1), 0), |link| (link.rate, link.overhead));
+        let none = BitRate::from_gbps(1);
+        let first = there.first().map(|&port| (plan.rate(port), plan.link(port).overhead));
+        let (rate, overhead) = first.unwrap_or((none, 0));
+        let arrival_rate = back.last().map_or(none, |&port| plan.rate(port));
         let hops = there.len().saturating_sub(1) as u16;
         let there = one_way(plan, &mut there.iter().copied(), full);
         let base_rtt = there + one_way(plan, &mut back.iter().copied(), answer);
-        PathFacts { rate, base_rtt, packet: full, hops, overhead, planes: 1, trims: false }
+        PathFacts { rate, arrival_rate, base_rtt, packet: full, hops, overhead, planes: 1, trims: false }
     };
     [from(path, &back), from(&back, path)]
 }

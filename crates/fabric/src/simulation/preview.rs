@@ -124,7 +124,7 @@ impl Simulation {
 
     fn flows_of_preview(&self) -> (Fluid, Vec<Flow>, Vec<Usage>) {
         let plan = Plan::new(&self.spec, &self.wiring);
-        let capacity = (0..self.ports() as u32).map(|port| plan.link(port).rate.bps_f64()).collect();
+        let capacity = (0..self.ports() as u32).map(|port| plan.rate(port).bps_f64()).collect();
         let mut fluid = Fluid::new(capacity);
         let (mut flows, mut of_jobs) = (Vec::new(), vec![false; self.spec.flows.len()]);
         for (number, job) in (0..).zip(&self.spec.jobs) {
@@ -182,10 +182,9 @@ impl Simulation {
                 let resource = resource(plan, fluid, port, self.port(port).classes.class(priority));
                 *usage.entry(resource).or_insert(0.0) += wire / ports.len() as f64;
             }
-            let link = plan.link(ports[0]);
+            let (link, rate) = (plan.link(ports[0]), plan.rate(ports[0]));
             let node = plan.node(ports[0]);
-            let on_link =
-                |bytes: u64| Time::from_ps((bytes as f64 * 8e12 / link.rate.bps_f64()).round() as u64);
+            let on_link = |bytes: u64| Time::from_ps((bytes as f64 * 8e12 / rate.bps_f64()).round() as u64);
             // At the first port the last frame has left already; a switch that cuts through does not wait for it.
             let waits = hop > 0 && !node.cuts_through();
             let there = if waits { on_link(u64::from(frame + link.overhead)) } else { Time::ZERO };

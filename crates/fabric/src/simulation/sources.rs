@@ -14,9 +14,9 @@ impl Simulation {
         for state in sources {
             let flow = &self.spec.flows[state.flow as usize];
             let Some(port) = self.wiring.ports(flow.from).next() else { continue };
-            let link = &self.spec.links[self.wiring.link_of[port.at()] as usize];
+            let (rate, overhead) = (self.initial_rate(port.0), self.link_spec(port.0).overhead);
             let clock = clocks.get(flow.from.at()).copied().unwrap_or_default();
-            let most = flow.source.most_bits(link.rate, link.overhead, clock, self.now());
+            let most = flow.source.most_bits(rate, overhead, clock, self.now());
             let made = state.source.bytes_made(flow.source.limit) as f64 * 8.0;
             assert!(
                 most.is_none_or(|most| made <= most),

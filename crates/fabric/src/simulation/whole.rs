@@ -26,12 +26,12 @@ use crate::run::state::stream_counts::StreamCount;
 use crate::run::steps::ahead::queues;
 use crate::run::steps::victims;
 use crate::simulation::Simulation;
-use crate::spec::Way;
+use crate::spec::{LinkSpec, Way};
 use frame::{NodeId, PathId, PortId, TrafficClass};
 use measure::BinnedBits;
 use std::collections::{BTreeMap, BTreeSet};
 use transport::TransferEnds;
-use units::Time;
+use units::{BitRate, Time};
 
 /// Index of a class of a port in the recordings by queue.
 fn queue_at(part: &Fabric, port: PortIx, class: u8) -> usize {
@@ -108,6 +108,14 @@ impl Simulation {
     /// The cold state of all ports.
     pub(crate) fn cold_ports(&self) -> impl Iterator<Item = (u32, &ColdPort)> {
         (0..).zip(self.parts().flat_map(|part| part.links.cold.all(part.whole())))
+    }
+    /// The link of a port.
+    pub(crate) fn link_spec(&self, port: u32) -> &LinkSpec {
+        &self.spec.links[self.wiring.link_of[port as usize] as usize]
+    }
+    /// The rate at which a port sends at the beginning.
+    pub(crate) fn initial_rate(&self, port: u32) -> BitRate {
+        self.link_spec(port).rate_from(self.wiring.node_of[port as usize])
     }
     /// The port at the other end.
     pub(crate) fn peer(&self, port: u32) -> u32 {

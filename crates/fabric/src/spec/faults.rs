@@ -25,10 +25,12 @@ pub enum FaultSpec {
         /// When.
         at: Time,
     },
-    /// A link changes its rate, in both directions.
+    /// A link changes its rate.
     LinkRate {
         /// Index of the link.
         link: u32,
+        /// The end that the frames of the direction go to; `None`: both directions.
+        towards: Option<NodeId>,
         /// When.
         at: Time,
         /// From then on.

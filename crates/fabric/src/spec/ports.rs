@@ -19,7 +19,7 @@ pub fn with_port<T>(spec: &Spec, wiring: &Wiring, port: PortId, act: impl FnOnce
         neighbour: name(neighbour),
         to_host: is_host(neighbour),
         heights: [node, neighbour].map(|node| heights[node.at()]),
-        rate: link.wire_rate,
+        rate: link.wire_rates[link.direction_from(node)],
         delay: link.cable,
         is_named: &is_named,
     })

@@ -141,10 +141,10 @@ pub struct GraphLink {
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Rate of data in each direction.
-    pub rate: BitRate,
-    /// The rate as it is written: with a line code, that on the wire.
-    pub wire_rate: BitRate,
+    /// Rates of data, of what `a` sends and of what `b` sends.
+    pub rates: [BitRate; 2],
+    /// The rates as they are written: with a line code, those on the wire.
+    pub wire_rates: [BitRate; 2],
     /// One-way delay of cable and interfaces.
     pub delay: Time,
     /// One-way delay of the cable alone.
@@ -212,8 +212,8 @@ impl Graph {
         self.links.push(GraphLink {
             a,
             b,
-            rate: cable.data_rate(),
-            wire_rate: cable.rate,
+            rates: [cable.data_rate(); 2],
+            wire_rates: [cable.rate; 2],
             delay,
             cable: cable.cable_delay(),
             overhead,
@@ -471,11 +471,11 @@ mod tests {
         check(&graph, 5, 2, 6);
         assert_eq!(host_names(&graph), ["l0", "l1", "r0", "r1", "r2"]);
         let bottleneck = graph.links[5];
-        assert_eq!((bottleneck.rate, bottleneck.delay, bottleneck.overhead), (slow, CABLE.delay(), 20));
+        assert_eq!((bottleneck.rates[0], bottleneck.delay, bottleneck.overhead), (slow, CABLE.delay(), 20));
         assert_eq!((degree_of(&graph, "left"), degree_of(&graph, "right")), (3, 4));
         (spec.bottleneck_rate, spec.bottleneck_delay) = (None, Some(Time::from_us(5)));
         let bottleneck = spec.graph().unwrap().links[5];
-        assert_eq!((bottleneck.rate, bottleneck.delay), (CABLE.rate, Time::from_us(5)));
+        assert_eq!((bottleneck.rates[0], bottleneck.delay), (CABLE.rate, Time::from_us(5)));
     }
 
     #[test]
@@ -497,7 +497,7 @@ mod tests {
         let graph = spec.graph().unwrap();
         check(&graph, 12, 5, 12 + 6);
         assert_eq!((degree_of(&graph, "leaf2"), degree_of(&graph, "spine1")), (6, 3));
-        assert_eq!(graph.links.iter().filter(|l| l.rate == fast).count(), 6);
+        assert_eq!(graph.links.iter().filter(|l| l.rates == [fast; 2]).count(), 6);
         assert_eq!(host_names(&graph)[11], "h11");
     }
 
@@ -506,7 +506,7 @@ mod tests {
         let (fast, faster) = (BitRate::from_gbps(40), BitRate::from_gbps(100));
         let of_links = |graph: &Graph| -> BTreeSet<(u8, u64, u64)> {
             let level = |id: NodeId| graph.nodes[id.at()].level;
-            graph.links.iter().map(|l| (level(l.a).max(level(l.b)), l.rate.bps(), l.delay.ps())).collect()
+            graph.links.iter().map(|l| (level(l.a).max(level(l.b)), l.rates[0].bps(), l.delay.ps())).collect()
         };
         let (near, own) = (CABLE.delay().ps(), CABLE.rate.bps());
         let leaf_spine =

@@ -79,8 +79,7 @@ impl View<'_> {
     fn first_link(&self, flow: usize) -> (BitRate, u16) {
         let path = self.s.source(flow).first_path as usize;
         let Some(&port) = self.s.path_of(path).first() else { return (BitRate::from_bps(0), 0) };
-        let link = &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
-        (link.rate, link.overhead)
+        (self.s.initial_rate(port), self.s.link_spec(port).overhead)
     }
 
     /// The least time that a frame takes over these ports of a fabric without traffic.
@@ -94,8 +93,8 @@ impl View<'_> {
     }
 
     fn wire_secs(&self, port: u32, bytes: u16) -> f64 {
-        let link = &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
-        (u64::from(bytes) + u64::from(link.overhead)) as f64 * 8.0 / link.rate.bps() as f64
+        let overhead = u64::from(self.s.link_spec(port).overhead);
+        (u64::from(bytes) + overhead) as f64 * 8.0 / self.s.initial_rate(port).bps() as f64
     }
 
     fn peer_node(&self, port: u32) -> usize {

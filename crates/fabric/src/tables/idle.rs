@@ -19,7 +19,7 @@ use super::View;
 use super::link_rates::LinkRates;
 use crate::run::state::crossbar::crossing_time::time_to_cross;
 use crate::run::state::port::HEAD_BYTES;
-use frame::PortId;
+use frame::{NodeId, PortId};
 use queueing::Speedup;
 use units::{BitRate, Time, WireClock};
 use workload::Framing;
@@ -224,9 +224,9 @@ impl View<'_> {
             let number = self.s.wiring.neighbour(PortId(port)).at();
             let node = &self.s.spec.nodes[number];
             let speedup = node.crossbar().filter(|_| !node.cuts_through())?.speedup;
-            let own = (0..).zip(&self.s.spec.links);
-            let own = own.filter(|(_, link)| link.a.at() == number || link.b.at() == number);
-            let fastest = own.map(|(nth, link)| rates.of(nth, link.rate)).max_by_key(|rate| rate.bps())?;
+            let ports = self.s.wiring.ports(NodeId(number as u32));
+            let both = ports.flat_map(|port| [port.0, self.s.peer(port.0)]);
+            let fastest = both.map(|port| self.rate_within(port, rates)).max_by_key(|rate| rate.bps())?;
             Some((fastest, speedup))
         };
         let ways: Option<Vec<_>> = stage.iter().map(of).collect();
@@ -236,9 +236,7 @@ impl View<'_> {
     /// A way through these egress ports as it is without other traffic, with these rates of links; of several ports in
     /// one place each frame takes the one that suits it best.
     pub(super) fn idle_path(&self, stages: &[Vec<u32>], rates: &LinkRates) -> IdlePath {
-        let link_of = |port: u32| self.s.wiring.link_of[port as usize];
-        let link = |port: u32| &self.s.spec.links[link_of(port) as usize];
-        let rate = |port: u32| rates.of(link_of(port), link(port).rate);
+        let rate = |port: u32| self.rate_within(port, rates);
         let clock = |port: u32| WireClock::with_offset(rate(port), self.s.cold(port).clock);
         let speed = |port: u32| rate(port).bps_f64() * self.s.cold(port).clock.factor();
         let fastest = |stage: &[u32]| stage.iter().copied().max_by(|&a, &b| speed(a).total_cmp(&speed(b)));
@@ -249,13 +247,13 @@ impl View<'_> {
             let passes = match stages.get(n + 1).filter(|_| cuts_through) {
                 None => Passes::Whole,
                 Some(out) if out.iter().all(|&out| rate(out) > rate(best)) => {
-                    Passes::HeadAndRest(clock(self.s.peer(best)))
+                    Passes::HeadAndRest(clock(best))
                 }
                 Some(_) => Passes::Head,
             };
             Some(Hop {
                 clock: Some(clock(best)),
-                overhead: stage.iter().map(|&port| link(port).overhead.into()).min()?,
+                overhead: stage.iter().map(|&port| self.s.link_spec(port).overhead.into()).min()?,
                 per_frame: Time::ZERO,
                 crossing: None,
                 after: stage.iter().map(|&port| self.s.port(port).timing.arrives_after()).min()?,

@@ -203,8 +203,11 @@ impl View<'_> {
     fn slowest_link(&self, spec: &JobSpec) -> f64 {
         let links = |node: frame::NodeId| {
             let ports = self.s.wiring.ports(node);
-            ports
-                .map(|port| self.s.spec.links[self.s.wiring.link_of[port.0 as usize] as usize].rate.bps_f64())
+            let slower = |port: frame::PortId| {
+                let rates = self.s.link_spec(port.0).rates.map(|rate| rate.bps_f64());
+                rates[0].min(rates[1])
+            };
+            ports.map(slower)
         };
         spec.hosts.iter().flat_map(|&host| links(host).reduce(f64::max)).fold(f64::INFINITY, f64::min)
     }

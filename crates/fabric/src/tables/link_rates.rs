@@ -8,14 +8,8 @@ use units::{BitRate, Time};
 /// The highest rates that links have within some time, of those that change theirs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkRates {
-    changed: BTreeMap<u32, BitRate>,
-}
-
-impl LinkRates {
-    /// The rate of a link that begins with `initial`.
-    pub fn of(&self, link: u32, initial: BitRate) -> BitRate {
-        self.changed.get(&link).copied().unwrap_or(initial)
-    }
+    /// By link and direction.
+    changed: BTreeMap<(u32, usize), BitRate>,
 }
 
 /// Periods of a run in which no link changes its rate.
@@ -34,12 +28,21 @@ impl RatePeriods {
 }
 
 impl View<'_> {
-    /// Changes of rates by faults: link, time, new rate.
-    fn rate_changes(&self) -> impl Iterator<Item = (u32, Time, BitRate)> {
-        self.s.spec.faults.iter().filter_map(|fault| match *fault {
-            FaultSpec::LinkRate { link, at, rate } => Some((link, at, rate)),
-            _ => None,
+    /// Changes of rates by faults: link and direction, time, new rate.
+    fn rate_changes(&self) -> impl Iterator<Item = ((u32, usize), Time, BitRate)> {
+        self.s.spec.faults.iter().flat_map(|fault| {
+            let FaultSpec::LinkRate { link, towards, at, rate } = *fault else { return Vec::new() };
+            let changed = |&direction: &usize| self.s.spec.links[link as usize].changes(towards, direction);
+            (0..2).filter(changed).map(|direction| ((link, direction), at, rate)).collect()
         })
+    }
+
+    /// The highest rate at which a port sends, of these.
+    pub(super) fn rate_within(&self, port: u32, rates: &LinkRates) -> BitRate {
+        let node = self.s.wiring.node_of[port as usize];
+        let direction = self.s.link_spec(port).direction_from(node);
+        let changed = rates.changed.get(&(self.s.wiring.link_of[port as usize], direction));
+        changed.copied().unwrap_or_else(|| self.s.initial_rate(port))
     }
 
     /// The periods of the run.
@@ -52,7 +55,7 @@ impl View<'_> {
 
     /// The highest rates that links have from one of these periods to another.
     pub(super) fn link_rates(&self, periods: &RatePeriods, (first, last): (usize, usize)) -> LinkRates {
-        let mut by_link: BTreeMap<u32, Vec<(Time, BitRate)>> = BTreeMap::new();
+        let mut by_link: BTreeMap<(u32, usize), Vec<(Time, BitRate)>> = BTreeMap::new();
         for (link, at, rate) in self.rate_changes() {
             by_link.entry(link).or_default().push((at, rate));
         }
@@ -60,7 +63,7 @@ impl View<'_> {
         let until = periods.changes.get(last).copied().unwrap_or(Time::NEVER);
         let changed = by_link.into_iter().map(|(link, mut changes)| {
             changes.sort_by_key(|&(at, _)| at);
-            let initial = self.s.spec.links[link as usize].rate;
+            let initial = self.s.spec.links[link.0 as usize].rates[link.1];
             let before = changes.iter().rev().find(|&&(at, _)| at <= from).map_or(initial, |&(_, rate)| rate);
             let within = changes.iter().filter(|&&(at, _)| at > from && at < until).map(|&(_, rate)| rate);
             (link, within.fold(before, |highest, rate| if rate > highest { rate } else { highest }))

@@ -113,7 +113,9 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     let rates_stay = !spec.faults.iter().any(|fault| matches!(fault, FaultSpec::LinkRate { .. }));
     let fastest = spec.nodes.iter().map(|node| f64::from(node.clock_tolerance.ppb())).fold(0.0, f64::max);
     for (row, rate) in outcome.reals("ports", "rate_bps").iter().enumerate() {
-        for column in ["bytes_sent", "bytes_received"] {
+        let arrives =
+            arrival_rate(spec, &outcome.texts("ports", "node")[row], &outcome.texts("ports", "peer")[row]);
+        for (column, rate) in [("bytes_sent", *rate), ("bytes_received", arrives)] {
             let bytes = outcome.integers("ports", column)[row] as f64;
             prop_assert!(
                 !rates_stay || bytes <= rate * (1.0 + fastest / 1e9) * measured / 8.0 + 2.0 * 1522.0,
@@ -211,6 +213,17 @@ pub fn same(a: &Outcome, b: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The highest rate in b/s at which frames come to a node from a neighbour.
+fn arrival_rate(spec: &Spec, node: &str, peer: &str) -> f64 {
+    let is = |end: NodeId, name: &str| spec.nodes[end.0 as usize].name == name;
+    let links = spec
+        .links
+        .iter()
+        .filter(|link| is(link.a, node) && is(link.b, peer) || is(link.a, peer) && is(link.b, node));
+    let rates = links.map(|link| if is(link.a, peer) { link.rates[0] } else { link.rates[1] });
+    rates.max().unwrap().bps_f64()
+}
+
 /// Pause frames that may have been on their way when measuring began: as many as follow each other on all links
 /// in the time from their end to their effect.
 fn pending(spec: &Spec) -> u64 {
@@ -220,9 +233,9 @@ fn pending(spec: &Spec) -> u64 {
     let control = spec.nodes.iter().find_map(|node| node.pauses());
     let Some(control) = control else { return 0 };
     let both_ways = |link: &LinkSpec| {
-        let standard = flow_control::headroom::response_time(link.rate);
+        let standard = flow_control::headroom::response_time(link.slowest());
         let effect = link.delay + control.response_time.unwrap_or(standard);
-        let frame = link.rate.time_for_bits_ceil(64 * 8);
+        let frame = link.fastest().time_for_bits_ceil(64 * 8);
         2 * (effect.ps() / frame.ps() + 2)
     };
     spec.links.iter().map(both_ways).sum()
@@ -237,7 +250,8 @@ pub fn least_latency(spec: &Spec, flow: &fabric::spec::FlowSpec) -> Time {
             let bits = u64::from(least.min(64)) * 8;
             // A node may be a little faster than its link is called.
             let tolerances = [link.a, link.b].map(|end| spec.nodes[end.0 as usize].clock_tolerance);
-            let rate = tolerances.map(|tolerance| tolerance.fastest(link.rate)).into_iter().max().unwrap();
+            let rate =
+                tolerances.map(|tolerance| tolerance.fastest(link.fastest())).into_iter().max().unwrap();
             Time::from_ps((u128::from(bits) * 1_000_000_000_000 / u128::from(rate.bps())) as u64) + link.delay
         })
         .min()

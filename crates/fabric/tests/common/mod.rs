@@ -177,8 +177,8 @@ impl Net {
         self.0.links.push(LinkSpec {
             a,
             b,
-            rate,
-            wire_rate: rate,
+            rates: [rate; 2],
+            wire_rates: [rate; 2],
             delay,
             cable: delay,
             overhead: 20,
@@ -260,7 +260,7 @@ pub fn fat_tree_under_pfc(k: u64, duration: Time) -> (Net, Vec<NodeId>) {
         };
     }
     for link in &graph.links {
-        net.link(link.a, link.b, link.rate, link.delay);
+        net.link(link.a, link.b, link.rates[0], link.delay);
     }
     let hosts = graph.hosts().collect();
     (net, hosts)

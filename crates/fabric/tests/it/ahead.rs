@@ -123,7 +123,8 @@ fn manager(dice: &Dice) -> Option<ManagerSpec> {
         action,
         ..RedParams::default()
     };
-    let step = |at| StepParams { threshold: Amount::Frames(3), at, counts: Counts::WithFrame };
+    let step =
+        |at| StepParams { threshold: Amount::Frames(3), at, counts: Counts::WithFrame, reference_rate: None };
     Some(match dice.control {
         5 => ManagerSpec::Red(red(Action::Drop)),
         6 => ManagerSpec::Red(red(Action::MarkOnly)),

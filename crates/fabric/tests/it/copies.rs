@@ -93,7 +93,7 @@ fn a_switch_that_cuts_through_copies_the_head() {
 fn where_one_way_out_is_faster_all_copies_wait_for_the_whole_frame() {
     let own = SwitchSpec { forwarding: Forwarding::CutThrough, ..switch() };
     let (mut net, h) = two_switches(own, 100);
-    net.0.links[2].rate = gbps(40);
+    net.0.links[2].rates = [gbps(40); 2];
     net.flow("f", h[0], MULTICAST, to_all(one(h[1], 1_000, us(1)), &h[1..3]));
     let outcome = with_credits(net, &all(160)).run();
     assert_eq!(latencies(&outcome), [3_600, 3_000].map(|at| [ns(at); 2]));

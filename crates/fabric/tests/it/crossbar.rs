@@ -272,6 +272,7 @@ fn a_manager_and_an_outage_meet_frames_at_their_output() {
             counts: Counts::WithoutFrame,
             idle_exponent: IdleExponent::Elapsed,
             at: queueing::Moment::Enqueue,
+            reference_rate: None,
             yellow: None,
             red: None,
         };

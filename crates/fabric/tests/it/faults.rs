@@ -105,15 +105,19 @@ fn a_new_rate_holds_from_the_next_frame_on() {
     let (mut net, a, b) = line(us(100));
     net.flow("f", a, 0, burst(b, 1230, 4, us(10)));
     // In the middle of the second frame 10 Gb/s become 2.5 Gb/s: it completes at 12 us, the others take 4 us.
-    net.0.faults =
-        vec![FaultSpec::LinkRate { link: 0, at: ps(11_500_001), rate: BitRate::from_bps(2_500_000_000) }];
+    net.0.faults = vec![FaultSpec::LinkRate {
+        link: 0,
+        towards: None,
+        at: ps(11_500_001),
+        rate: BitRate::from_bps(2_500_000_000),
+    }];
     let outcome = on_threads(&net);
     // The fourth ends at 20 us, is at the switch at 21 us, leaves it by 22 us and arrives at 23 us.
     assert_eq!(outcome.latency("f"), (us(4), us(13)));
     assert_eq!(outcome.real("ports", "a.0->sw", "rate_bps"), 2.5e9);
     assert!((outcome.real("ports", "a.0->sw", "utilisation") - 0.10).abs() < 1e-12);
     // And faster: the look-ahead has to account for it.
-    net.0.faults = vec![FaultSpec::LinkRate { link: 0, at: ps(11_500_001), rate: gbps(100) }];
+    net.0.faults = vec![FaultSpec::LinkRate { link: 0, towards: None, at: ps(11_500_001), rate: gbps(100) }];
     let outcome = on_threads(&net);
     assert_eq!(outcome.delivered("f"), 4);
     // All at the switch by 13.2 us; its own link sends from 12 us on, one a microsecond: 16 us and 1 us.
@@ -129,7 +133,7 @@ fn a_cut_through_switch_does_not_overtake_a_slow_frame() {
     net.link(sw, b, gbps(10), us(1));
     net.flow("f", a, 0, one(b, 1230, us(10)));
     // At 1 Gb/s the frame takes 10 us; the link is fast when its head arrives.
-    net.0.faults = vec![FaultSpec::LinkRate { link: 0, at: ps(10_500_000), rate: gbps(10) }];
+    net.0.faults = vec![FaultSpec::LinkRate { link: 0, towards: None, at: ps(10_500_000), rate: gbps(10) }];
     assert_eq!(on_threads(&net).only_latency("f"), us(13));
 }
 
@@ -154,7 +158,7 @@ fn wrong_bits_come_as_often_as_they_should() {
 #[test]
 fn a_restart_loses_what_the_switch_holds_and_then_all_is_as_before() {
     let (mut net, a, b) = line(us(400));
-    net.0.links[1].rate = gbps(5);
+    net.0.links[1].rates = [gbps(5); 2];
     net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
     net.0.faults = vec![FaultSpec::Restart { node: NodeId(2), at: us(100), lasts: us(50), reroute: None }];
     let outcome = on_threads(&net);
@@ -170,7 +174,7 @@ fn a_restart_loses_what_the_switch_holds_and_then_all_is_as_before() {
 #[test]
 fn lossless_classes_count_what_faults_lose_and_go_on() {
     let (mut net, a, b) = line(us(400));
-    net.0.links[1].rate = gbps(5);
+    net.0.links[1].rates = [gbps(5); 2];
     for node in &mut net.0.nodes {
         node.role = match &node.role {
             fabric::spec::Role::Host(_) => fabric::spec::Role::Host(std::sync::Arc::new(HostSpec {
@@ -345,7 +349,12 @@ fn random_net(rolls: &[u32], control: bool) -> Net {
         let later = at + us(u64::from(1 + roll(50)));
         let more = match roll(7) {
             0 | 1 => vec![down(link, at, reaction), up(link, later)],
-            2 => vec![FaultSpec::LinkRate { link, at, rate: gbps([1, 25, 100][roll(3) as usize]) }],
+            2 => vec![FaultSpec::LinkRate {
+                link,
+                towards: None,
+                at,
+                rate: gbps([1, 25, 100][roll(3) as usize]),
+            }],
             3 => vec![FaultSpec::BitErrors { link, from: at, until: later, rate: 1e-5 }],
             4 => vec![FaultSpec::PauseLoss { link, from: at, until: later, probability: 0.5 }],
             5 => vec![FaultSpec::Restart {
@@ -387,13 +396,13 @@ fn highest_rate(net: &Net, port: &str, from: Time, until: Time) -> f64 {
     let ends = |link: &fabric::spec::LinkSpec| [link.a, link.b].map(|node| names[node.at()]);
     let link = net.0.links.iter().position(|link| ends(link) == [near, far] || ends(link) == [far, near]);
     let link = link.expect("a link");
-    let mut highest = net.0.links[link].rate;
+    let mut highest = net.0.links[link].rates[0];
     let mut changes: Vec<(Time, BitRate)> = net
         .0
         .faults
         .iter()
         .filter_map(|fault| match fault {
-            FaultSpec::LinkRate { link: of, at, rate } if *of as usize == link => Some((*at, *rate)),
+            FaultSpec::LinkRate { link: of, at, rate, .. } if *of as usize == link => Some((*at, *rate)),
             _ => None,
         })
         .collect();

@@ -40,7 +40,7 @@ fn net(
         };
     }
     for link in &graph.links {
-        net.link(link.a, link.b, link.rate, link.delay);
+        net.link(link.a, link.b, link.rates[0], link.delay);
     }
     (net, graph.hosts().collect())
 }

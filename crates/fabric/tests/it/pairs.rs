@@ -267,6 +267,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             counts,
             idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
             at: queueing::Moment::Enqueue,
+            reference_rate: rolls.pick(&[None, Some(gbps(10))]),
             yellow: None,
             red: None,
         }),
@@ -274,6 +275,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             threshold: amount(rolls.below(10)),
             at: rolls.pick(&[Moment::Enqueue, Moment::Dequeue]),
             counts,
+            reference_rate: None,
         }),
         _ => ManagerSpec::Sampling(SamplingParams {
             threshold: Amount::Frames(rolls.below(6)),
@@ -406,6 +408,7 @@ fn trimming(rolls: &mut Rolls) -> TrimmingSpec {
         classes: None,
         thresholds: rolls.pick(&[None, Some([3_000, 4_500]), Some([20_000; 2])]),
         header_limit: rolls.pick(&[None, Some(640)]),
+        reference_rate: rolls.pick(&[None, Some(gbps(10))]),
         victim: Victim::Arriving,
         marks_last_hop: rolls.coin(),
     }
@@ -850,7 +853,9 @@ fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
     }
     if draw.has(RATE) {
         let (link, rate) = (rolls.below(links) as u32, gbps(rolls.pick(&[1, 5, 40])));
-        faults.push(FaultSpec::LinkRate { link, at: us(5 + rolls.below(20)), rate });
+        let end = &graph.links[link as usize];
+        let towards = rolls.pick(&[None, Some(end.a), Some(end.b)]);
+        faults.push(FaultSpec::LinkRate { link, towards, at: us(5 + rolls.below(20)), rate });
     }
     faults
 }
@@ -865,11 +870,12 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
     let equal = rolls.coin();
     let link = |link: &GraphLink, rolls: &mut Rolls| {
         let rate = gbps(if equal { 10 } else { rolls.pick(&[1, 10, 25, 100]) });
+        let back = if equal || rolls.coin() { rate } else { gbps(rolls.pick(&[1, 10, 25, 100])) };
         LinkSpec {
             a: link.a,
             b: link.b,
-            rate,
-            wire_rate: rate,
+            rates: [rate, back],
+            wire_rates: [rate, back],
             delay: ps(rolls.pick(&[0, 10_000, 500_000])),
             cable: ps(0),
             overhead: rolls.pick(&[0, 20, 20]),
@@ -1237,7 +1243,7 @@ proptest! {
         // Links that hardly send a frame, switches without the flow control of the others, ideal injectors.
         let mut rolls = Rolls(!draw.seed | 1);
         for link in spec.links.iter_mut().filter(|_| rolls.below(8) == 0) {
-            link.rate = BitRate::from_bps(50_000_000);
+            link.rates = [BitRate::from_bps(50_000_000); 2];
         }
         let mut switches = vec![];
         for (id, node) in spec.nodes.iter_mut().enumerate() {

@@ -33,7 +33,8 @@ fn selection(name: &str) -> PathSelectionKeys {
 /// Switches that mark from ten frames on, and trim what is above a hundred.
 fn marking(path_choice: PathChoice) -> SwitchSpec {
     let threshold = Amount::Frames(10);
-    let step = StepParams { threshold, counts: Counts::WithoutFrame, at: Moment::Dequeue };
+    let step =
+        StepParams { threshold, counts: Counts::WithoutFrame, at: Moment::Dequeue, reference_rate: None };
     let trimming = TrimmingSpec {
         size: 64,
         priority: 6,
@@ -41,6 +42,7 @@ fn marking(path_choice: PathChoice) -> SwitchSpec {
         classes: None,
         thresholds: Some([100_000; 2]),
         header_limit: None,
+        reference_rate: None,
         victim: Victim::Arriving,
         marks_last_hop: true,
     };

@@ -198,11 +198,12 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
         .iter()
         .map(|link| {
             let rate = gbps(rolls.pick(&rates));
+            let back = if rolls.pick(&[true, false]) { rate } else { gbps(rolls.pick(&rates)) };
             LinkSpec {
                 a: link.a,
                 b: link.b,
-                rate,
-                wire_rate: rate,
+                rates: [rate, back],
+                wire_rates: [rate, back],
                 delay: ps(rolls.pick(&[0, 10_000, 500_000, 2_000_001])),
                 cable: ps(0),
                 overhead: rolls.pick(&[0, 20, 20]),
@@ -296,7 +297,11 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
         };
         let empty = matches!(&to, Destinations::HotSpot { others, .. } if others.count() == 0);
         let to = if empty { Destinations::Fixed(hot) } else { to };
-        let line = links.iter().find(|link| link.a == from || link.b == from).map(|link| link.rate).unwrap();
+        let line = links
+            .iter()
+            .find(|link| link.a == from || link.b == from)
+            .map(|link| link.rate_from(from))
+            .unwrap();
         let priority = rolls.pick(&[0u8, 3, 3, 7]);
         let source = source(to, line, &mut rolls);
         net.flow(&format!("f{i}"), from, priority, source);

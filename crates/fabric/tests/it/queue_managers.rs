@@ -51,6 +51,7 @@ fn step(frames: u64, moment: Moment) -> ManagerSpec {
         threshold: Amount::Frames(frames),
         counts: Counts::WithoutFrame,
         at: moment,
+        reference_rate: None,
     })
 }
 
@@ -291,6 +292,7 @@ fn red(max_probability: f64) -> ManagerSpec {
         counts: Counts::WithoutFrame,
         idle_exponent: IdleExponent::Elapsed,
         at: queueing::Moment::Enqueue,
+        reference_rate: None,
         yellow: None,
         red: None,
         mark_above_max: true,

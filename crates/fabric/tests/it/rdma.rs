@@ -49,7 +49,12 @@ pub fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &RdmaKeys, ro
 }
 fn step(frames: u64) -> ManagerSpec {
     let threshold = Amount::Frames(frames);
-    ManagerSpec::Step(StepParams { threshold, counts: Counts::WithoutFrame, at: Moment::Dequeue })
+    ManagerSpec::Step(StepParams {
+        threshold,
+        counts: Counts::WithoutFrame,
+        at: Moment::Dequeue,
+        reference_rate: None,
+    })
 }
 /// `senders` hosts at a switch, over links of 10 Gb/s and 1 us, each with `bytes` for the last host.
 pub fn incast(senders: usize, bytes: u64, keys: &RdmaKeys, sw: SwitchSpec, duration: Time) -> Net {
@@ -132,10 +137,11 @@ fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
                     transfers(&mut net, NodeId(from), &[to], &keys, &[(us(10), 0, 1_000_000)])
                 });
                 for link in 0..4 {
-                    net.0.links[link].rate = gbps(before);
+                    net.0.links[link].rates = [gbps(before); 2];
                     if after != before {
                         net.0.faults.push(FaultSpec::LinkRate {
                             link: link as u32,
+                            towards: None,
                             at: us(1),
                             rate: gbps(after),
                         });

@@ -278,8 +278,8 @@ fn net_of(trial: &Trial) -> Net {
         net.0.faults.push(FaultSpec::LinkUp { link: 4, at: us(at + lasts) });
     }
     if let Some(at) = trial.slower {
-        net.0.faults.push(FaultSpec::LinkRate { link: 4, at: us(at), rate: gbps(4) });
-        net.0.faults.push(FaultSpec::LinkRate { link: 0, at: us(at + 7), rate: gbps(25) });
+        net.0.faults.push(FaultSpec::LinkRate { link: 4, towards: None, at: us(at), rate: gbps(4) });
+        net.0.faults.push(FaultSpec::LinkRate { link: 0, towards: None, at: us(at + 7), rate: gbps(25) });
     }
     net.0.on_lossless_drop = OnLosslessDrop::Stop;
     net

@@ -49,7 +49,7 @@ fn small() -> SwitchSpec {
 }
 fn step(frames: u64) -> Vec<Option<ManagerSpec>> {
     let threshold = Amount::Frames(frames);
-    let step = StepParams { threshold, at: Moment::Enqueue, counts: Counts::WithFrame };
+    let step = StepParams { threshold, at: Moment::Enqueue, counts: Counts::WithFrame, reference_rate: None };
     vec![Some(ManagerSpec::Step(step)); 8]
 }
 fn sum(outcome: &Outcome, column: &str) -> u64 {
@@ -218,6 +218,7 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
             counts: Counts::WithFrame,
             idle_exponent: IdleExponent::Elapsed,
             at: queueing::Moment::Enqueue,
+            reference_rate: None,
             yellow: None,
             red: None,
         };
@@ -255,7 +256,7 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
             }
         }
         for link in &graph.links {
-            net.link(link.a, link.b, link.rate, link.delay);
+            net.link(link.a, link.b, link.rates[0], link.delay);
         }
         let keys = quick(preset);
         for (n, &from) in hosts.iter().enumerate() {

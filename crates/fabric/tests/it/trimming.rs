@@ -20,6 +20,7 @@ fn spec() -> TrimmingSpec {
         classes: None,
         thresholds: None,
         header_limit: None,
+        reference_rate: None,
         victim: Victim::Arriving,
         marks_last_hop: false,
     }

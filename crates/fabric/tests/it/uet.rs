@@ -46,7 +46,12 @@ fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &UetKeys, rows: &
 }
 fn step(frames: u64) -> ManagerSpec {
     let threshold = Amount::Frames(frames);
-    ManagerSpec::Step(StepParams { threshold, counts: Counts::WithoutFrame, at: Moment::Dequeue })
+    ManagerSpec::Step(StepParams {
+        threshold,
+        counts: Counts::WithoutFrame,
+        at: Moment::Dequeue,
+        reference_rate: None,
+    })
 }
 fn marking(frames: u64) -> SwitchSpec {
     SwitchSpec { managers: vec![Some(step(frames)); 8].into(), ..switch() }
@@ -216,9 +221,14 @@ fn another_link_rate_is_another_window() {
         net.0.flows.clear();
         for from in 0..4 {
             transfers(&mut net, NodeId(from), &[NodeId(4)], &keys, &[(us(10), 0, 1_000_000)]);
-            net.0.links[from as usize].rate = gbps(before);
+            net.0.links[from as usize].rates = [gbps(before); 2];
             if after != before {
-                net.0.faults.push(FaultSpec::LinkRate { link: from, at: us(1), rate: gbps(after) });
+                net.0.faults.push(FaultSpec::LinkRate {
+                    link: from,
+                    towards: None,
+                    at: us(1),
+                    rate: gbps(after),
+                });
             }
         }
         let outcome = net.run();

@@ -169,8 +169,13 @@ impl Receiver {
     }
     /// Sets the minimum time between updates, at least 1 ps.
     #[must_use]
-    pub fn spaced(self, spacing: Time) -> Receiver {
-        Receiver { spacing: spacing.max(Time::from_ps(1)), ..self }
+    pub fn spaced(mut self, spacing: Time) -> Receiver {
+        self.set_spacing(spacing);
+        self
+    }
+    /// Sets the least time between two updates; that of the next one counts from the last.
+    pub fn set_spacing(&mut self, spacing: Time) {
+        self.spacing = spacing.max(Time::from_ps(1));
     }
     /// Marks the bank of a lost update as not advertised, so that it is sent again.
     pub fn lost(&mut self, update: Freed) {

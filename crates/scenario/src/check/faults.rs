@@ -19,7 +19,7 @@ const MAX_OUTAGES: u64 = 1_000_000;
 const KINDS: [(&str, &[&str]); 10] = [
     ("down", &["link", "index", "at", "duration", "reroute", "after", "waiting"]),
     ("up", &["link", "index", "at"]),
-    ("rate", &["link", "index", "at"]),
+    ("rate", &["link", "index", "towards", "at"]),
     ("scheduler", &["link", "index", "towards", "at"]),
     ("bit_error_rate", &["link", "index", "from", "until"]),
     ("pause_loss", &["link", "index", "from", "until"]),
@@ -47,7 +47,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<(
         let at = Place::of("faults").index(i);
         let made = context.clean(|context| Entry { fault, end, at: &at, fabric }.lower(context)).flatten();
         for made in made.into_iter().flatten() {
-            order.add(&made, i);
+            order.add(&made, i, fabric);
             faults.push((i, made));
         }
     }
@@ -207,7 +207,8 @@ impl Entry<'_> {
         let (link, when) = (link?, when?);
         if let Some(rate) = fault.rate {
             let rate = data_rate(rate, line_code);
-            return Some(vec![FaultSpec::LinkRate { link, at: when, rate }]);
+            let towards = towards(fault, Some(&[link]), at, fabric, context);
+            return Some(vec![FaultSpec::LinkRate { link, towards, at: when, rate }]);
         }
         if fault.up {
             return Some(vec![FaultSpec::LinkUp { link, at: when }]);
@@ -400,21 +401,27 @@ fn towards(
 struct Order {
     /// Time, true for down (false: up), and the number of the entry.
     switched: BTreeMap<u32, Vec<(Time, bool, usize)>>,
-    /// By link and time, the number of the entry and the rate from then on.
-    rates: BTreeMap<(u32, Time), (usize, BitRate)>,
+    /// By link, direction and time, the number of the entry and the rate from then on.
+    rates: BTreeMap<(u32, usize, Time), (usize, BitRate)>,
     twice: Vec<(Time, usize, usize)>,
 }
 
 impl Order {
-    fn add(&mut self, fault: &FaultSpec, entry: usize) {
+    fn add(&mut self, fault: &FaultSpec, entry: usize, fabric: &Fabric) {
         match *fault {
             FaultSpec::LinkDown { link, at, .. } => {
                 self.switched.entry(link).or_default().push((at, true, entry))
             }
             FaultSpec::LinkUp { link, at } => self.switched.entry(link).or_default().push((at, false, entry)),
-            FaultSpec::LinkRate { link, at, rate } => {
-                if let Some((first, _)) = self.rates.insert((link, at), (entry, rate)) {
-                    self.twice.push((at, first, entry));
+            FaultSpec::LinkRate { link, towards, at, rate } => {
+                // Index 0 is the direction that the first end of the link sends in.
+                let of_first = fabric.graph.links[link as usize].a;
+                let changed =
+                    |&direction: &usize| towards.is_none_or(|end| usize::from(end == of_first) == direction);
+                for direction in (0..2).filter(changed) {
+                    let known = self.rates.insert((link, direction, at), (entry, rate));
+                    let pair = known.map(|(first, _)| (at, first, entry));
+                    self.twice.extend(pair.filter(|pair| self.twice.last() != Some(pair)));
                 }
             }
             _ => {}
@@ -432,12 +439,16 @@ impl Order {
             );
         }
         let mut rates = BTreeMap::new();
-        for (&(link, _), &(entry, rate)) in &self.rates {
-            let before = rates.insert(link, rate).unwrap_or(fabric.graph.links[link as usize].rate);
-            if rate == before {
-                let help = "it changes nothing: expected another rate";
-                context.warn(&place(entry).key("rate"), "the link has this rate already", help);
-            }
+        // By entry, whether it changes a direction.
+        let mut changes: BTreeMap<usize, bool> = BTreeMap::new();
+        for (&(link, direction, _), &(entry, rate)) in &self.rates {
+            let initial = fabric.graph.links[link as usize].rates[direction];
+            let before = rates.insert((link, direction), rate).unwrap_or(initial);
+            *changes.entry(entry).or_default() |= rate != before;
+        }
+        for (&entry, _) in changes.iter().filter(|(_, changes)| !**changes) {
+            let help = "it changes nothing: expected another rate";
+            context.warn(&place(entry).key("rate"), "the link has this rate already", help);
         }
         for (link, changes) in &mut self.switched {
             changes.sort_by_key(|&(at, down, entry)| (at, down, entry));

@@ -9,7 +9,7 @@ use fabric::links_at_ends;
 use fabric::spec::{FlowSpec, Spec};
 use frame::NodeId;
 use std::collections::BTreeMap;
-use units::{BitRate, Time};
+use units::Time;
 
 /// Warns once per entry of the text and kind of problem.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
@@ -61,12 +61,11 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// slower of the links of both ends.
 fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
     let connection = flow.transport.as_ref()?;
-    let fastest = |node: NodeId| -> Option<BitRate> {
-        let links = spec.links.iter().filter(|link| link.a == node || link.b == node);
-        links.map(|link| link.rate).max()
-    };
+    let links = |node: NodeId| spec.links.iter().filter(move |link| link.a == node || link.b == node);
+    let sends = |node: NodeId| links(node).map(|link| link.rate_from(node)).max();
+    let receives = |node: NodeId| links(node).map(|link| link.rates[1 - link.direction_from(node)]).max();
     let to = flow.source.destinations.nodes().into_iter().next()?;
-    let (turn, rate) = (connection.turn(), fastest(flow.from)?.min(fastest(to)?));
+    let (turn, rate) = (connection.turn(), sends(flow.from)?.min(receives(to)?));
     let bytes = turn.out.bytes.max(turn.back.bytes) * u64::from(connection.fcoe()?.outstanding);
     Some(rate.time_for_bits_ceil(bytes * 8))
 }

@@ -3,13 +3,16 @@
 use super::Context;
 use super::names;
 use super::topology::Fabric;
-use crate::model::{LinkSettings, Model};
+use crate::model::{Model, NamedLinkSettings};
 use crate::place::Place;
 use fabric::spec::{FaultSpec, LinkSpec, Spec};
 use flow_control::{Llr, LlrSpec};
 use frame::NodeId;
 use std::collections::BTreeSet;
-use units::Bytes;
+use units::{Bytes, Time};
+
+/// Longest delay of a cable that the topology accepts, too.
+const LONGEST_DELAY: Time = Time::from_ms(10_000);
 
 /// Between the names of two ends.
 const BETWEEN: &str = "<->";
@@ -17,7 +20,7 @@ const BETWEEN: &str = "<->";
 /// The settings of each link: its place in the text, and its keys.
 struct Settings<'m> {
     at: Place,
-    own: &'m LinkSettings,
+    own: &'m NamedLinkSettings,
 }
 
 /// Writes the settings of the text into links.
@@ -26,6 +29,22 @@ pub fn lower(model: &Model, fabric: &Fabric, links: &mut [LinkSpec], context: &m
     let all = spec(&outer, &Place::of("link"), context);
     links.iter_mut().for_each(|link| link.llr = all);
     for (settings, found) in named(model, fabric, links, context) {
+        if let Some(delay) = settings.own.delay {
+            if delay > LONGEST_DELAY {
+                let message = format!("a one-way delay of {delay} is too long");
+                context.error(
+                    &settings.at.key("delay"),
+                    message,
+                    format!("expected at most \"{LONGEST_DELAY}\""),
+                );
+            }
+            for &number in &found {
+                let link = &mut links[number];
+                // What interfaces and PHY add stays.
+                link.delay = (link.delay - link.cable).saturating_add(delay);
+                link.cable = delay;
+            }
+        }
         let Some(own) = &settings.own.llr else { continue };
         let llr = spec(&own.inherit(&outer), &settings.at, context);
         found.into_iter().for_each(|link| links[link].llr = llr);
@@ -124,7 +143,10 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let names = [link.a, link.b].map(|node| spec.nodes[node.at()].name.as_str());
         let at = place_of(model, names);
         let on_wire = u64::from(longest) + u64::from(link.overhead);
-        let needed = llr.needed_for_full_rate(link.rate, link.delay, on_wire);
+        let [there, back] = link.rates;
+        let needed =
+            [[there, back], [back, there]].map(|rates| llr.needed_for_full_rate(rates, link.delay, on_wire));
+        let needed = needed[0].max(needed[1]);
         let frames = needed.div_ceil(on_wire);
         let link_name = format!("{}{BETWEEN}{}", names[0], names[1]);
         let full = [
@@ -138,7 +160,7 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
                 context.warn(&at.key(key), message, help);
             }
         }
-        let round_trip = llr.round_trip(link.rate, link.delay, on_wire);
+        let round_trip = llr.round_trip(link.slowest(), link.delay, on_wire);
         let key = "replay_timer_max";
         if llr.replay_timer_max.ps() > 0
             && llr.replay_timer_max < round_trip
@@ -161,7 +183,8 @@ pub fn warn(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// Place of the settings of a link.
 fn place_of(model: &Model, [a, b]: [&str; 2]) -> Place {
     let exact = [format!("{a}{BETWEEN}{b}"), format!("{b}{BETWEEN}{a}")];
-    let own = exact.into_iter().find(|name| model.links.contains_key(name));
+    let has_llr = |name: &String| model.links.get(name).is_some_and(|own| own.llr.is_some());
+    let own = exact.into_iter().find(has_llr);
     own.map_or(Place::of("link"), |name| Place::of("links").key(&name)).key("llr")
 }
 

@@ -8,7 +8,7 @@ use crate::diagnostics::Severity;
 use crate::model::Model;
 use crate::place::Place;
 use fabric::spec::{FaultSpec, FlowSpec, LinkSpec, NodeSpec, Role};
-use frame::{ClassMap, Priority};
+use frame::{ClassMap, NodeId, Priority};
 use keys::Remark;
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeSet;
@@ -45,10 +45,10 @@ pub fn check(
         let node = &nodes[end.at()];
         let (classes, scheduler) = served(node);
         let (table, own) = place(model, node);
-        if !seen.insert((table, own, link.rate, link.overhead)) {
+        if !seen.insert((table, own, link.rate_from(end), link.overhead)) {
             continue;
         }
-        let facts = facts(link, classes, bounds);
+        let facts = facts((link, end), classes, bounds);
         let at = own.map_or(Place::of(table), |name| Place::of(table).key(name)).key("scheduler");
         let found = match scheduler.check(&facts) {
             Ok(warnings) => {
@@ -77,7 +77,8 @@ pub fn check_changes(
     for (entry, fault) in faults {
         let FaultSpec::Scheduler { link, towards, scheduler, .. } = fault else { continue };
         let link = &links[*link as usize];
-        let node = &nodes[if link.a == *towards { link.b } else { link.a }.at()];
+        let end = if link.a == *towards { link.b } else { link.a };
+        let node = &nodes[end.at()];
         let (classes, own) = served(node);
         let at = Place::of("faults").index(*entry).key("scheduler");
         if own.name() != scheduler.name() {
@@ -91,7 +92,7 @@ pub fn check_changes(
             );
             continue;
         }
-        if let Err(why) = scheduler.check(&facts(link, classes, (smallest, largest))) {
+        if let Err(why) = scheduler.check(&facts((link, end), classes, (smallest, largest))) {
             for (remark, severity, more) in merged(vec![(why, Severity::Error)]) {
                 report(remark, severity, more, &at, context);
             }
@@ -116,10 +117,10 @@ fn used_classes(classes: ClassMap, used: u32) -> u32 {
 }
 
 /// Properties of a port for its scheduler.
-fn facts(link: &LinkSpec, classes: ClassMap, (smallest, largest): (u16, u16)) -> PortFacts {
+fn facts((link, end): (&LinkSpec, NodeId), classes: ClassMap, (smallest, largest): (u16, u16)) -> PortFacts {
     PortFacts {
         queues: classes.classes() as u32,
-        rate: link.rate,
+        rate: link.rate_from(end),
         overhead: u32::from(link.overhead),
         smallest_frame: u32::from(smallest),
         largest_frame: u32::from(largest),

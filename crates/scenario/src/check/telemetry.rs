@@ -105,10 +105,10 @@ fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u
     begins.into_iter().map(|(node, by_time)| (node, many(by_time))).collect()
 }
 
-/// Total rate of the links of a host.
+/// Total rate at which the links of a host send.
 pub fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
     let own = spec.links.iter().filter(|link| link.a == node || link.b == node);
-    let bps = own.map(|link| link.rate.bps()).sum();
+    let bps = own.map(|link| link.rate_from(node).bps()).sum();
     (bps > 0).then(|| BitRate::from_bps(bps))
 }
 

@@ -77,8 +77,8 @@ impl Fabric {
         let link = |link: &GraphLink| LinkSpec {
             a: link.a,
             b: link.b,
-            rate: link.rate,
-            wire_rate: link.wire_rate,
+            rates: link.rates,
+            wire_rates: link.wire_rates,
             delay: link.delay,
             cable: link.cable,
             overhead: link.overhead,
@@ -116,8 +116,8 @@ fn index(graph: Graph) -> Fabric {
     for link in &graph.links {
         neighbours[link.a.at()].push(link.b);
         neighbours[link.b.at()].push(link.a);
-        for end in [link.a, link.b] {
-            rate[end.at()] = rate[end.at()].max(Some(link.rate));
+        for (end, of_link) in [link.a, link.b].into_iter().zip(link.rates) {
+            rate[end.at()] = rate[end.at()].max(Some(of_link));
         }
     }
     let names = (0..).zip(&graph.nodes).map(|(id, node)| (node.name.clone(), NodeId(id))).collect();

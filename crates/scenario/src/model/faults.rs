@@ -31,7 +31,7 @@ pub struct Fault {
     /// Whether the link comes back. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub up: bool,
-    /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. On a link with a `line_code` it is the rate on the wire, as in the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
+    /// The rate of the link from then on, in both directions, or with `towards` in the direction to that end; the frame on the wire completes at its old rate. On a link with a `line_code` it is the rate on the wire, as in the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// The scheduler, from then on, of the port whose frames are on their way to `towards`: other weights or another table of the kind that the port has. What waits counts as if it came then.
@@ -53,7 +53,7 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([ :]*[0-9A-Fa-f][ :]*[0-9A-Fa-f])+[ :]*$"))]
     pub control_frame: Option<String>,
-    /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. Or the end where a control frame comes in. The name of a host or switch. Or the end that the frames of a port with another `scheduler` go to. Only with `frame_loss`, `control_frame` and `scheduler`. Default: both directions; required with `control_frame` and `scheduler`.
+    /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. Or the end that the direction with another `rate` leads to. Or the end where a control frame comes in. The name of a host or switch. Or the end that the frames of a port with another `scheduler` go to. Only with `rate`, `frame_loss`, `control_frame` and `scheduler`. Default: both directions; required with `control_frame` and `scheduler`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub towards: Option<String>,
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` begins. A time with unit. Default: "0 s".

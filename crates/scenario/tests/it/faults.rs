@@ -75,7 +75,7 @@ fn every_kind_of_fault() {
     );
     assert_eq!(
         faults("[[faults]]\nlink = [\"a\", \"s\"]\nat = \"1 ms\"\nrate = \"1 Gb/s\"\n"),
-        [FaultSpec::LinkRate { link: 0, at: ms(1), rate: BitRate::from_gbps(1) }]
+        [FaultSpec::LinkRate { link: 0, towards: None, at: ms(1), rate: BitRate::from_gbps(1) }]
     );
     assert_eq!(
         faults(

@@ -58,7 +58,7 @@ fn a_line_code_leaves_the_rate_of_data_to_everything() {
         // Except for the nominal rate in the text, to which profiles of memories are attached.
         let without_words = |scenario: &Scenario| {
             let mut spec = scenario.spec.clone();
-            spec.links.iter_mut().for_each(|link| link.wire_rate = link.rate);
+            spec.links.iter_mut().for_each(|link| link.wire_rates = link.rates);
             format!("{spec:?}")
         };
         assert_eq!(without_words(&coded), without_words(&plain));
@@ -92,7 +92,7 @@ fn all_topologies_have_line_codes() {
             REST.replace("FROM", ends[0]).replace("TO", ends[1])
         );
         let links = loaded(&text).spec.links;
-        assert!(!links.is_empty() && links.iter().all(|link| link.rate == eighth), "{shape}");
+        assert!(!links.is_empty() && links.iter().all(|link| link.rates == [eighth; 2]), "{shape}");
     }
 }
 
@@ -123,7 +123,7 @@ fn each_link_has_its_own_and_a_new_rate_is_on_the_wire_too() {
     let spec = loaded(&format!("{MIXED}{faults}")).spec;
     let code = LineCode::OneTwentyEightOneThirty;
     let data = |gbps| code.data_rate(BitRate::from_gbps(gbps));
-    let rates: Vec<BitRate> = spec.links.iter().map(|link| link.rate).collect();
+    let rates: Vec<BitRate> = spec.links.iter().map(|link| link.rates[0]).collect();
     assert_eq!(rates, [data(8), data(8), BitRate::from_gbps(1)]);
     let changed = spec.faults.iter().map(|fault| match fault {
         FaultSpec::LinkRate { link, rate, .. } => (*link, *rate),

@@ -13,7 +13,9 @@ fn links(topology: &str, ends: [char; 2]) -> Vec<(u64, u64, Option<&'static str>
         |link: &&GraphLink| [link.a, link.b].map(first) == ends || [link.b, link.a].map(first) == ends;
     let found = graph.links.iter().filter(of_tier);
     let mut all: Vec<_> = found
-        .map(|link| (link.rate.bps() / 1_000_000_000, link.cable.ps() / 1000, link.phy.map(|phy| phy.name)))
+        .map(|link| {
+            (link.rates[0].bps() / 1_000_000_000, link.cable.ps() / 1000, link.phy.map(|phy| phy.name))
+        })
         .collect();
     all.dedup();
     all
@@ -60,7 +62,7 @@ fn levels_of_an_n_tree() {
         topology.graph().map(|graph| {
             // Links in order: hosts first, then level by level.
             let per_tier = graph.links.len() / n as usize;
-            graph.links.chunks(per_tier).map(|tier| (tier[0].rate, tier[0].cable)).collect::<Vec<_>>()
+            graph.links.chunks(per_tier).map(|tier| (tier[0].rates[0], tier[0].cable)).collect::<Vec<_>>()
         })
     };
     let (rate, cable) = (BitRate::from_gbps, Time::from_ns);

@@ -681,11 +681,16 @@ idle_exponent = "elapsed_and_arrival"
         counts: Counts::WithFrame,
         idle_exponent: IdleExponent::ElapsedAndArrival,
         at: queueing::Moment::Enqueue,
+        reference_rate: None,
         yellow: None,
         red: None,
     };
-    let step =
-        StepParams { threshold: Amount::Bytes(50_000), at: Moment::Dequeue, counts: Counts::WithFrame };
+    let step = StepParams {
+        threshold: Amount::Bytes(50_000),
+        at: Moment::Dequeue,
+        counts: Counts::WithFrame,
+        reference_rate: None,
+    };
     let sampling = SamplingParams { threshold: Amount::Frames(20), every: 10 };
     let point = ManagerSpec::CongestionPoint(queueing::CongestionPointParams {
         set_point: units::Bytes::new(33_000),

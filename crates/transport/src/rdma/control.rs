@@ -8,8 +8,10 @@ use units::{BitRate, Time};
 /// Properties of the path of a queue pair that a control gets before the first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
-    /// The rate of the sender's link.
+    /// The rate of the sender's link, in the direction in which it sends.
     pub rate: BitRate,
+    /// The rate of the sender's link in the other direction.
+    pub arrival_rate: BitRate,
     /// The round trip of a full packet and its acknowledgement without queues.
     pub base_rtt: Time,
     /// Bytes of a full packet, DA to FCS.

@@ -286,6 +286,7 @@ mod tests {
 
     const FACTS: PathFacts = PathFacts {
         rate: BitRate::from_gbps(40),
+        arrival_rate: BitRate::from_gbps(40),
         base_rtt: Time::from_us(4),
         packet: 1_090,
         hops: 1,

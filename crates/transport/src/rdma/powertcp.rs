@@ -194,6 +194,7 @@ mod tests {
     /// A BDP of 153,000 B.
     const FACTS: PathFacts = PathFacts {
         rate: BitRate::from_gbps(100),
+        arrival_rate: BitRate::from_gbps(100),
         base_rtt: Time::from_ns(12_240),
         packet: 1_090,
         hops: 1,

@@ -117,6 +117,7 @@ mod tests {
 
     const FACTS: PathFacts = PathFacts {
         rate: BitRate::from_gbps(100),
+        arrival_rate: BitRate::from_gbps(100),
         base_rtt: Time::from_us(13),
         packet: 1_000,
         hops: 1,

@@ -89,6 +89,7 @@ impl SwiftKeys {
     pub fn target(&self, hops: u16, window: f64) -> Time {
         let facts = PathFacts {
             rate: BitRate::from_gbps(1),
+            arrival_rate: BitRate::from_gbps(1),
             base_rtt: Time::from_us(1),
             packet: 1,
             overhead: 0,
@@ -215,6 +216,7 @@ mod tests {
 
     const FACTS: PathFacts = PathFacts {
         rate: BitRate::from_gbps(100),
+        arrival_rate: BitRate::from_gbps(100),
         base_rtt: Time::from_us(12),
         packet: 1_000,
         hops: 0,

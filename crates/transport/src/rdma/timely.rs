@@ -211,6 +211,7 @@ mod tests {
 
     const FACTS: PathFacts = PathFacts {
         rate: BitRate::from_gbps(10),
+        arrival_rate: BitRate::from_gbps(10),
         base_rtt: Time::from_us(20),
         packet: 1_000,
         hops: 1,

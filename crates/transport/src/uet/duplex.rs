@@ -63,10 +63,11 @@ impl TransportSpec for Arc<UetSpec> {
         UetSpec::check(self)
     }
     fn start(&self, _opens: bool, facts: PathFacts, mut random: Random) -> UetDuplex {
-        let facts = self.facts(facts.rate, facts.base_rtt, facts.trims);
+        let own = self.facts(facts.rate, facts.base_rtt, facts.trims);
+        let arrivals = UetFacts { rate: facts.arrival_rate, ..own };
         UetDuplex {
-            sender: UetSender::new(self, [].into(), facts, Time::NEVER, None).seeded(random.next_u64()),
-            receiver: UetReceiver::new(self, 0, &facts),
+            sender: UetSender::new(self, [].into(), own, Time::NEVER, None).seeded(random.next_u64()),
+            receiver: UetReceiver::new(self, 0, &arrivals),
         }
     }
 }
@@ -77,8 +78,9 @@ impl ApplicationSpec for Arc<UetSpec> {
         &self,
         Opening { start, stop, due, facts, random: [mut random, _] }: Opening<'_>,
     ) -> (Endpoint, Endpoint) {
+        let arrivals = facts[1].arrival_rate;
         let [facts, back] = facts.map(|facts| self.facts_of(&facts));
-        let own = UetFacts { rate: back.rate, ..facts };
+        let own = UetFacts { rate: arrivals, ..facts };
         // Of several planes those count that both ends have.
         let facts =
             if facts.planes > 1 { UetFacts { rate: facts.rate.min(back.rate), ..facts } } else { facts };

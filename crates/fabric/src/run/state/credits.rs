@@ -74,6 +74,13 @@ pub(in crate::run) struct Waits {
     ended: Time,
 }
 
+/// Returns the time between two updates at least, and that after which a lost one is repeated; [`Time::NEVER`]: it is not.
+fn spacings(own: &CreditSpec, rate: BitRate) -> [Time; 2] {
+    let spacing = |bytes: u32| rate.time_for_bits_ceil(u64::from(bytes) * 8);
+    let again = if own.cf_max_spacing > 0 { spacing(own.cf_max_spacing) } else { Time::NEVER };
+    [spacing(own.cf_min_spacing), again]
+}
+
 impl CreditState {
     /// Nothing has been sent; `peer` is what the other end of the link, of this rate and delay, grants.
     pub fn new(
@@ -82,7 +89,6 @@ impl CreditState {
         (rate, delay): (BitRate, Time),
         classes: ClassMap,
     ) -> CreditState {
-        let spacing = |bytes: u32| rate.time_for_bits_ceil(u64::from(bytes) * 8);
         let restores = peer.cc_message_timer > Time::ZERO;
         let none = || {
             let (lost, restored) = ([0; COUNTS], [0; COUNTS]);
@@ -91,11 +97,12 @@ impl CreditState {
         };
         let classes_of =
             |channel: usize| classes.classes_of(own.channels.numbers_of(TrafficClass(channel as u8)));
+        let [least, again] = spacings(own, rate);
         CreditState {
             of_channels: std::array::from_fn(classes_of),
             spec: own.clone(),
             sender: Sender::new(peer.credits),
-            receiver: Receiver::new(own.credits).spaced(spacing(own.cf_min_spacing)),
+            receiver: Receiver::new(own.credits).spaced(least),
             takes: delay + peer.update_delay,
             update: Timer::IDLE,
             left: Time::ZERO,
@@ -108,9 +115,15 @@ impl CreditState {
             plenty: u32::MAX,
             fills: None,
             bypass_waits: None,
-            again: if own.cf_max_spacing > 0 { spacing(own.cf_max_spacing) } else { Time::NEVER },
+            again,
             leaks: restores.then(none),
         }
+    }
+    /// The port sends at another rate, by which the distances of its updates go.
+    pub fn on_link_rate(&mut self, rate: BitRate) {
+        let [least, again] = spacings(&self.spec, rate);
+        self.receiver.set_spacing(least);
+        self.again = again;
     }
     /// Classes whose next frame lacks credits.
     #[inline]

@@ -22,7 +22,7 @@ pub(crate) struct FaultSchedule {
     /// Restarts of the own switch, and of that at the other end.
     pub here: Vec<Span>,
     pub there: Vec<Span>,
-    /// Rate changes of the link.
+    /// Rate changes of the direction.
     pub rates: Vec<Time>,
     /// Probability of a wrong bit.
     pub bit_errors: Vec<(Span, f64)>,
@@ -44,7 +44,11 @@ pub(crate) enum Action {
         keep: bool,
     },
     Up,
-    Rate(BitRate),
+    /// Another rate of what the port sends, and of what arrives there; `None`: that direction keeps its rate.
+    Rate {
+        sends: Option<BitRate>,
+        arrives: Option<BitRate>,
+    },
     /// The switch of this port goes off, and later on again.
     Off,
     On,

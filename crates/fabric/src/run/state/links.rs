@@ -81,27 +81,46 @@ impl Links {
         self.ports[port].features.set(PortFeatures::DOWN, cold.down != 0);
     }
 
-    /// Changes the rate of a link from the next frame on. Other state that depends on it is updated by `change_rate` in `steps::faults`.
-    pub fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time) {
+    /// Changes the rates of what a port sends and of what arrives there from the next frame on; `None`: that one stays. Other state
+    /// that depends on it is updated by `change_rate` in `steps::faults`.
+    pub fn change_rate(
+        &mut self,
+        port: PortIx,
+        (sends, arrives): (Option<BitRate>, Option<BitRate>),
+        now: Time,
+    ) {
         let bits = self.bits_on_wire(port);
         let cold = &mut self.cold[port];
         let sent_by = self.ports[port].clock;
         cold.former.push(FormerRate { until: now, sent_by, arrived_by: cold.arrives_by });
-        cold.arrives_by = units::WireClock::with_offset(rate, cold.peer_clock);
+        if let Some(rate) = arrives {
+            cold.arrival_rate = rate;
+            cold.arrives_by = units::WireClock::with_offset(rate, cold.peer_clock);
+        }
+        let Some(rate) = sends else { return };
+        if let Some(credits) = cold.control.credits_mut() {
+            credits.on_link_rate(rate);
+        }
         cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
         cold.counts.settled.1 = bits;
         cold.rate = rate;
         cold.scheduler.on_link_rate(rate, now);
+        let number = port;
         let port = &mut self.ports[port];
         port.clock = units::WireClock::with_offset(rate, cold.clock);
-        self.managers.for_port(port, |managed| managed.on_link_rate(rate));
+        cold.trimming.iter_mut().for_each(|trimming| trimming.on_link_rate(rate));
+        for (class, queue) in port.queues().enumerate() {
+            let Some(managed) = self.managers.of_mut(queue) else { continue };
+            let passed = self.passed.of_mut(number, class);
+            managed.on_link_rate(rate, passed);
+        }
     }
 
-    /// Returns true if a port sends faster than another of its node. Usually their clocks are equal.
+    /// Returns true if a port sends faster than frames arrive at another of its node. Usually the clocks are equal.
     #[inline(always)]
-    pub fn is_faster(&self, port: PortIx, other: PortIx) -> bool {
-        !self.ports[port].clock.is_as_fast_as(&self.ports[other].clock)
-            && self.cold[port].rate > self.cold[other].rate
+    pub fn is_faster(&self, egress: PortIx, ingress: PortIx) -> bool {
+        !self.ports[egress].clock.is_as_fast_as(&self.cold[ingress].arrives_by)
+            && self.cold[egress].rate > self.cold[ingress].arrival_rate
     }
 
     /// How long a frame took to pass a port, whose last bit has come now: as long as the peer took to send it.

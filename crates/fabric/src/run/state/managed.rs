@@ -1,6 +1,7 @@
 //! Queue managers: connects the state machines of `queueing` to the queues of a port.
 
 use crate::run::state::links::Links;
+use crate::run::state::passed::Passed;
 use engine::Stream;
 use frame::{CHANNELS, PointId, Priority};
 use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, Measures, QueueManager, Quiet};
@@ -68,9 +69,17 @@ impl Managed {
         self.manager.departures()
     }
 
-    /// The rate of its link has changed.
-    pub fn on_link_rate(&mut self, rate: BitRate) {
-        self.manager.on_link_rate(rate);
+    /// The rate of its link has changed. Thresholds that go by it end the quiet period of its queue.
+    pub fn on_link_rate(&mut self, rate: BitRate, passed: &mut Passed) {
+        let (manager, counted) = (&mut self.manager, passed.not_heard());
+        if !manager.has_scaled_thresholds() {
+            return manager.on_link_rate(rate);
+        }
+        if counted.frames > 0 {
+            manager.on_unheard(counted.frames, manager.quiet().bytes - counted.left);
+        }
+        manager.on_link_rate(rate);
+        passed.be_quiet(manager.quiet());
     }
 }
 

@@ -174,6 +174,8 @@ impl Port {
 pub(crate) struct ColdPort {
     /// Nominal: what the clock of the node makes of it is [`Port::clock`].
     pub rate: BitRate,
+    /// Nominal rate of what arrives.
+    pub arrival_rate: BitRate,
     /// Why nothing may leave: [`LINK_DOWN`], [`SWITCH_OFF`]; 0: all is well.
     pub down: u8,
     /// Whether failed links keep what waits for them.

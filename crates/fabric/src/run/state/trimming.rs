@@ -2,8 +2,9 @@
 
 use engine::Stream;
 use frame::{Frame, Priority, TrafficClass};
-use queueing::{TrimmingSpec, Victim};
+use queueing::{TrimmingSpec, Victim, at_rate};
 use rand_xoshiro::rand_core::Rng;
+use units::BitRate;
 
 /// Packet trimming of a port of a switch.
 #[derive(Debug)]
@@ -18,6 +19,9 @@ pub(crate) struct PortTrimming {
     pub threshold: Option<u64>,
     /// Bytes that the queue of trimmed frames may hold; `None`: as the limits of the buffer allow.
     pub header_limit: Option<u64>,
+    /// The two as configured, and the rate of a port at which they hold.
+    configured: [Option<u64>; 2],
+    reference_rate: Option<BitRate>,
     /// Frames that are trimmed here are marked as trimmed on their last hop.
     pub marks_last_hop: bool,
     /// Chooses between the new frame and the last of the queue; `None`: it is always the new one.
@@ -25,26 +29,38 @@ pub(crate) struct PortTrimming {
 }
 
 impl PortTrimming {
-    /// Trimming of a port where trimmed frames have this priority and class; `to_host`: the peer is a host. `coin`: a stream of its
+    /// Trimming of a port where trimmed frames have this priority and class; `to_host`: the peer is a host; `rate`: that of
+    /// the port. `coin`: a stream of its
     /// own.
     pub fn new(
         spec: &TrimmingSpec,
         classes: u8,
         (priority, class): (Priority, TrafficClass),
-        to_host: bool,
+        (to_host, rate): (bool, BitRate),
         coin: Stream,
     ) -> PortTrimming {
-        PortTrimming {
+        let threshold = spec.thresholds.map(|[within, last]| if to_host { last } else { within });
+        let mut trimming = PortTrimming {
             // A trimmed frame is never trimmed again.
             classes: classes & !(1 << class.0),
             size: spec.size,
             priority,
             class,
-            threshold: spec.thresholds.map(|[within, last]| if to_host { last } else { within }),
-            header_limit: spec.header_limit,
+            threshold: None,
+            header_limit: None,
+            configured: [threshold, spec.header_limit],
+            reference_rate: spec.reference_rate,
             marks_last_hop: to_host && spec.marks_last_hop,
             coin: (spec.victim == Victim::Random).then_some(coin),
-        }
+        };
+        trimming.on_link_rate(rate);
+        trimming
+    }
+
+    /// The port sends at another rate, with which its limits may grow or shrink.
+    pub fn on_link_rate(&mut self, rate: BitRate) {
+        let limits = self.configured.map(|limit| Some(at_rate(limit?, self.reference_rate, rate)));
+        [self.threshold, self.header_limit] = limits;
     }
 
     /// Returns true if the port trims frames of this class.

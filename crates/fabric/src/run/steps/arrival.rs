@@ -72,7 +72,7 @@ pub fn head_arrives(
     };
     if here.links.is_faster(egress, ingress) {
         let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-        let at = now + here.links.ports[ingress].clock.span_floor(rest);
+        let at = now + here.links.cold[ingress].arrives_by.span_floor(rest);
         events.push(Event::arrival(Kind::Frame, at, ingress, frame));
         return;
     }

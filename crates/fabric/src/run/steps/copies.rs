@@ -35,15 +35,15 @@ pub fn copy_head(here: &mut NodeView, ingress: PortIx, frame: Frame, now: Time, 
         return copy_on(here, ingress, frame, now, events);
     }
     let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-    let at = now + here.links.ports[ingress].clock.span_floor(rest);
+    let at = now + here.links.cold[ingress].arrives_by.span_floor(rest);
     events.push(Event::arrival(Kind::Frame, at, ingress, frame));
 }
 
 /// Returns true if a link that a frame goes on to is faster than the one that it comes over.
 fn is_outrun(here: &NodeView, ingress: PortIx, route: Route) -> bool {
     let Heading::Tree(hop) = route.heading() else { return false };
-    let rate = |port: PortIx| here.links.cold[port].rate;
-    let outruns = |hop: u32| rate(here.routes.port_at(hop)) > rate(ingress);
+    let arrives = here.links.cold[ingress].arrival_rate;
+    let outruns = |hop: u32| here.links.cold[here.routes.port_at(hop)].rate > arrives;
     match here.copies.forks.of(hop) {
         Some(fork) => here.copies.forks.branches[fork].iter().any(|&(_, hop)| outruns(hop)),
         None => outruns(hop),

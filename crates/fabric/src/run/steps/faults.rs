@@ -49,6 +49,7 @@ use crate::run::steps::sources;
 use crate::run::steps::stops;
 use crate::run::steps::victims;
 use frame::{Frame, NodeId, PRIORITIES, TrafficClass, members};
+use queueing::QueueManager;
 use scheduling::{Scheduler, Selector};
 use std::ops::Range;
 use transport::{HostEvent, Protocol};
@@ -90,7 +91,7 @@ pub fn fault(here: &mut NodeView, port: PortIx, actions: Range<usize>, now: Time
         match here.faults.actions[at] {
             Action::Down { keep } => link_down(here, port, keep, now, events),
             Action::Up => revive(here, port, LINK_DOWN, now, events),
-            Action::Rate(rate) => change_rate(here, port, rate, now, events),
+            Action::Rate { sends, arrives } => change_rate(here, port, (sends, arrives), now, events),
             Action::Off => switch_off(here, port, now, events),
             Action::On => {
                 for port in here.ports_beside(port) {
@@ -171,16 +172,60 @@ fn begin_scheduler(here: &mut NodeView, port: PortIx, scheduler: Scheduler, now:
     cold.scheduler.on_link_rate(cold.rate, now);
 }
 
-/// A link has another rate from the next frame on. Everything derived from the old rate is updated here: of the port its
-/// clock, scheduler and queue managers, then the crossbar of its switch, then limiters, sources and endpoints of its host.
-fn change_rate(here: &mut NodeView, port: PortIx, rate: BitRate, now: Time, events: &mut EventQueue) {
-    here.links.change_rate(port, rate, now);
+/// A link has another rate from the next frame on, in one direction or both. Everything derived from the old rate is updated here
+/// and in the two functions below: what goes by the rate of arrivals, then what goes by that of departures.
+fn change_rate(
+    here: &mut NodeView,
+    port: PortIx,
+    (sends, arrives): (Option<BitRate>, Option<BitRate>),
+    now: Time,
+    events: &mut EventQueue,
+) {
+    here.links.change_rate(port, (sends, arrives), now);
     let (node, beside) = (here.node_of[port], here.ports_beside(port));
-    let first = here.nodes[node].first_port;
     if let Some(crossbar) = here.nodes[node].architecture.crossbar_mut() {
-        let rates = beside.map(|port| here.links.cold[port].rate);
-        crossbar.on_link_rate(rates.max().unwrap_or(rate));
+        let rates = beside.map(|port| here.links.cold[port].rate.max(here.links.cold[port].arrival_rate));
+        rates.max().into_iter().for_each(|fastest| crossbar.on_link_rate(fastest));
     }
+    if let Some(rate) = arrives {
+        arrivals_change_rate(here, port, rate, now, events);
+    }
+    if let Some(rate) = sends {
+        departures_change_rate(here, port, rate, now, events);
+    }
+}
+
+/// What arrives at a port has another rate: updates the congestion point of its receive buffer, and receivers that grant credit.
+fn arrivals_change_rate(
+    here: &mut NodeView,
+    port: PortIx,
+    rate: BitRate,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    if let Some(receiving) = here.hosts.receiving.get_mut(port).and_then(Option::as_mut) {
+        receiving.point.iter_mut().for_each(|point| point.manager.on_link_rate(rate));
+    }
+    let (number, links) = (here.numbering.port(port), here.ports_beside(port).collect::<Vec<_>>());
+    for nth in here.hosts.endpoints_through((port, number), &links, &here.routes) {
+        let stripes = here.hosts.endpoints[nth].stripes;
+        let rate = if stripes { link_changes::arrival_rate_of_all(here, port) } else { rate };
+        if here.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::ArrivalRate(rate)) {
+            endpoints::update_endpoint(here, nth, now, events);
+        }
+    }
+}
+
+/// What a port sends has another rate: updates limiters, sources and endpoints of its host, and its scheduler.
+fn departures_change_rate(
+    here: &mut NodeView,
+    port: PortIx,
+    rate: BitRate,
+    now: Time,
+    events: &mut EventQueue,
+) {
+    let node = here.node_of[port];
+    let first = here.nodes[node].first_port;
     let host = NodeId(here.numbering.first_node + node.number());
     // Limiters are made for the first link of their host.
     for nth in if port == first { here.hosts.limiters_of(host) } else { Vec::new() } {

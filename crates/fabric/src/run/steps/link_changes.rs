@@ -11,9 +11,15 @@ use frame::{Heading, NodeId};
 use transport::{HostEvent, Protocol};
 use units::{BitRate, Time};
 
-/// The rate of all links of a host together.
+/// The rate of what leaves over all links of a host together.
 pub fn rate_of_all(here: &NodeView, port: PortIx) -> BitRate {
     let rates = here.ports_beside(port).map(|port| here.links.cold[port].rate.bps());
+    BitRate::from_bps(rates.fold(0, u64::saturating_add))
+}
+
+/// The rate of what arrives over all links of a host together.
+pub fn arrival_rate_of_all(here: &NodeView, port: PortIx) -> BitRate {
+    let rates = here.ports_beside(port).map(|port| here.links.cold[port].arrival_rate.bps());
     BitRate::from_bps(rates.fold(0, u64::saturating_add))
 }
 

@@ -142,7 +142,7 @@ fn links_of_groups_and_between_them_differ() {
     let graph = spec.graph().unwrap();
     let kinds = |rate: u64, ns: u64| {
         let (rate, delay) = (BitRate::from_gbps(rate), Time::from_ns(ns));
-        graph.links.iter().filter(|link| (link.rate, link.delay) == (rate, delay)).count()
+        graph.links.iter().filter(|link| (link.rates[0], link.delay) == (rate, delay)).count()
     };
     assert_eq!((kinds(400, 25), kinds(200, 25), kinds(400, 500)), (72, 9 * 6, 36));
 }

@@ -5,6 +5,7 @@ use super::{
     with_cable,
 };
 use crate::spec::pattern::range;
+use flow_control::phy::PhyName;
 use frame::NodeId;
 use keys::{Forms, Remark, by_form, nearest};
 use schemars::JsonSchema;
@@ -12,6 +13,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use units::BitRate;
 
 /// Named hosts and switches, and each link.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -34,6 +36,25 @@ with_cable! {
         /// Number of parallel links. A count, 1 to 65536. Default: 1.
         #[serde(default = "one_link")]
         count: u64,
+    }
+    optional {
+        /// Rate from the second end to the first, where it differs from `rate`, which is then that from the first end to the second. A rate with unit, 1 Mb/s to 1.6 Tb/s; with a `line_code`, on the wire. Default: `rate`. Not together with `phy`.
+        reverse_rate: units::BitRate,
+    }
+}
+
+impl ExplicitLink {
+    /// Returns errors of the rate of the second direction.
+    fn reverse_rate_errors(&self) -> Vec<Remark> {
+        let Some(rate) = self.reverse_rate else { return Vec::new() };
+        let wrong = check_rate(rate, self.line_code).err().map(|why| why.within("reverse_rate"));
+        let has_phy = self.phy.is_some_and(|name| name != PhyName::Absent);
+        let phy = (has_phy && rate != self.rate).then(|| {
+            let message = "both phy and reverse_rate are given";
+            let help = "keep one of them: a PHY has one rate in both directions";
+            Remark::about("reverse_rate", message, help)
+        });
+        wrong.into_iter().chain(phy).collect()
     }
 }
 
@@ -90,8 +111,13 @@ impl Shape for Explicit {
     }
     fn warnings(&self) -> Vec<Remark> {
         let of_row = |(i, link): (usize, &ExplicitLink)| {
-            let warnings = check_rate(link.rate, link.line_code).unwrap_or_default();
-            warnings.into_iter().map(move |one| one.within("rate").within_entry(i).within("links"))
+            let code = link.line_code;
+            let rates = [("rate", Some(link.rate)), ("reverse_rate", link.reverse_rate)];
+            let of_rate = move |(key, rate): (&'static str, Option<BitRate>)| {
+                let warnings = rate.and_then(|rate| check_rate(rate, code).ok()).unwrap_or_default();
+                warnings.into_iter().map(move |one| one.within(key).within_entry(i).within("links"))
+            };
+            rates.into_iter().flat_map(of_rate)
         };
         self.links.iter().enumerate().flat_map(of_row).take(MOST_ERRORS).collect()
     }
@@ -150,6 +176,7 @@ impl Drawing {
     fn row(&mut self, link: &ExplicitLink) -> Result<(), Vec<Remark>> {
         let cable = link.cable();
         let mut errors = cable.errors(["rate", "length", "phy"]);
+        errors.extend(link.reverse_rate_errors());
         if link.count == 0 {
             errors.push(Remark::about("count", "count is 0", "expected at least 1"));
         }
@@ -179,7 +206,10 @@ impl Drawing {
         for &a in &left {
             for &b in &right {
                 for _ in 0..link.count {
-                    self.graph.link(a, b, cable);
+                    let drawn = self.graph.link(a, b, cable);
+                    if let Some(rate) = link.reverse_rate {
+                        (drawn.rates[1], drawn.wire_rates[1]) = (cable.at(Some(rate)).data_rate(), rate);
+                    }
                 }
             }
         }

@@ -272,7 +272,7 @@ fn set_off(
         // no longer than its arrival took.
         let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
         let rest = if here.links.is_faster(egress, ingress) { 0 } else { rest };
-        ends = ends.max(since + here.links.ports[ingress].clock.span_floor(rest));
+        ends = ends.max(since + here.links.cold[ingress].arrives_by.span_floor(rest));
     }
     (bar.inputs[input].busy_until, bar.inputs[input].to) = (ends, output);
     let awaited = bar.is_awaited(input, output);
