@@ -26,6 +26,8 @@ VIDEO = 24 * 28.3e6 / 8 * 1420 / 1400
 CONTROL_BYTES, GAP = 84, 20
 TO_HOST = re.compile(r"->[cs]\d/2$")
 DURATION_S = 0.1
+STACK_US = 38
+"""Time of an exchange between servers in the end stations, in us: an input."""
 MOST_FRAMES = 1_000_000
 """Frames in the log, at most."""
 
@@ -45,7 +47,8 @@ class Run:
     database : float
         Bytes of blocks exchanged per second, both directions together.
     response_us, late_us : float
-        Mean time of an exchange with the database, and of those that ended in the last 20 ms.
+        Mean time of an exchange with the database, and of those that ended in the last 20 ms; the figures of
+        the last 20 ms are those of the whole run unless it is measured `late`.
     silent : int
         Number of connections to the database without a finished exchange in the last 20 ms.
     lost, lost_late : int
@@ -77,10 +80,10 @@ class Run:
     result: Result
 
     @classmethod
-    def of(cls, scenario: Scenario, stack_us: float = 38, *, late: bool = True) -> Run:
-        """Runs the scenario twice: the second measurement begins after 80 ms; without `late` only once."""
-        result = scenario.run(seed=1)
-        end = scenario.with_value("simulation.warmup", "80 ms").run(seed=1) if late else result
+    def of(cls, scenario: Scenario, *, seed: int = 1, late: bool = False) -> Run:
+        """Runs the scenario; with `late` a second time, for what is measured after 80 ms."""
+        result = scenario.run(seed=seed)
+        end = scenario.with_value("simulation.warmup", "80 ms").run(seed=seed) if late else result
         database, ipc = connections(result, ("entry", "query")), connections(result, ("ipc",))
         database_late = connections(end, ("entry", "query"))
         waits = [row["queue_bytes_mean"] for row in result.rows("ports") if is_switch(row["node"])]
@@ -98,7 +101,7 @@ class Run:
             lost_late=lost(end),
             queue=float(np.mean(waits)),
             ipc_us=ipc_us,
-            ethernet_us=(ipc_us - stack_us) / 2,
+            ethernet_us=(ipc_us - STACK_US) / 2,
             ipc=application_bytes(ipc) / DURATION_S,
             overhead=control * CONTROL_BYTES / arrived,
             paused_ms=sum(row["paused_s"] for row in result.rows("ports")) * 1e3,

@@ -97,3 +97,10 @@ def with_video(cluster: Scenario) -> Scenario:
             f"video-{to}", from_=senders, to=to, priority=5, frame="1400 B", start="1 us", source=source
         )
     return cluster
+
+
+def at_ten_gigabit(cluster: Scenario) -> Scenario:
+    """The cluster with 10 Gb/s to server 3."""
+    links = cluster.to_dict()["topology"]["explicit"]["links"]
+    slow = next(n for n, link in enumerate(links) if "s3" in link["between"])
+    return cluster.with_value(f"topology.explicit.links.{slow}.rate", "10 Gb/s")

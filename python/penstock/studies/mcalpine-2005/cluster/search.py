@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from penstock.scenario import Scenario
 from penstock.scenario.traffic import constant
 from penstock.studies.reproduce import Context
 
+from . import figures
 from .measure import (
     ACKNOWLEDGEMENT,
     DATA,
@@ -24,11 +22,10 @@ from .measure import (
     connections,
     deviation_us,
     lost,
-    response,
     video_lost,
 )
-from .scenarios import SCENARIOS, Settings, arranged, marked, path_rates, with_video
-from .study import ORDER, window
+from .scenarios import SCENARIOS, Settings, arranged, at_ten_gigabit, marked, path_rates, with_video
+from .study import window
 
 STACK_US, THROUGH_US = 38, 2.5
 """Time of an exchange between servers in the end stations, and twice through an empty fabric, in us."""
@@ -47,12 +44,12 @@ def measure(context: Context, values: Mapping[str, Any]) -> dict[str, float]:
     limiters = settings.limiters
     fast = Run.of(path_rates(at_ten_gigabit(cluster), **limiters), late=False)
     return {
-        **database(plain, most(values)),
-        **queues(cluster, limiters, plain),
-        **messages(plain, fast),
-        **alone(context),
+        **figures.database(plain, most(values)),
+        **figures.queues(plain),
+        **target(cluster, limiters, plain["PRC_only"]),
+        **figures.messages(plain, fast),
+        **figures.alone(context.scenario("unloaded").run(seed=1)),
         **talks(cluster, settings, values),
-        "overhead": plain["PRC_only"].overhead,
     }
 
 
@@ -94,13 +91,6 @@ def changed(cluster: Scenario, values: Mapping[str, Any]) -> Scenario:
     return cluster
 
 
-def at_ten_gigabit(cluster: Scenario) -> Scenario:
-    """The cluster with 10 Gb/s to server 3."""
-    links = cluster.to_dict()["topology"]["explicit"]["links"]
-    slow = next(n for n, link in enumerate(links) if "s3" in link["between"])
-    return cluster.with_value(f"topology.explicit.links.{slow}.rate", "10 Gb/s")
-
-
 def most(values: Mapping[str, Any], *, video: bool = False) -> float:
     """Data bytes per second that the database can exchange; shorter messages take more of the link."""
     count = 4 * IPC_BPS * 2 / values["ipc_bytes"]
@@ -109,58 +99,14 @@ def most(values: Mapping[str, Any], *, video: bool = False) -> float:
     return 2 * left * 2 * DATA / (2 * FRAME + ACKNOWLEDGEMENT)
 
 
-def least_step(share: Mapping[str, float]) -> float:
-    """Smallest difference between successive scenarios in the paper's order."""
-    return min(share[one] - share[other] for one, other in pairwise(ORDER))
-
-
-def database(plain: Mapping[str, Run], of: float) -> dict[str, float]:
-    """Figures 5 and 6."""
-    share = {name: run.database / of for name, run in plain.items()}
-    red = plain["RED_only"]
-    return {
-        **{f"share_{name}": value for name, value in share.items()},
-        "order": least_step(share),
-        "silent": red.silent,
-        "lost_RED": red.lost,
-        "lost_late": red.lost_late,
-        "lost_others": sum(plain[name].lost for name in ("PAUSE_only", "ECN_PAUSE", "PRC_only")),
-        "pause_to_prc": plain["PAUSE_only"].response_us / plain["PRC_only"].response_us,
-        "late_us": red.late_us,
-    }
-
-
-def queues(cluster: Scenario, limiters: Mapping[str, Any], plain: Mapping[str, Run]) -> dict[str, float]:
-    """Figure 7, and the target queue."""
-    others = min(run.queue for name, run in plain.items() if not name.startswith("PRC"))
-    target = limiters["prc"]["target_share"]
-    lengths = {target: plain["PRC_only"].queue}
-    for share in (target / 2, target * 2):
-        other = {**limiters, "prc": {**limiters["prc"], "target_share": share}}
-        lengths[share] = Run.of(path_rates(cluster, **other), late=False).queue
-    shares = sorted(lengths)
-    slope = np.polyfit(np.log(shares), np.log([lengths[share] for share in shares]), 1)[0]
-    return {"queue": plain["PRC_only"].queue / others, "target_power": float(slope)}
-
-
-def messages(plain: Mapping[str, Run], fast: Run) -> dict[str, float]:
-    """Figures 8 and 9."""
-    prc = plain["PRC_only"]
-    return {
-        "ethernet_us": prc.ethernet_us,
-        "ethernet_RED_us": plain["RED_only"].ethernet_us,
-        "ethernet_ecn": plain["ECN_PAUSE"].ethernet_us / prc.ethernet_us,
-        "ethernet_pause": plain["PAUSE_only"].ethernet_us / prc.ethernet_us,
-        "ethernet_fast_us": fast.ethernet_us,
-        "ipc_us": prc.ipc_us,
-        "ipc_pause": plain["PAUSE_only"].ipc_us / plain["RED_only"].ipc_us,
-    }
-
-
-def alone(context: Context) -> dict[str, float]:
-    """The shortest exchange."""
-    took_us = response(connections(context.scenario("unloaded").run(seed=1), ("ipc",)))
-    return {"alone_us": took_us, "alone_ethernet_us": (took_us - 5.2) / 2}
+def target(cluster: Scenario, limiters: Mapping[str, Any], prc: Run) -> dict[str, float]:
+    """The target queue: half of the choice's and twice as long, too."""
+    share = limiters["prc"]["target_share"]
+    lengths = {share: prc.queue}
+    for other in (share / 2, share * 2):
+        keys = {**limiters, "prc": {**limiters["prc"], "target_share": other}}
+        lengths[other] = Run.of(path_rates(cluster, **keys), late=False).queue
+    return figures.targets(lengths)
 
 
 def talks(cluster: Scenario, settings: Settings, values: Mapping[str, Any]) -> dict[str, float]:
@@ -173,23 +119,9 @@ def talks(cluster: Scenario, settings: Settings, values: Mapping[str, Any]) -> d
         share[name] = exchanged(result) / of
         missed[name], deviation[name] = video_lost(result), deviation_us(result)
         losses[name] = lost(result)
-    found = {
-        **{f"video_share_{name}": value for name, value in share.items()},
-        **{f"video_{name}_us": value for name, value in deviation.items()},
-        "video_order": least_step(share),
-        "video_lost": max(count for name, count in missed.items() if name != "RED_only"),
-        "video_pause": deviation["PAUSE_only"] / deviation["PRC_only"],
-        "video_ecn": deviation["PRC_ECN"] / deviation["PRC_only"],
-        "video_others": min(deviation[name] for name in ("RED_only", "PAUSE_only", "ECN_PAUSE"))
-        / deviation["PRC_ECN"],
-    }
-    others = [*methods(talking, settings)]
-    return {
-        **found,
-        "method_4_lost": losses["PRC_only"],
-        "method_others_lost": min(lost(result) for result in others),
-        "method_4_ahead": share["PRC_only"] - max(exchanged(result) for result in others) / of,
-    }
+    others = [(exchanged(result), lost(result)) for result in methods(talking, settings)]
+    best = (share["PRC_only"] * of, losses["PRC_only"])
+    return {**figures.video(share, missed, deviation), **figures.methods(best, others, of)}
 
 
 def methods(talking: Scenario, settings: Settings) -> Iterator[Any]:
