@@ -230,7 +230,7 @@ fn bottleneck(cable: Cable, options: Options) -> Option<Spec> {
     let mut spec = spec(&graph, flows.collect(), options);
     for link in &mut spec.links {
         let narrow = link.a == hosts[0] || link.b == hosts[0];
-        link.rate = BitRate::from_bps(if narrow { 50_000_000 } else { 1_000_000_000 });
+        link.rates = [BitRate::from_bps(if narrow { 50_000_000 } else { 1_000_000_000 }); 2];
         link.delay = Time::from_ms(5);
         link.overhead = 0;
     }
@@ -457,8 +457,8 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         llr: None,
         a: link.a,
         b: link.b,
-        rate: link.rate,
-        wire_rate: link.wire_rate,
+        rates: link.rates,
+        wire_rates: link.wire_rates,
         delay: link.delay,
         cable: link.cable,
         overhead: link.overhead,
