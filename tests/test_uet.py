@@ -258,6 +258,48 @@ def test_ndp_pulls_an_incast_at_the_rate_of_the_link() -> None:
     assert incast.acks == 15 * 490
 
 
+OVER_PLANES = """\
+[simulation]
+duration = "4 ms"
+[topology.rails]
+segments = 2
+servers_per_segment = 4
+rails = 1
+spines = 4
+planes = {planes}
+rate = "100 Gb/s"
+length = "10 m"
+[[transfers]]
+name = "t"
+from = {source}
+to = {to}
+sizes = "2 MB"
+arrivals = "once"
+frame = "4300 B"
+over = {{ uet = {{ paths = "{paths}", control = "{control}" }} }}
+"""
+
+
+@pytest.mark.parametrize("paths", ["reps", "mixed", "bitmap", "oblivious", "random_spray"])
+@pytest.mark.parametrize("control", ["nscc", "rccc"])
+@pytest.mark.parametrize("planes", [2, 3, 4])
+def test_reordering_between_planes_is_no_loss(planes: int, control: str, paths: str) -> None:
+    """Four to one, and a shift of all: queues of planes differ by more than windows, and nothing is lost.
+
+    Within a plane, a probe or packets over another spine may still overtake some.
+    """
+    incast = ('["h4.0", "h5.0", "h6.0", "h7.0"]', '"h0.0"')
+    for source, to, most in (*incast, 0), ('"all"', "{ permutation = { shift = 4 } }", 0.015):
+        text = OVER_PLANES.format(planes=planes, source=source, to=to, paths=paths, control=control)
+        result = ps.run(ps.Scenario.from_toml(text))
+        rows = result.rows("delivery_contexts")
+        assert not result.rows("drops")
+        assert all(row["messages_delivered"] == 1 for row in rows)
+        assert max(row["reorder_distance_max"] for row in rows) > 1
+        again = sum(row["packets_retransmitted"] for row in rows)
+        assert again <= most * sum(row["packets_sent"] for row in rows)
+
+
 CAPTURED = """\
 [simulation]
 duration = "1 ms"

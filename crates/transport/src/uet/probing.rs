@@ -1,4 +1,6 @@
 //! Loss inference without trimming (SLEEK): probes of a packet delivery context, and losses that acknowledgements out of order show.
+//!
+//! Over several links of a NIC only what took the same link shows a loss (our choice), and probes take the links in turn.
 
 use super::UetSpec;
 use super::control::UetFacts;
@@ -10,7 +12,7 @@ const MIN_OUT_OF_ORDER: u64 = 5;
 const OUT_OF_ORDER_WINDOWS: f64 = 1.5;
 
 /// When a probe is due, and what one means.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Probing {
     /// Base round trip.
     base: Time,
@@ -24,6 +26,10 @@ pub(crate) struct Probing {
     pub is_due: bool,
     /// Losses before this packet are being repaired.
     pub recovers_until: u64,
+    /// By link of the NIC, the latest transmission that has arrived; empty with one link.
+    arrived: Box<[Time]>,
+    /// Link that the last probe has taken.
+    plane: u16,
 }
 
 impl Probing {
@@ -36,6 +42,8 @@ impl Probing {
             sent: Time::NEVER,
             is_due: false,
             recovers_until: 0,
+            arrived: vec![Time::ZERO; if facts.planes > 1 { facts.planes.into() } else { 0 }].into(),
+            plane: 0,
         })
     }
 
@@ -49,9 +57,31 @@ impl Probing {
         self.at = now.saturating_add(wait);
     }
 
+    /// Entropy value of the next probe: probes take the links of a NIC in turn. 0: the path of the flow.
+    pub fn entropy(&self) -> u16 {
+        let planes = self.arrived.len() as u16;
+        if planes > 0 { planes + (self.plane + 1) % planes } else { 0 }
+    }
+    /// A packet has arrived that was sent with this entropy value.
+    pub fn arrive(&mut self, entropy: u16, sent: Time) {
+        let planes = self.arrived.len().max(1);
+        if let Some(latest) = self.arrived.get_mut(usize::from(entropy) % planes) {
+            *latest = sent.max(*latest);
+        }
+    }
+    /// Returns true if a packet over the same link has arrived that left at least one and a half round trips later, in which as many windows are
+    /// sent, or if the last probe took that link. Packets over different links overtake each other as long as their queues differ.
+    pub fn is_overtaken(&self, entropy: u16, sent: Time, round_trip: Time, by_probe: bool) -> bool {
+        let plane = usize::from(entropy) % self.arrived.len().max(1);
+        let after = sent + Time::from_ps(self.base.max(round_trip).ps() / 2 * 3);
+        self.arrived.get(plane).is_none_or(|&latest| after <= latest)
+            || by_probe && plane == usize::from(self.plane)
+    }
+
     /// A probe leaves.
     pub fn leave(&mut self, now: Time) {
         (self.sent, self.is_due) = (now, false);
+        self.plane = self.entropy().checked_rem(self.arrived.len() as u16).unwrap_or(0);
         self.at = now.saturating_add(times(self.base, 5));
     }
 
@@ -71,4 +101,39 @@ impl Probing {
 
 fn times(time: Time, many: u64) -> Time {
     Time::from_ps(time.ps().saturating_mul(many))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uet::UetKeys;
+    use units::BitRate;
+
+    #[test]
+    fn a_packet_is_overtaken_on_its_own_link() {
+        let us = Time::from_us;
+        let keys = UetKeys { loss_inference: Some(true), ..UetKeys::default() };
+        let (spec, _) = keys.carrier(None, 4_198).unwrap();
+        let facts = |planes| UetFacts { planes, ..spec.facts(BitRate::from_gbps(100), us(12), false) };
+        let mut it = Probing::new(&spec, &facts(3)).unwrap();
+        it.arrive(4, us(100));
+        // Value 7 takes the same link as 4, value 5 another one. A round trip and a half is 18 us.
+        assert!(it.is_overtaken(7, us(82), us(9), false) && !it.is_overtaken(7, us(83), us(9), false));
+        assert!(!it.is_overtaken(7, us(82), us(20), false) && it.is_overtaken(7, us(70), us(20), false));
+        assert!(!it.is_overtaken(5, us(1), us(9), false));
+        // Probes take links 1, 2, 0 in turn.
+        let mut links = Vec::new();
+        for _ in 0..3 {
+            links.push(it.entropy() % 3);
+            assert!(it.entropy() > 0);
+            it.leave(us(110));
+            let shown: Vec<bool> = (3..6).map(|value| it.is_overtaken(value, us(99), us(9), true)).collect();
+            assert_eq!(shown.iter().position(|&shown| shown), links.last().map(|&link| link.into()));
+            assert_eq!(shown.iter().filter(|&&shown| shown).count(), 1);
+        }
+        assert_eq!(links, [1, 2, 0]);
+        // With one link every packet that left before is.
+        let one = Probing::new(&spec, &facts(1)).unwrap();
+        assert!(one.is_overtaken(5, us(1), us(9), false) && one.entropy() == 0);
+    }
 }

@@ -195,6 +195,9 @@ impl DeliveryContext {
             self.note_acknowledged(psn);
         }
         let packet = &mut self.packets[(psn - self.oldest) as usize];
+        if let Some(probing) = self.probing.as_deref_mut().filter(|_| packet.state == State::InFlight) {
+            probing.arrive(packet.entropy, packet.sent);
+        }
         let before = std::mem::replace(&mut packet.state, State::Acknowledged);
         if before == State::Acknowledged {
             return false;

@@ -28,10 +28,10 @@ impl DeliveryContext {
             let sent = probing.sent;
             let round_trip = now.saturating_sub(sent).saturating_sub(header.service);
             if probing.answered(round_trip) {
-                self.lose_all(now, self.next, sent);
+                self.lose_all(now, self.next, (sent, true));
             }
-        } else if !is_probe && (self.credits.is_some() || self.control.window() < u64::MAX) {
-            // Without a limit on what is in flight, queues and with them reordering may have any length.
+        } else if !is_probe && self.control.window() < u64::MAX {
+            // Without a window, queues and with them reordering may have any length (credits limit those of the last link alone).
             let limit = Probing::out_of_order_limit(self.control.window(), &self.facts);
             if self.oldest >= probing.recovers_until && u64::from(header.out_of_order) >= limit {
                 probing.recovers_until = self.next;
@@ -40,18 +40,22 @@ impl DeliveryContext {
                 let psn = nearest(header.answers, self.oldest).min(self.next);
                 let sent = psn.checked_sub(self.oldest).and_then(|place| self.packets.get(place as usize));
                 if let Some(sent) = sent.map(|packet| packet.sent) {
-                    self.lose_all(now, psn, sent);
+                    self.lose_all(now, psn, (sent, false));
                 }
             }
         }
         self.restart_probing(now);
     }
 
-    /// Packets in flight before one, which left before a time, are lost.
-    pub(super) fn lose_all(&mut self, now: Time, until: u64, before: Time) {
+    /// Packets in flight before one, which left before a time and were overtaken on their link, are lost.
+    pub(super) fn lose_all(&mut self, now: Time, until: u64, (before, by_probe): (Time, bool)) {
+        let round_trip = Time::from_ps(self.smoothed as u64);
         for psn in self.oldest..until.min(self.next) {
             let packet = self.packets[(psn - self.oldest) as usize];
-            if packet.state == State::InFlight && packet.sent < before {
+            let is_overtaken =
+                |it: &Probing| it.is_overtaken(packet.entropy, packet.sent, round_trip, by_probe);
+            let is_overtaken = self.probing.as_deref().is_some_and(is_overtaken);
+            if packet.state == State::InFlight && packet.sent < before && is_overtaken {
                 self.counts.inferred += u64::from(self.lose(now, psn, UetLossCause::Inferred));
             }
         }

@@ -67,6 +67,9 @@ impl DeliveryContext {
         if let Some(entropy) = self.due_path_probe() {
             return entropy;
         }
+        if let Some(probing) = self.probing.as_deref().filter(|probing| probing.is_due) {
+            return probing.entropy();
+        }
         let now = self.now;
         self.paths.as_mut().map_or(0, |paths| paths.peek(now))
     }

@@ -66,8 +66,9 @@ impl DeliveryContext {
             return None;
         }
         if let Some(probing) = self.probing.as_deref_mut().filter(|probing| probing.is_due) {
+            let entropy = probing.entropy();
             probing.leave(now);
-            return Some(self.probe());
+            return Some(Segment { entropy, ..self.probe() });
         }
         if std::mem::take(&mut self.asks_now) {
             self.asks_at = now.saturating_add(self.timeout);
