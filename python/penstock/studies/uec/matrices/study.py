@@ -123,11 +123,12 @@ def with_flows(scenario: Scenario, flows: Sequence[Flow], over: Mapping[str, Any
 
 
 def slow(scenario: Scenario, links: int) -> Scenario:
-    """The scenario with so many core links of the first aggregation switch at a quarter of their rate."""
+    """The scenario with so many core links at a quarter of their rate down to aggregation switch 0."""
     if not links:
         return scenario
     faults = [
-        {"link": ["agg0.0", f"core{number}"], "rate": "25 Gb/s", "at": "0 s"} for number in range(links)
+        {"link": ["agg0.0", f"core{number}"], "towards": "agg0.0", "rate": "25 Gb/s", "at": "0 s"}
+        for number in range(links)
     ]
     return scenario.with_value("faults", faults)
 
