@@ -22,7 +22,10 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> reproduce.StudyResult:
 def test_what_passes_and_what_does_not(quick: reproduce.StudyResult) -> None:
     failed = {outcome.id: outcome.measured for outcome in quick.outcomes if not outcome.passed}
     assert quick.passed, failed
-    assert set(failed) == {"H7-9-infrequent", "T7-1-sampling", "P7-6"}
+    decided = {outcome.id: outcome.passed for outcome in quick.outcomes if outcome.decided}
+    assert {name for name, passed in decided.items() if not passed} == {"P7-6"}
+    assert decided["H7-13"]
+    assert not any(name.startswith(("H7", "T7")) for name in decided if name != "H7-13")
     assert "**not reproduced** | T7-1-sampling" in PAGE.read_text("utf-8")
 
 
@@ -41,7 +44,7 @@ def test_figures_of_the_source(quick: reproduce.StudyResult) -> None:
     """What depends on no seed."""
     measured = {outcome.id: outcome.measured for outcome in quick.outcomes}
     assert measured["H7-13"] == "3.355392 ms"
-    assert measured["H7-8"].startswith("0 pauses before 4 ms")
+    assert "pauses before 4 ms 0, at most 0 on 5 of 5 seeds" in measured["H7-8"]
 
 
 def test_pictures(quick: reproduce.StudyResult) -> None:

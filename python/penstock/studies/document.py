@@ -199,6 +199,9 @@ def _over_seeds(result: StudyResult) -> Iterator[str]:
         heads = ("", "figure", "asked", "seeds", "mean", "95 % interval", "of all seeds", "holds on", "")
         yield table(heads, rows)
         yield OVER_SEEDS
+    alike = [one.id for one in result.study.experiments if one.deterministic]
+    if alike:
+        yield f"One run each, which draws no random numbers: {', '.join(alike)}."
 
 
 def _figure(id: str, found: judging.Finding) -> tuple[str, ...]:

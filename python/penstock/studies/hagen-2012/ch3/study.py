@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -40,8 +41,7 @@ REACTIONS: Mapping[str, Mapping[str, str]] = {
 
 def run(context: Context) -> list[Outcome]:
     """The one experiment."""
-    seeds = range(1, 2 if context.quick else 6)
-    runs = {name: [one(context, name, seed) for seed in seeds] for name in (PFC, QCN, SHORT)}
+    runs = {name: context.over_seeds(partial(one, context, name), "H3-3") for name in (PFC, QCN, SHORT)}
     table(context, runs)
     first = {name: of[0] for name, of in runs.items() if name != SHORT}
     cover = context.save_figure(picture(first), "figure-3-3", cover=True)
@@ -70,21 +70,23 @@ def rate(result: Result, flow: str) -> float:
 
 def spreading(context: Context, runs: Mapping[str, list[Result]], cover: str) -> Outcome:
     """H3-3."""
-    alone, reported = (
-        [sum(paused_ms(of)[port] for port in UPSTREAM) for of in runs[name]] for name in (PFC, QCN)
-    )
-    first = min(paused_ms(of)[UPSTREAM[0]] for of in runs[PFC])
-    got = {
-        name: min(rate(of, victim) / OFFER_BPS for of in runs[name] for victim in ("victim-1", "victim-2"))
-        for name in (PFC, QCN)
-    }
-    return context.outcome(
-        "H3-3",
-        measured=f"both links together paused {np.mean(alone):.1f} ms of 200 ms with PFC, "
-        f"{np.mean(reported):.2f} ms with QCN; victims get at least {got[PFC]:.0%} and {got[QCN]:.1%}",
-        passed=first > 0 and max(reported) <= 0.2 * min(alone) and got[QCN] >= 0.95,
-        pictures=[cover],
-    )
+    figures = []
+    for alone, reported in zip(runs[PFC], runs[QCN], strict=True):
+        spread, left = (sum(paused_ms(of)[port] for port in UPSTREAM) for of in (alone, reported))
+        kept, got = (
+            min(rate(of, victim) / OFFER_BPS for victim in ("victim-1", "victim-2"))
+            for of in (alone, reported)
+        )
+        figures.append(
+            {
+                "second_ms": paused_ms(alone)[UPSTREAM[0]],
+                "left": left / spread,
+                "got": got,
+                "kept": kept,
+            }
+        )
+    kept = float(np.mean([of["kept"] for of in figures]))
+    return context.judge("H3-3", figures, also=f"with PFC alone {kept:.0%}", pictures=[cover])
 
 
 def table(context: Context, runs: Mapping[str, list[Result]]) -> None:

@@ -65,12 +65,16 @@ def outcome(
 ) -> Outcome:
     """XOFFs of the last bins, compared with those without QCN."""
     last = {name: [float(of[-LAST_BINS:].sum()) for of in runs] for name, runs in counts.items()}
+    found = [
+        {"alone": alone, "beside": beside, "more": beside - alone}
+        for alone, beside in zip(last[ALONE], last[name], strict=True)
+    ]
     alone, beside = sum(last[ALONE]), sum(last[name])
-    seeds = len(last[ALONE])
-    return context.outcome(
+    seeds = len(found)
+    return context.judge(
         id,
-        measured=f"{beside / seeds:.1f} XOFFs from 54 to 64 ms with {name}, {alone / seeds:.1f} with {ALONE} "
+        found,
+        also=f"{beside / seeds:.1f} from 54 to 64 ms with {name}, {alone / seeds:.1f} with {ALONE} "
         f"({beside / alone:.0%})",
-        passed=beside < alone,
         pictures=drawn,
     )

@@ -12,6 +12,7 @@ from .measure import (
     HOT,
     Array,
     active,
+    allowed,
     jain,
     longest,
     lost,
@@ -20,6 +21,7 @@ from .measure import (
     port,
     queue,
     rates,
+    settles,
     together,
 )
 
@@ -167,3 +169,37 @@ def buffers(enough: Result, tight: Result) -> Figures:
         "room_longest_kb": longest(enough, "sw.2->h2") * 1.5,
         "tight_lost": lost(tight),
     }
+
+
+def joined(by_time: Result, by_count: Result) -> Figures:
+    """J12: two sources that begin at 30 ms beside two others, with tags by time and by count."""
+    found: Figures = {}
+    for name, result in (("time", by_time), ("count", by_count)):
+        flows = rates(result)
+        settled = [settles(series, 2.5, 0.05, 30, 100) for series in allowed(result).values()]
+        last = [mean(series, 80, 100) for series in flows.values()]
+        found |= {
+            f"joined_{name}_ms": max(settled) - 30,
+            f"joined_{name}_apart": max(last) / min(last) - 1,
+            f"joined_{name}_lost": lost(result),
+            f"joined_{name}_used": mean(port(result, SINK), 80, 100) / 10,
+        }
+    return {**found, "joined_longer": found["joined_count_ms"] / found["joined_time_ms"]}
+
+
+def two_intervals(one: Result, two: Result) -> Figures:
+    """J13: four sources with a longer interval near the optimum, compared with one interval."""
+    tags, fewer = (sum(row["tags_sent"] for row in of.rows("rate_limiters")) for of in (one, two))
+    flows = [mean(series, 20, 80) for series in rates(two).values()]
+    return {
+        "long_tags": fewer / tags,
+        "long_apart": max(flows) / min(flows) - 1,
+        "long_used": mean(port(two, SINK), 20, 80) / 10,
+        "long_lost": lost(two),
+    }
+
+
+def swing(result: Result, name: str) -> float:
+    """Standard deviation of a queue from 20 to 80 ms, in packets."""
+    times, values = queue(result, f"{name}/0")
+    return float(values[(times >= 20) & (times < 80)].std())

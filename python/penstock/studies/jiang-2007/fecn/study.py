@@ -9,7 +9,7 @@ from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
-from . import alternatives, figures, pictures
+from . import alternatives, figures, pictures, variants
 from .figures import FIRST_RATES, LABELS, SINK, Figures, reaches
 from .measure import CORE, HOT, allowed, port, queue, rates
 from .pictures import Series
@@ -35,6 +35,8 @@ def run(context: Context) -> list[Outcome]:
     outcomes += [*hot_spots(context)]
     context.say("the first rate, buffers")
     outcomes += [sensitivity(context), buffers(context)]
+    context.say("tags by count, two intervals, other controls of the queue")
+    outcomes += variants.run(context)
     context.say("other values of what the slides leave open")
     alternatives.run(context)
     return outcomes
