@@ -131,6 +131,7 @@ budget: | needs ## counts instructions a frame-hop and holds them against the bu
 
 bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-3 if they are installed, by stage, by growth
 	$(PYTHON) benches/peers/run.py
+	$(BIN)/python benches/peers/table.py
 	$(PYTHON) benches/schedulers.py
 	$(PYTHON) benches/instructions.py --check
 	$(PYTHON) benches/stages.py star fat-tree-8 "hashed-8 pfc" "incast-8 pfc"
