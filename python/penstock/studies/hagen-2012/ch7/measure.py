@@ -98,6 +98,23 @@ class Run:
         """Number of pauses of all ports that began before a time."""
         return sum(start < time_ns for _, start, _ in self._pauses)
 
+    def wrong_picks(self, victims: Sequence[str], aggressor: str) -> tuple[int, int]:
+        """Pauses of one victim while no other host is paused; how many of them the aggressor's pause joins.
+
+        The aggressor is paused before such a pause ends if the queue goes on to the high watermark. Picks
+        within the last 0.1 ms of the run are left out.
+        """
+        spans = [(start, end, name) for name, start, end in self._pauses]
+        picks = joined = 0
+        for start, end, name in spans:
+            if name not in victims or start > self.end_ns - 1e5:
+                continue
+            if any(other != name and begin <= start < until for begin, until, other in spans):
+                continue
+            picks += 1
+            joined += any(start < begin < end for begin, _, other in spans if other == aggressor)
+        return picks, joined
+
     def stopped(self) -> Counter[str]:
         """Number of pauses of each node."""
         return Counter(name for name, _, _ in self._pauses)

@@ -119,8 +119,11 @@ def random_sampling(context: Context, runs: Replicated) -> list[Outcome]:
     for run, before in zip(once, runs[HW_LW], strict=True):
         victims = [run.pauses(host) for host in VICTIMS]
         untargeted = [before.pauses(host) for host in VICTIMS]
+        picks, joined = run.wrong_picks(VICTIMS, AGGRESSOR)
         found.append(
             {
+                "picks": picks,
+                "to_hw": joined / picks if picks else math.nan,
                 "by_aggressor": max(victims) / run.pauses(AGGRESSOR),
                 "by_untargeted": max(now / then for now, then in zip(victims, untargeted, strict=True)),
             }
@@ -138,6 +141,7 @@ def random_sampling(context: Context, runs: Replicated) -> list[Outcome]:
             pictures=[context.save_figure(figure, "figure-7-9")],
         ),
         context.judge("H7-9-infrequent", found),
+        context.judge("H7-9-hw", found, also=f"{sum(of['picks'] for of in found)} such pauses"),
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.result import Result
 
-from .measure import Run, connections, response
+from .measure import Run, connections, queue_series, response
 
 ORDER = ("PRC_only", "PRC_ECN", "ECN_PAUSE", "RED_only", "PAUSE_only")
 """From the highest throughput to the lowest."""
@@ -45,7 +45,11 @@ def database(plain: Mapping[str, Run], most: float) -> Figures:
 def queues(plain: Mapping[str, Run]) -> Figures:
     """Figure 7."""
     others = min(run.queue for name, run in plain.items() if not name.startswith("PRC"))
+    longest = {name: float(queue_series(run.result)[1].mean()) for name, run in plain.items()}
     return {
+        **{f"longest_{name}_kib": value for name, value in longest.items()},
+        "longest": longest["PRC_only"]
+        / min(value for name, value in longest.items() if not name.startswith("PRC")),
         **{f"queue_{name}_kib": run.queue / KIB for name, run in plain.items()},
         "queue": plain["PRC_only"].queue / others,
     }

@@ -19,6 +19,7 @@ RED = {
 """Half of a port's 64 KiB, and all of it: the paper gives no thresholds; these are a fit (`search.toml`)."""
 PAUSE = {"xoff": "48 KiB", "xon": "32 KiB"}
 """Three quarters and a half of a port's buffer, with ingress accounting."""
+DATABASE_PRIORITY = 2
 MARK_AFTER = "500 us"
 """PRC_ECN marks frames that have waited this long above the limiter."""
 SCENARIOS = ("RED_only", "PAUSE_only", "ECN_PAUSE", "PRC_only", "PRC_ECN")
@@ -104,3 +105,10 @@ def at_ten_gigabit(cluster: Scenario) -> Scenario:
     links = cluster.to_dict()["topology"]["explicit"]["links"]
     slow = next(n for n, link in enumerate(links) if "s3" in link["between"])
     return cluster.with_value(f"topology.explicit.links.{slow}.rate", "10 Gb/s")
+
+
+def one_priority(cluster: Scenario) -> Scenario:
+    """The cluster with messages between servers in the priority of the database."""
+    for flow in cluster.to_dict()["flows"]:
+        cluster = cluster.with_value(f"flows.{flow['name']}.priority", DATABASE_PRIORITY)
+    return cluster
