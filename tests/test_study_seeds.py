@@ -16,6 +16,7 @@ from penstock import library
 from penstock.analysis.statistics import clopper_pearson_interval, student_t_interval
 from penstock.cli import main
 from penstock.errors import ArgumentError, StudyError
+from penstock.scenario import Scenario
 from penstock.studies import judging, reproduce, search
 from penstock.studies.description import QUICK_SEEDS, SEEDS, Asked, Experiment, Study
 
@@ -201,6 +202,12 @@ def test_verdicts_of_a_study(study: Path, aim: float, losing: int, expected: lis
     assert result.passed == ("not reproduced" not in expected)
 
 
+def test_a_quick_run_says_on_which_side_its_figures_are(study: Path) -> None:
+    """For a first look, as `penstock demo` prints it."""
+    assert [one.judgement.within for one in verdicts(study, 20, 0, quick=True).outcomes[:3]] == [True] * 3
+    assert [one.judgement.within for one in verdicts(study, 1, 1, quick=True).outcomes[:2]] == [False] * 2
+
+
 def test_a_quick_run_turns_no_verdict(study: Path) -> None:
     for aim in (1, 20):
         result = verdicts(study, aim, 10, quick=True)
@@ -311,3 +318,26 @@ def test_searches_ask_what_the_studies_ask() -> None:
                 bounds = (criterion.at_least, criterion.at_most)
                 assert bounds == pytest.approx((least, most), rel=1e-3), (criterion.id, criterion.figure)
     assert seen >= 10
+
+
+DRAWS_NOTHING = [
+    ("hagen-2012/ch5", "storage"),
+    ("hagen-2012/ch6", "awc"),
+    ("hagen-2012/ch6", "three-streams"),
+    ("hagen-2012/ch6", "two-streams"),
+    ("hagen-2012/ch7", "longest-pause"),
+    ("hagen-2012/interoperability", "fabric"),
+    ("hagen-2012/interoperability", "screening"),
+    ("jiang-2007/fecn", "buffer"),
+]
+"""Scenarios of criteria that are marked as deterministic."""
+
+
+@pytest.mark.parametrize(("name", "file"), DRAWS_NOTHING)
+def test_what_is_deterministic_draws_nothing(name: str, file: str) -> None:
+    """Two seeds give the same trajectory."""
+    [study] = reproduce.find(name)
+    assert any(one.deterministic for one in study.experiments)
+    scenario = Scenario.from_file(study.folder / f"{file}.toml").with_value("simulation.warmup", "0 s")
+    short = scenario.with_value("simulation.duration", "3 ms")
+    assert short.run(seed=1).fingerprint == short.run(seed=2).fingerprint

@@ -48,11 +48,11 @@ def demo(*, out: Path = Path("out/demo")) -> int:
     if not picture.exists():
         raise StudyError(f"there is no picture: {STUDY} did not run to its end")
     place = SCENARIO.relative_to(Path.cwd()) if SCENARIO.is_relative_to(Path.cwd()) else SCENARIO
-    passed = sum(outcome.passed for outcome in result.outcomes)
+    within = sum(outcome.judgement.within for outcome in result.outcomes)
     screen = console()
     screen.print(
-        f"{passed} of {len(result.outcomes)} experiments of {STUDY} agree with the paper; "
-        f"all of them: penstock reproduce {STUDY}"
+        f"{within} of {len(result.outcomes)} experiments of {STUDY} are as the paper says with a few seeds; "
+        f"verdicts, with all seeds: penstock reproduce {STUDY}"
     )
     screen.print(*SHOWS.format(scenario=shlex.quote(str(place))).split("\n"))
     screen.print(f"picture  {picture}")

@@ -59,6 +59,12 @@ class Finding:
     share: tuple[float, float]
     verdict: str
 
+    @property
+    def within(self) -> bool:
+        """True if the mean is within the bounds; each value, if the bound is on every run."""
+        each = self.asked.every or not math.isfinite(self.mean)
+        return self.holds == len(self.values) if each else self.asked.holds(self.mean)
+
     def text(self) -> str:
         """The mean, with its interval if that is wide enough to show, or the number of seeds that hold."""
         shown = self.asked.shown.format
@@ -110,6 +116,13 @@ class Judgement:
     why: str = ""
     seeds: int = 0
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def within(self) -> bool:
+        """True if it is met, or undecided with every figure within its bounds: the mean, or each seed."""
+        if self.verdict != UNDECIDED:
+            return self.verdict == MET
+        return bool(self.findings) and all(finding.within for finding in self.findings)
 
     def text(self) -> str:
         """All figures, after the number of seeds."""
