@@ -1,4 +1,4 @@
-"""DCQCN: each sender that joins takes its part of the link, and their rates meet."""
+"""DCQCN: each sender that joins takes its part of the link, close to that of the others."""
 
 import penstock as ps
 from penstock import plots
@@ -26,7 +26,7 @@ result = scenario.run()
 results = {"three senders, one every 15 ms": result}
 
 figure = plots.series(results, "flow_throughput_bps")
-plots.save(figure, ".", "dcqcn_converges", svg=False)
+plots.save(figure, ".", "dcqcn_shares", svg=False)
 
 rates = [result.series("flow_throughput_bps", f"sender {n}")[1][-20:].mean() for n in range(3)]
 assert ps.jain(rates) > 0.97 and sum(rates) > 0.85 * 40e9
