@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from penstock.errors import PenstockError
-from penstock.running.pool import processes
+from penstock.running.pool import cancel, processes
 
 MOST_ATTEMPTS = 3
 _WAITING = 4
@@ -102,8 +102,7 @@ def _on(
                 else:
                     raise error
     finally:
-        for future in here:
-            future.cancel()
+        cancel(pool, here)
 
 
 def _alone(function: Callable[[T], R], task: T) -> R | Exception:

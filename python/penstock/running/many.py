@@ -14,7 +14,7 @@ from penstock.result import Result
 
 from . import cache
 from .engine import Runnable, engine_errors, run_source, source_of
-from .pool import processes
+from .pool import cancel, processes
 
 ManyProgress = Callable[[int, int], object]
 """Called with how many runs have ended, and how many there are."""
@@ -93,8 +93,7 @@ def _all(
             if progress is not None:
                 progress(len(results), len(sources))
     finally:
-        for future in futures:
-            future.cancel()
+        cancel(executor, futures)
     return [results[index] for index in range(len(sources))]
 
 
