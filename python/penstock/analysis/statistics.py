@@ -72,6 +72,8 @@ def student_t_interval(values: Iterable[float], confidence: float = 0.95) -> Int
     mean = math.fsum(known) / n
     if n == 1:
         return Interval(mean, math.nan, 1, confidence)
+    if min(known) == max(known):  # rounding of the mean is no variance
+        return Interval(known[0], 0.0, n, confidence)
     from scipy.special import stdtrit  # scipy.stats would cost a second at start-up
 
     sample_variance = math.fsum((value - mean) ** 2 for value in known) / (n - 1)

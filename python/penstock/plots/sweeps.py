@@ -36,6 +36,14 @@ _WORDS = 0.45
 """Inches for turned words below an axis, if they are short."""
 _WORD_LETTERS = 28
 """Letters after which a word along an axis, or the name of a line, goes on in the next line."""
+_SIZES = tuple(
+    Scale(float(base**power), unit)
+    for power, units in ((3, ("GiB", "GB")), (2, ("MiB", "MB")), (1, ("KiB", "kB")), (0, ("B",)))
+    for base, unit in zip((1024, 1000), units, strict=False)
+)
+"""Units of sizes, the largest first."""
+_FEW_BYTES = 100_000
+"""Sizes below are written in bytes, if no larger unit keeps them whole."""
 _LETTER, _LETTER_LINE = 0.07, 0.13
 """Inches that a letter, and a line of them, take."""
 
@@ -99,7 +107,7 @@ def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
         looks = dict(zip(names, _looks(), strict=False))
         columns = min(len(shown), 2)
         figure, places = _grid(len(shown), columns)
-        along = scale_of(axis.unit, [x for panel in shown for line in panel.lines for x in line.x])
+        along = key_scale(axis.unit, [x for panel in shown for line in panel.lines for x in line.x])
         for place, panel in zip(places, shown, strict=True):
             _draw_lines(place, panel, along, looks, joined=not axis.words)
             if axis.log:
@@ -183,7 +191,7 @@ def _draw_lines(axes: Axes, panel: Panel, along: Scale, looks: Mapping[str, Look
             continue
         axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
         axes.plot(x, mean, color=colour, marker=mark, markersize=2.5)
-    axes.set_title(panel.measure)
+    axes.set_title(_without_unit(panel.measure, panel.unit))
     axes.set_ylabel(scale.unit)
     axes.margins(y=0.12)
     # The panels are small, and ticks take most of the time of drawing.
@@ -199,7 +207,7 @@ def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:
     """One measure over two keys; each line of the panel is a row, its label the number on the axis `up`."""
     with style():
         figure, (axes,) = stack(5.6, [3.4], Margins(left=0.9, right=0.3, top=0.4, between=0.0, bottom=0.6))
-        axes.set_title(panel.measure)
+        axes.set_title(_without_unit(panel.measure, panel.unit))
         rows = sorted(panel.lines, key=lambda line: float(line.label))
         columns = sorted({x for line in rows for x in line.x})
         values = np.full((len(rows), len(columns)), math.nan)
@@ -210,7 +218,7 @@ def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:
         image = axes.imshow(values / scale.size, origin="lower", aspect="auto", cmap="cividis")
         figure.colorbar(image, ax=axes, label=scale.unit or panel.measure)
         heights = [float(line.label) for line in rows]
-        across_scale, up_scale = scale_of(across.unit, columns), scale_of(up.unit, heights)
+        across_scale, up_scale = key_scale(across.unit, columns), key_scale(up.unit, heights)
         axes.set_xticks(*_ticks(columns, across_scale, across.words), **_TURNED if across.words else {})
         axes.set_yticks(*_ticks(heights, up_scale, up.words))
         axes.set_xlabel(_labelled(across.label, across_scale))
@@ -246,8 +254,8 @@ def pareto(points: Sequence[Trade], across: Axis, up: Axis) -> Figure:
                     axes.annotate(
                         point.label, (x, y), (6, -3), textcoords="offset points", va="top", fontsize=7
                     )
-        axes.set_xlabel(_labelled(across.label, x_scale))
-        axes.set_ylabel(_labelled(up.label, y_scale))
+        axes.set_xlabel(_labelled(_without_unit(across.label, across.unit), x_scale))
+        axes.set_ylabel(_labelled(_without_unit(up.label, up.unit), y_scale))
         axes.set_title("Points that no other beats in both")
         return figure
 
@@ -298,7 +306,7 @@ def _draw_effects(axes: Axes, panel: Effects) -> None:
     axes.axvline(0.0, color=FAINT, linewidth=0.6)
     axes.set_yticks(range(len(keys)), list(short_names(keys).values()))
     axes.set_ylim(len(keys) - 0.5, -0.5)
-    axes.set_title(panel.measure)
+    axes.set_title(_without_unit(panel.measure, panel.unit))
     axes.set_xlabel(scale.unit)
 
 
@@ -310,6 +318,18 @@ def scale_of(unit: str, values: Sequence[float]) -> Scale:
         return Scale(scale.size / 1e9, scale.unit)
     known = {"ns": time_scale, "bps": rate_scale, "bytes": size_scale}
     return known[unit](largest) if unit in known else Scale(1.0, unit)
+
+
+def key_scale(unit: str, values: Sequence[float]) -> Scale:
+    """How an axis with the values of a key is written: sizes in the largest unit that keeps them whole."""
+    whole = [size for size in _SIZES if all(value % size.size == 0 for value in values)]
+    small = max(values, default=0.0) < _FEW_BYTES
+    return whole[0] if unit == "bytes" and (small or whole[0].size > 1) else scale_of(unit, values)
+
+
+def _without_unit(name: str, unit: str) -> str:
+    """The name of a measure beside an axis that has its unit: "p99" of "p99_ns"."""
+    return name.removesuffix(f"_{unit}") or name
 
 
 def _labelled(label: str, scale: Scale) -> str:
