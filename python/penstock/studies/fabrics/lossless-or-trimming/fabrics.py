@@ -48,6 +48,8 @@ _TRIMS: Changes = {
     "switch.buffer": _SHARED,
     "switch.queue_managers": [red_marks("31 kB", "123 kB", 1.0)],
 }
+_CONTROL = {"ack_priority": 6}
+"""Acknowledgements, NACKs and credits are in the class of trimmed packets."""
 _MARKS: Changes = {"switch.queue_managers": [red_marks("100 kB", "400 kB", 0.2)]}
 _DCQCN = {"control": {"dcqcn": {"preset": "hpcc"}}, "cnp_gap": "4 us", "queue_pairs": "each"}
 _ROCE = {**_DCQCN, "timeout": "1 ms"}
@@ -69,11 +71,13 @@ FABRICS = {
     "DCQCN, PFC, adaptive": _rdma(
         KINDS["PFC"], {"recovery": "reordering"}, _PFC, {"switch.path_choice": {"adaptive": {}}}
     ),
-    "MRC": Fabric(KINDS["trimming"], {"mrc": {"trimming": True}}, _TRIMS),
-    "NSCC, sprayed": Fabric(KINDS["trimming"], {"uet": {"trimming": True, "paths": "oblivious"}}, _TRIMS),
+    "MRC": Fabric(KINDS["trimming"], {"mrc": {"trimming": True, **_CONTROL}}, _TRIMS),
+    "NSCC, sprayed": Fabric(
+        KINDS["trimming"], {"uet": {"trimming": True, "paths": "oblivious", **_CONTROL}}, _TRIMS
+    ),
     "RCCC, sprayed": Fabric(
         KINDS["credits, trimming"],
-        {"uet": {"trimming": True, "paths": "oblivious", "control": "rccc"}},
+        {"uet": {"trimming": True, "paths": "oblivious", "control": "rccc", **_CONTROL}},
         _TRIMS,
     ),
 }
