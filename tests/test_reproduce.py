@@ -261,7 +261,7 @@ def test_a_study_in_a_folder(
     assert "penstock reproduce ./mine" in capsys.readouterr().out
     if place == ".":
         monkeypatch.chdir("mine")
-    assert main(["reproduce", place, "--quick", "--json", "--out", "results"]) == 0
+    assert main(["reproduce", place, "--json", "--out", "results"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [(entry["study"], entry["passed"]) for entry in answer["experiments"]] == [("mine", True)] * 2
     assert all(Path(picture).is_file() for entry in answer["experiments"] for picture in entry["pictures"])
