@@ -10,17 +10,19 @@ pub enum Control {
     Pauses(PauseSpec),
     /// The ports grant and consume credits.
     Credits(CreditSpec),
+    /// Pauses for some priorities, and credits for others.
+    Both(PauseSpec, CreditSpec),
 }
 
 impl Control {
     /// Returns true if a station grants its ingress buffer space, instead of its receive buffer.
     pub fn is_room(&self) -> bool {
-        matches!(self, Control::Credits(_))
+        matches!(self, Control::Credits(_) | Control::Both(..))
     }
     /// Parameters of the pauses that the ports send and obey; `None` without pauses.
     pub fn pauses(&self) -> Option<&PauseSpec> {
         match self {
-            Control::Pauses(pauses) => Some(pauses),
+            Control::Pauses(pauses) | Control::Both(pauses, _) => Some(pauses),
             Control::Credits(_) => None,
         }
     }
@@ -28,7 +30,7 @@ impl Control {
     pub fn credits(&self) -> Option<&CreditSpec> {
         match self {
             Control::Pauses(_) => None,
-            Control::Credits(credits) => Some(credits),
+            Control::Credits(credits) | Control::Both(_, credits) => Some(credits),
         }
     }
 }

@@ -66,6 +66,8 @@ pub enum CreditPreset {
 settings! {
     /// Keys of credit-based flow control.
     pub struct CreditSettings {
+        /// Priorities whose frames take credits, 0 to 7 each; others have no flow control, or that of `pfc` in `by_class`. Not together with channels = "all". Default: all priorities.
+        pub priorities: Vec<u32>,
         /// Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB, credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again after 262144 B, lost credits back within 256 us). Default: "advanced_switching".
         pub preset: CreditPreset,
         /// Receive buffer of each channel at each port of this station: the credits that it grants, times `unit`. A size, 1 to 16,384 whole credits. Default: "8704 B" (136 credits of 64 B: four of the largest frames of Advanced Switching).
@@ -108,6 +110,8 @@ settings! {
 /// The keys, defaults filled in.
 #[derive(Debug)]
 struct Values {
+    /// `None`: all of them.
+    priorities: Option<Vec<u32>>,
     preset: CreditPreset,
     buffer: Bytes,
     unit: Bytes,
@@ -131,6 +135,7 @@ impl CreditSettings {
         let buffer = self.buffer.unwrap_or(by_preset(136 * 64, 64 << 10));
         let timer = if preset == CreditPreset::Cbfc { Time::from_us(256) } else { Time::ZERO };
         Values {
+            priorities: self.priorities.clone(),
             preset,
             buffer,
             unit: self.unit.unwrap_or(by_preset(64, 256)),
@@ -150,6 +155,7 @@ impl CreditSettings {
     fn fill(&mut self) {
         let values = self.values();
         *self = CreditSettings {
+            priorities: values.priorities,
             preset: Some(values.preset),
             buffer: Some(values.buffer),
             unit: Some(values.unit),
@@ -221,6 +227,7 @@ impl Values {
                 );
             }
         }
+        self.check_priorities()?;
         self.check_buffer()?;
         self.check_cbfc()?;
         for (key, time) in [("update_within", self.update_within), ("update_delay", self.update_delay)] {
@@ -229,6 +236,33 @@ impl Values {
             }
         }
         Channels::new(&self.channels).map(drop)
+    }
+
+    fn check_priorities(&self) -> Result<(), Remark> {
+        let Some(list) = &self.priorities else { return Ok(()) };
+        let help = || "expected priorities 0 to 7, each once, like [3]".to_string();
+        if list.is_empty() {
+            return about("priorities", "no priority takes credits".to_string(), help());
+        }
+        for (nth, &priority) in list.iter().enumerate() {
+            if priority > 7 || list[..nth].contains(&priority) {
+                let message = if priority > 7 {
+                    format!("priority {priority}")
+                } else {
+                    format!("priority {priority} is listed twice")
+                };
+                return Err(Remark::about("priorities", message, help()).entry(nth));
+            }
+        }
+        if self.channels == ChannelList::All {
+            let message = "priorities beside channels = \"all\"".to_string();
+            return about(
+                "priorities",
+                message,
+                "expected eight channels: flows name all twenty".to_string(),
+            );
+        }
+        Ok(())
     }
 
     fn check_cbfc(&self) -> Result<(), Remark> {
@@ -275,7 +309,10 @@ impl Values {
     fn spec(&self) -> CreditSpec {
         let names = Channels::new(&self.channels).unwrap_or_else(|_| Channels::separate());
         let count = |bytes: Bytes| bytes.get() as u32;
+        let list = self.priorities.iter().flatten();
+        let listed = list.filter(|&&priority| priority <= 7).fold(0, |set, &priority| set | 1u32 << priority);
         CreditSpec {
+            priorities: if self.priorities.is_some() { listed } else { u32::MAX },
             credits: (self.buffer.get() / self.unit.get().max(1)) as u32,
             unit: count(self.unit).max(1),
             per_frame: count(self.per_frame),
@@ -297,6 +334,8 @@ impl Values {
 /// Credit-based flow control, as a station is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreditSpec {
+    /// The priorities or channels whose frames take credits, bit n for number n.
+    pub priorities: u32,
     /// Credits that each channel of each port grants.
     pub credits: u32,
     /// Bytes a credit.
@@ -334,6 +373,16 @@ impl CreditSpec {
         let taken = bytes + self.per_frame;
         if self.unit == 64 { taken.div_ceil(64) } else { taken.div_ceil(self.unit) }
     }
+    /// Whether frames of a priority take credits.
+    #[inline]
+    pub fn covers(&self, priority: Priority) -> bool {
+        self.priorities >> (priority.0 & 31) & 1 != 0
+    }
+    /// Credits that a frame takes; none of a priority without.
+    #[inline]
+    pub fn need_of(&self, frame: &Frame) -> u32 {
+        if self.covers(frame.priority()) { self.need(u32::from(frame.bytes)) } else { 0 }
+    }
     /// The channel of a priority.
     #[inline]
     pub fn channel(&self, priority: Priority) -> usize {
@@ -359,7 +408,7 @@ impl CreditSpec {
     /// Whether a link can have this at one end and `other` at the other: they count alike.
     pub fn fits(&self, other: &CreditSpec) -> bool {
         (self.unit, self.per_frame, &self.names) == (other.unit, other.per_frame, &other.names)
-            && self.channels == other.channels
+            && (self.channels, self.priorities) == (other.channels, other.priorities)
     }
 }
 

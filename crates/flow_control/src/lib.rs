@@ -11,6 +11,7 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod by_class;
 mod channels;
 mod control;
 pub mod credit;
@@ -49,6 +50,8 @@ flow_controls! {
     pfc: Pfc(PriorityPauses),
     /// Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for room at the other end of the link.
     credit: Credit(CreditSettings),
+    /// PFC for some priorities of a link, and credits for others.
+    by_class: ByClass(by_class::ByClassKeys),
 }
 
 impl FlowControl {
@@ -56,9 +59,17 @@ impl FlowControl {
     pub fn inherits(&self, outer: &FlowControl) -> bool {
         self.name().is_some() && self.name() == outer.name()
     }
+    /// The settings of credits, alone or beside PFC.
+    pub fn credit(&self) -> Option<&CreditSettings> {
+        match self {
+            FlowControl::Credit(settings) => Some(settings),
+            FlowControl::ByClass(keys) => Some(&keys.credit),
+            _ => None,
+        }
+    }
     /// Whether stations with it pause each other.
     pub fn pauses(&self) -> bool {
-        matches!(self.control(&[]), Some(Control::Pauses(_)))
+        self.control(&[]).is_some_and(|control| control.pauses().is_some())
     }
 }
 
@@ -72,6 +83,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("max_min", include_str!("max_min.rs"), "TargetSpec"),
     ("credit", include_str!("credit.rs"), "CreditSettings"),
     ("channels", include_str!("channels.rs"), "CreditSettings"),
+    ("by_class", include_str!("by_class.rs"), "ByClassKeys"),
     ("llr", include_str!("llr.rs"), "LlrSettings"),
     ("headroom", include_str!("headroom.rs"), ""),
     ("phy", include_str!("phy.rs"), ""),

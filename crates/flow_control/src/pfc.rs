@@ -14,7 +14,7 @@
 //! Not modelled: watermarks that change while a run lasts.
 
 use crate::pause_settings::described_as_settings;
-use crate::{Configuration, Control, Findings, PauseKind, PauseSettings, Watermarks};
+use crate::{Configuration, Control, Findings, PauseKind, PauseSettings, PauseSpec, Watermarks};
 use frame::Occupancy;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
@@ -40,12 +40,28 @@ impl Configuration for PriorityPauses {
         self.0.check(true, used)
     }
     fn start(&self, name: &'static str) -> Control {
-        let list = self.0.priorities.iter().flatten();
-        let set = list.filter(|&&priority| priority <= 7).fold(0u8, |set, &p| set | 1 << p);
-        Control::Pauses(self.0.spec(name, PauseKind::Priorities(set)))
+        Control::Pauses(self.pauses(name))
     }
     fn notes(&self) -> Vec<&'static str> {
         self.0.notes()
+    }
+}
+
+impl PriorityPauses {
+    /// The priorities, if they are given.
+    pub(crate) fn priorities(&self) -> Option<&[u32]> {
+        self.0.priorities.as_deref()
+    }
+    /// The pauses of its priorities. All defaults must be filled in.
+    pub(crate) fn pauses(&self, name: &'static str) -> PauseSpec {
+        let list = self.0.priorities.iter().flatten();
+        let set = list.filter(|&&priority| priority <= 7).fold(0u8, |set, &p| set | 1 << p);
+        self.0.spec(name, PauseKind::Priorities(set))
+    }
+    /// PFC of these priorities.
+    #[cfg(test)]
+    pub(crate) fn of(priorities: &[u32]) -> PriorityPauses {
+        PriorityPauses(PauseSettings { priorities: Some(priorities.to_vec()), ..PauseSettings::default() })
     }
 }
 

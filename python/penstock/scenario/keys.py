@@ -662,6 +662,8 @@ class FlowControlTable(TypedDict, total=False):
     """Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for
     room at the other end of the link.
     """
+    by_class: ByClassKeys
+    """PFC for some priorities of a link, and credits for others."""
 
 
 class HostKeys(TypedDict, total=False):
@@ -1063,6 +1065,8 @@ class TargetKeys(TypedDict, total=False):
 class CreditKeys(TypedDict, total=False):
     """Keys of credit-based flow control."""
 
+    priorities: Sequence[int] | None
+    """Priorities whose frames take credits, 0 to 7 each. Default: all priorities."""
     preset: CreditPreset | None
     """Defaults of the other keys: "advanced_switching", or "cbfc" (Ultra Ethernet: a buffer of 64 KiB,
     credits of 256 B, 8 B per frame, updates of 8 B for each credit 6400 B apart, lost ones again
@@ -1102,6 +1106,15 @@ class CreditKeys(TypedDict, total=False):
     """Departing frames carry pending updates to the other end, and take this many more bytes on the
     link. Default: frames carry none.
     """
+
+
+class ByClassKeys(TypedDict, total=False):
+    """Keys of PFC and credits by class: both tables, each with its `priorities`."""
+
+    pfc: PauseKeys | None
+    """PFC of its `priorities`, which are required here."""
+    credit: CreditKeys | None
+    """Credits of its `priorities`, which are required here."""
 
 
 class ReceiveKeys(TypedDict, total=False):
@@ -3759,7 +3772,7 @@ Scheduler = (
 """Which queue sends: a name, with the defaults, or a table of that name with its keys."""
 WhenFull = Literal["block", "drop"]
 """What a source does when its queue in the NIC is full."""
-FlowControl = Literal["off", "pause", "pfc", "credit"] | FlowControlTable
+FlowControl = Literal["off", "pause", "pfc", "credit", "by_class"] | FlowControlTable
 """Link-level flow control: one of these."""
 Weights = Literal["equal"] | Sequence[int]
 """Weights of the traffic classes."""

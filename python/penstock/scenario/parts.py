@@ -109,3 +109,8 @@ class FlowControl(Chooser):
         room at the other end of the link.
         """
         return self._choose("credit", keys, k.CreditKeys)
+
+    @spelled(k.ByClassKeys)
+    def by_class(self, **keys: Unpack[k.ByClassKeys]) -> Scenario:
+        """PFC for some priorities of a link, and credits for others."""
+        return self._choose("by_class", keys, k.ByClassKeys)

@@ -7,14 +7,19 @@ use crate::run::state::link_control::{LinkControl, PauseState};
 /// The flow control of a port's link.
 pub(super) fn link_control(plan: &Plan, port: u32) -> LinkControl {
     let peer = plan.wiring.peer[port as usize].0;
-    if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
-        let link = plan.link(port);
-        let (timing, classes) = ((plan.rate(port), link.delay), plan.node(port).classes());
-        return LinkControl::Credit(Box::new(CreditState::new(own, other, timing, classes)));
+    let credits = match (plan.node(port).credits(), plan.node(peer).credits()) {
+        (Some(own), Some(other)) => {
+            let timing = (plan.rate(port), plan.link(port).delay);
+            Some(CreditState::new(own, other, timing, plan.node(port).classes()))
+        }
+        _ => None,
+    };
+    let pauses = (plan.node(port).pauses().is_some() || plan.node(peer).pauses().is_some())
+        .then(|| PauseState::new(plan.paused(port), plan.response(port), plan.response(peer)));
+    match (pauses, credits) {
+        (None, None) => LinkControl::None,
+        (Some(pauses), None) => LinkControl::Pause(Box::new(pauses)),
+        (None, Some(credits)) => LinkControl::Credit(Box::new(credits)),
+        (Some(pauses), Some(credits)) => LinkControl::Both(Box::new((pauses, credits))),
     }
-    let control = plan.node(port).pauses();
-    if control.is_none() && plan.node(peer).pauses().is_none() {
-        return LinkControl::None;
-    }
-    LinkControl::Pause(Box::new(PauseState::new(plan.paused(port), plan.response(port), plan.response(peer))))
 }

@@ -206,7 +206,8 @@ impl Simulation {
                 continue;
             }
             let accounting = self.pause_sender_at(sender).map(|pause_sender| pause_sender.spec.accounting);
-            let waits_for = match accounting {
+            let takes_credits = cold.control.credits_of(priority).is_some();
+            let waits_for = match accounting.filter(|_| !takes_credits) {
                 None => self.waits_by_credits((port, class), sender, &there),
                 Some(Accounting::Ingress) => {
                     waits_by_ingress(self.ingress_port(sender), sender, priority, &there)

@@ -5,7 +5,6 @@
 
 use crate::run::state::hosts::Receiver;
 use crate::run::state::index::EndpointIx;
-use crate::run::state::link_control::LinkControl;
 use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use frame::TrafficClass;
@@ -309,9 +308,9 @@ impl Simulation {
                 return Held::LinkDown(port);
             }
             if state.stopped >> class & 1 != 0 {
-                return match &cold.control {
-                    LinkControl::Credit(_) => Held::NoCredits(port),
-                    _ => Held::Paused(port),
+                return match cold.control.credits_of(priority.0) {
+                    Some(_) => Held::NoCredits(port),
+                    None => Held::Paused(port),
                 };
             }
         }

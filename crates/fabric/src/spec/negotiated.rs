@@ -40,7 +40,7 @@ impl Spec {
     }
     /// Returns true if flow control is in force for a priority at an end of a link.
     pub fn is_lossless(&self, link: u32, node: NodeId, priority: Priority) -> bool {
-        let has_credits = self.nodes[node.at()].credits().is_some();
+        let has_credits = self.nodes[node.at()].credits().is_some_and(|own| own.covers(priority));
         has_credits || u32::from(self.paused(link, node)) >> priority.0 & 1 != 0
     }
     /// Returns the negotiated settings of an end of a link.

@@ -293,7 +293,7 @@ impl View<'_> {
             tree: 0,
             depth: 0,
         };
-        if self.s.cold(record.port).control.credits().is_some() {
+        if self.s.cold(record.port).control.credits_of(record.priority).is_some() {
             let fill = self.fill_behind(record);
             let cause = PauseCause {
                 targeted: false,
@@ -334,7 +334,7 @@ impl View<'_> {
 
     /// Returns the fill of the room that a port waited for: of several fills the one that the wait shares most time with.
     fn fill_behind(&self, record: &PauseRecord<u32>) -> Option<Fill> {
-        let credits = self.s.cold(self.s.peer(record.port)).control.credits()?;
+        let credits = self.s.cold(self.s.peer(record.port)).control.credits_of(record.priority)?;
         let channel = credits.channel(record.priority);
         let fills = credits.fills.as_ref()?.during(channel, record.bypass, record.start, record.end);
         let shared = |fill: &&Fill| fill.end.min(record.end) - fill.start.max(record.start);
@@ -374,7 +374,8 @@ impl View<'_> {
             return RootPlace::Queue { queue, down: cause.down };
         }
         let port = self.s.peer(record.port);
-        let channel = self.s.cold(port).control.credits().map(|credits| credits.channel(record.priority));
+        let channel = self.s.cold(port).control.credits_of(record.priority);
+        let channel = channel.map(|credits| credits.channel(record.priority));
         let pause_sender = self.s.pause_sender_at(port);
         let group = channel.or_else(|| pause_sender?.group(record.priority)).unwrap_or(0);
         RootPlace::Receiver { port, group: group as u8 }

@@ -64,7 +64,7 @@ impl View<'_> {
         };
         let counter = |(port, priority, blamed, waits): (u32, u8, Option<u32>, bool)| {
             let sender = sender(port);
-            match self.s.pause_sender_at(sender) {
+            match self.s.pause_sender_at(sender).filter(|_| !waits) {
                 Some(pause_sender) if pause_sender.spec.accounting == Accounting::Egress => queue(blamed),
                 Some(pause_sender) => ingress_name(self, sender, pause_sender.group(priority).unwrap_or(0)),
                 None if waits => self.room_name(port, priority),
@@ -79,7 +79,9 @@ impl View<'_> {
             Pause { cause: PauseCause { targeted: true, .. }, .. } => "target",
             _ => "xoff",
         };
-        let mark = |pause: &Pause| match self.s.cold(pause.record.port).control.credits() {
+        let credits =
+            |pause: &Pause| self.s.cold(pause.record.port).control.credits_of(pause.record.priority);
+        let mark = |pause: &Pause| match credits(pause) {
             Some(credits) => ("credits", credits.sender.granted().into()),
             None => unit_of(self.watermark(pause)),
         };

@@ -200,10 +200,7 @@ fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> 
     let of_flow = Priority(flow.priority as u8);
     let Some(name) = &flow.channel else { return of_flow };
     let at = at.key("channel");
-    let settings = |control: &FlowControl| match control {
-        FlowControl::Credit(settings) => Some(settings.channels.clone()),
-        _ => None,
-    };
+    let settings = |control: &FlowControl| Some(control.credit()?.channels.clone());
     let lists: Vec<Option<ChannelList>> = model.all_flow_controls().filter_map(settings).collect();
     if lists.is_empty() {
         let help = "expected [flow_control.credit], or `priority`";
@@ -264,8 +261,7 @@ fn numbers(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) {
         let message = format!("DSCP {dscp} beside a channel");
         context.error(&at.key("dscp"), message, "expected one of the two");
     }
-    if flow.bypassable && !model.all_flow_controls().any(|control| matches!(control, FlowControl::Credit(_)))
-    {
+    if flow.bypassable && !model.all_flow_controls().any(|control| control.credit().is_some()) {
         context.error(
             &at.key("bypassable"),
             "frames that may be bypassed, and no link has credits",

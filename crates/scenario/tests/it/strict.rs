@@ -140,7 +140,7 @@ fn the_schema_has_the_names_that_may_stand_alone() {
         names.collect::<BTreeSet<_>>()
     };
     let both = |list: &[&str]| list.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
-    assert_eq!(names("FlowControl"), both(&["off", "pause", "pfc", "credit"]));
+    assert_eq!(names("FlowControl"), both(&["off", "pause", "pfc", "credit", "by_class"]));
     assert!(names("Queueing").contains("crossbar") && names("PathChoice").contains("hash"));
     assert!(!names("PathChoice").contains("flowlet"));
     assert!(names("CarrierText").contains("tcp") && !names("Topology").contains("star"));

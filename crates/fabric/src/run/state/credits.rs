@@ -21,6 +21,8 @@ pub(crate) struct CreditState {
     pub receiver: Receiver,
     /// From the last bit of an update sent to its effect at the other end.
     pub(in crate::run) takes: Time,
+    /// True if an update that takes time waits for the transmitter.
+    pub(in crate::run) update_waits: bool,
     /// Time at which the next update is due.
     pub(in crate::run) update: Timer,
     /// Time at which the last update that a frame carried has left.
@@ -95,8 +97,9 @@ impl CreditState {
             let period = peer.cc_message_timer;
             Box::new(Leaks { now: [0; COUNTS], lost, restored, message: Timer::IDLE, period })
         };
-        let classes_of =
-            |channel: usize| classes.classes_of(own.channels.numbers_of(TrafficClass(channel as u8)));
+        let classes_of = |channel: usize| {
+            classes.classes_of(own.channels.numbers_of(TrafficClass(channel as u8)) & own.priorities)
+        };
         let [least, again] = spacings(own, rate);
         CreditState {
             of_channels: std::array::from_fn(classes_of),
@@ -104,6 +107,7 @@ impl CreditState {
             sender: Sender::new(peer.credits),
             receiver: Receiver::new(own.credits).spaced(least),
             takes: delay + peer.update_delay,
+            update_waits: false,
             update: Timer::IDLE,
             left: Time::ZERO,
             published: PublishedUpdates::NONE,
@@ -212,11 +216,11 @@ impl CreditState {
         waits_now || waits.ended > Time::ZERO && waits.ended >= since
     }
     fn lowest_priority(&self, class: TrafficClass) -> u8 {
-        self.classes.numbers_of(class).trailing_zeros() as u8
+        (self.classes.numbers_of(class) & self.spec.priorities).trailing_zeros() as u8
     }
     /// The priorities of the channel of a count, bit n for number n.
     pub fn of_channel(&self, count: usize) -> u32 {
-        self.spec.channels.numbers_of(TrafficClass(channel_of_count(count) as u8))
+        self.spec.channels.numbers_of(TrafficClass(channel_of_count(count) as u8)) & self.spec.priorities
     }
     /// The channel of a priority.
     pub fn channel(&self, priority: u8) -> usize {
@@ -255,11 +259,14 @@ impl CreditState {
     /// Credits that a frame needs, and the count that it takes them from.
     #[inline(always)]
     pub fn need(&self, frame: &Frame) -> (usize, u32) {
-        (self.spec.count_of(frame), self.spec.need(u32::from(frame.bytes)))
+        (self.spec.count_of(frame), self.spec.need_of(frame))
     }
     /// The priorities that share a channel with this one.
     pub fn sharing(&self, priority: Priority) -> u32 {
-        self.spec.channels.numbers_of(self.spec.channels.class(priority))
+        if !self.spec.covers(priority) {
+            return 0;
+        }
+        self.spec.channels.numbers_of(self.spec.channels.class(priority)) & self.spec.priorities
     }
     #[inline]
     pub(in crate::run) fn lacks(&self, frame: &Frame) -> bool {

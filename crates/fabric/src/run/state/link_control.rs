@@ -13,7 +13,7 @@
 
 use crate::run::state::credits::CreditState;
 use flow_control::pause::{PauseSignal, PauseTimers};
-use frame::{CHANNELS, ClassMap, PRIORITIES, members};
+use frame::{CHANNELS, ClassMap, PRIORITIES, Priority, members};
 use units::Time;
 
 /// The flow control of a link, at one of its ends.
@@ -25,6 +25,8 @@ pub(crate) enum LinkControl {
     Pause(Box<PauseState>),
     /// Credits of virtual channels (`credits`).
     Credit(Box<CreditState>),
+    /// PFC for some priorities, and credits for others.
+    Both(Box<(PauseState, CreditState)>),
 }
 
 /// The pauses of a port: those it obeys, and those it sends.
@@ -69,6 +71,7 @@ impl LinkControl {
             LinkControl::None => 0,
             LinkControl::Pause(pauses) => classes.classes_of(pauses.timers.paused(now)),
             LinkControl::Credit(credits) => credits.short(),
+            LinkControl::Both(both) => classes.classes_of(both.0.timers.paused(now)) | both.1.short(),
         }
     }
 
@@ -78,7 +81,7 @@ impl LinkControl {
             LinkControl::None => Time::NEVER,
             LinkControl::Pause(pauses) => pauses.timers.first_end(now),
             // The arrival of credits is not known in advance.
-            LinkControl::Credit(_) => Time::ZERO,
+            LinkControl::Credit(_) | LinkControl::Both(_) => Time::ZERO,
         }
     }
 
@@ -90,6 +93,12 @@ impl LinkControl {
             LinkControl::Pause(pauses) => pauses.timers.until(priorities.into() as u8),
             // The arrival of credits is not known in advance.
             LinkControl::Credit(_) => Time::NEVER,
+            LinkControl::Both(both) => {
+                let (priorities, (pauses, credits)) = (priorities.into(), &**both);
+                let paused = priorities & u32::from(pauses.obeys);
+                let waits = paused == 0 && priorities & credits.spec.priorities != 0;
+                if waits { Time::NEVER } else { pauses.timers.until(paused as u8) }
+            }
         }
     }
 
@@ -98,6 +107,14 @@ impl LinkControl {
         match self {
             LinkControl::None | LinkControl::Credit(_) => None,
             LinkControl::Pause(pauses) => Some(pauses),
+            LinkControl::Both(both) => Some(&both.0),
+        }
+    }
+    pub fn pauses_mut(&mut self) -> Option<&mut PauseState> {
+        match self {
+            LinkControl::None | LinkControl::Credit(_) => None,
+            LinkControl::Pause(pauses) => Some(pauses),
+            LinkControl::Both(both) => Some(&mut both.0),
         }
     }
 
@@ -105,24 +122,29 @@ impl LinkControl {
     pub fn credits(&self) -> Option<&CreditState> {
         match self {
             LinkControl::Credit(credits) => Some(credits),
-            _ => None,
+            LinkControl::Both(both) => Some(&both.1),
+            LinkControl::None | LinkControl::Pause(_) => None,
         }
+    }
+    /// The credits that frames of a priority take, if they take any.
+    pub fn credits_of(&self, priority: u8) -> Option<&CreditState> {
+        self.credits().filter(|credits| credits.spec.covers(Priority(priority)))
     }
     pub fn credits_mut(&mut self) -> Option<&mut CreditState> {
         match self {
             LinkControl::Credit(credits) => Some(credits),
-            _ => None,
+            LinkControl::Both(both) => Some(&mut both.1),
+            LinkControl::None | LinkControl::Pause(_) => None,
         }
     }
 
     /// Returns the pause of a priority that is in force, or has run out since it arrived: when it began and why. With
     /// credits, the wait of a class counts for the lowest of its priorities; its cause is recorded at the other end.
     pub fn in_force(&self, priority: u8) -> Option<(Time, u64)> {
-        match self {
-            LinkControl::None => None,
-            LinkControl::Pause(pauses) => pauses.in_force.get(usize::from(priority)).copied().flatten(),
-            LinkControl::Credit(credits) => Some((credits.wait_in_force(priority)?, 0)),
+        if let Some(credits) = self.credits_of(priority) {
+            return Some((credits.wait_in_force(priority)?, 0));
         }
+        self.pauses()?.in_force.get(usize::from(priority)).copied().flatten()
     }
 
     /// Priorities whose pauses are in force, or have run out and are not recorded yet.
@@ -133,11 +155,10 @@ impl LinkControl {
 
     /// Reports the pauses that have run out.
     pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
-        let pauses = match self {
-            LinkControl::None => return,
-            LinkControl::Pause(pauses) => pauses,
-            LinkControl::Credit(credits) => return credits.waits_over(ended),
-        };
+        if let Some(credits) = self.credits_mut() {
+            credits.waits_over(&mut ended);
+        }
+        let Some(pauses) = self.pauses_mut() else { return };
         for (priority, pause) in (0u8..).zip(&mut pauses.in_force) {
             let Some((start, cause)) = *pause else { continue };
             let end = pauses.timers.until(1 << priority);
@@ -156,20 +177,19 @@ impl LinkControl {
 
     /// Begins measuring `now`.
     pub fn restart(&mut self, now: Time) {
-        match self {
-            LinkControl::None => {}
-            LinkControl::Pause(pauses) => {
-                pauses.settle(now);
-                pauses.since = pauses.since.max(now);
-                pauses.paused = Time::ZERO;
-            }
-            LinkControl::Credit(credits) => credits.restart(now),
+        if let Some(pauses) = self.pauses_mut() {
+            pauses.settle(now);
+            pauses.since = pauses.since.max(now);
+            pauses.paused = Time::ZERO;
+        }
+        if let Some(credits) = self.credits_mut() {
+            credits.restart(now);
         }
     }
 
     /// Clears the state of both directions when the link goes down.
     pub fn clear(&mut self, now: Time, ended: impl FnMut(Ended)) {
-        if let LinkControl::Pause(pauses) = self {
+        if let Some(pauses) = self.pauses_mut() {
             pauses.clear(now, ended);
         }
     }
@@ -177,14 +197,12 @@ impl LinkControl {
     /// Bytes of heap memory, without the port itself.
     pub fn memory_bytes(&self) -> usize {
         let causes = |pauses: &PauseState| pauses.other_causes.capacity() * size_of::<(Time, u8, u64)>();
-        match self {
-            LinkControl::None => 0,
-            LinkControl::Pause(pauses) => size_of::<PauseState>() + causes(pauses),
-            LinkControl::Credit(credits) => {
-                let fills = credits.fills.as_ref().map_or(0, |fills| fills.memory_bytes());
-                size_of::<CreditState>() + fills + credits.updates_bytes()
-            }
-        }
+        let of_credits = |credits: &CreditState| {
+            let fills = credits.fills.as_ref().map_or(0, |fills| fills.memory_bytes());
+            size_of::<CreditState>() + fills + credits.updates_bytes()
+        };
+        self.pauses().map_or(0, |pauses| size_of::<PauseState>() + causes(pauses))
+            + self.credits().map_or(0, of_credits)
     }
 }
 
@@ -243,6 +261,11 @@ impl PauseState {
         for priority in members(signal.xoff) {
             (self.causes[priority], self.quanta[priority]) = (cause, quanta[priority]);
         }
+    }
+
+    /// Returns true if a pause frame waits.
+    pub fn has_signal(&self) -> bool {
+        !self.signal.is_empty()
     }
 
     /// The pause frame that waits, and of each priority's XOFF in it the cause and the time in quanta.

@@ -9,7 +9,6 @@
 
 use crate::run::state::event::{Event, EventQueue, PauseFrame};
 use crate::run::state::index::PortIx;
-use crate::run::state::link_control::LinkControl;
 use crate::run::state::pause_sender::PauseCause;
 use crate::run::state::view::NodeView;
 use crate::run::steps::limiter_calls;
@@ -29,7 +28,7 @@ pub fn hear_pause(
     now: Time,
     events: &mut EventQueue,
 ) {
-    let LinkControl::Pause(pauses) = &here.links.cold[port].control else { return };
+    let Some(pauses) = here.links.cold[port].control.pauses() else { return };
     let cause = PauseCause { targeted: false, inherited: false, down: false, queue: None, occupancy: 0 };
     let at = now + pauses.response;
     let pause = PauseFrame { signal, quanta, note: cause.pack(), more: false };

@@ -218,6 +218,9 @@ pub fn credits_arrived(
     }
     let Some(credits) = balance::credits_mut(here, ingress) else { return };
     let (channel, need) = credits.need(frame);
+    if need == 0 {
+        return;
+    }
     if let Err(why) = credits.receiver.arrive(channel, need) {
         let sender = sender_of(here, ingress);
         balance::overdraft(here, sender, why, now);
@@ -230,6 +233,9 @@ pub fn credits_arrived(
 pub fn credits_lost(here: &mut NodeView, port: PortIx, frame: &Frame, now: Time, events: &mut EventQueue) {
     let Some(credits) = here.links.cold[port].control.credits() else { return };
     let (channel, need) = credits.need(frame);
+    if need == 0 {
+        return;
+    }
     if credits.leaks.is_some() {
         return leaks::note(here, port, (channel, need), now, events);
     }

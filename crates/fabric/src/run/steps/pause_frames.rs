@@ -3,7 +3,6 @@
 use crate::run::across::ahead;
 use crate::run::state::event::{Event, EventQueue, PauseFrame};
 use crate::run::state::index::PortIx;
-use crate::run::state::link_control::LinkControl;
 use crate::run::state::pause_sender::{Parts, cause_of};
 use crate::run::state::port::PortFeatures;
 use crate::run::state::view::NodeView;
@@ -22,7 +21,8 @@ use units::Time;
 #[inline(never)]
 pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &mut EventQueue) {
     let cold = &mut here.links.cold[egress];
-    let LinkControl::Pause(pauses) = &mut cold.control else {
+    let update_waits = cold.control.credits().is_some_and(|credits| credits.update_waits);
+    let Some(pauses) = cold.control.pauses_mut().filter(|pauses| !update_waits || pauses.has_signal()) else {
         return updates::transmit_update(here, egress, now, events);
     };
     let (signal, causes, times) = pauses.take_signal();
@@ -34,7 +34,7 @@ pub fn transmit_pause(here: &mut NodeView, egress: PortIx, now: Time, events: &m
     let parts = Parts::of(signal, &times);
     let (delay, peer_response) = (cold.delay, pauses.peer_response);
     let port = &mut here.links.ports[egress];
-    port.features.set(PortFeatures::PAUSE_WAITING, false);
+    port.features.set(PortFeatures::PAUSE_WAITING, update_waits);
     if port.busy_until < now {
         port.clock.restart();
     }
@@ -84,7 +84,7 @@ pub fn receive_pause(
     {
         lone.pause_acts(now);
     }
-    let LinkControl::Pause(pauses) = &mut cold.control else { return };
+    let Some(pauses) = cold.control.pauses_mut() else { return };
     cold.counts.pauses_received += u64::from(signal.xoff != 0 && !more);
     // A time that is over before it acts ends what runs when it acts.
     let until = ((now - pauses.response) + pause_time(quanta, cold.rate)).max(now);

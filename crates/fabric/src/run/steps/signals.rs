@@ -2,7 +2,6 @@
 
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
-use crate::run::state::link_control::LinkControl;
 use crate::run::state::pause_sender::{PauseCause, Quanta};
 use crate::run::state::port::PortFeatures;
 use crate::run::state::view::NodeView;
@@ -26,7 +25,7 @@ pub fn signal(
     if here.links.ports[port].features.has(PortFeatures::DOWN) {
         return;
     }
-    let LinkControl::Pause(pauses) = &mut here.links.cold[port].control else { return };
+    let Some(pauses) = here.links.cold[port].control.pauses_mut() else { return };
     // A port sends pauses only for the priorities whose pauses it obeys: its node may have PFC for more, at other ports.
     let signal = PauseSignal { xoff: signal.xoff & pauses.obeys, xon: signal.xon & pauses.obeys };
     if signal.is_empty() {

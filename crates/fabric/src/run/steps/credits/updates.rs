@@ -68,6 +68,9 @@ fn free(here: &mut NodeView, ingress: PortIx, frame: &Frame, published: Time, no
     }
     let Some(credits) = balance::credits_mut(here, ingress) else { return Time::NEVER };
     let need = credits.need(frame);
+    if need.1 == 0 {
+        return Time::NEVER;
+    }
     free_counted(here, ingress, need, published, now)
 }
 
@@ -164,6 +167,7 @@ pub fn update_due(here: &mut NodeView, port: PortIx, now: Time, events: &mut Eve
     if credits.spec.update_bytes == 0 {
         return send_update(here, port, now, now, events);
     }
+    credits.update_waits = true;
     here.links.ports[port].features.set(PortFeatures::PAUSE_WAITING, true);
     decision::try_transmit(here, port, now, events);
 }
@@ -173,14 +177,22 @@ pub fn transmit_update(here: &mut NodeView, egress: PortIx, now: Time, events: &
     let Some(credits) = balance::credits_mut(here, egress) else { return };
     let bytes = u64::from(credits.spec.update_bytes);
     here.links.cold[egress].counts.update_bytes += bytes;
+    update_goes(here, egress);
     let port = &mut here.links.ports[egress];
-    port.features.set(PortFeatures::PAUSE_WAITING, false);
     if port.busy_until < now {
         port.clock.restart();
     }
     port.busy_until = now + port.clock.advance(bytes);
     let ends = port.busy_until;
     send_update(here, egress, now, ends, events);
+}
+
+/// No update waits for the transmitter of a port; a pause frame may.
+fn update_goes(here: &mut NodeView, port: PortIx) {
+    let control = &mut here.links.cold[port].control;
+    control.credits_mut().into_iter().for_each(|credits| credits.update_waits = false);
+    let pause_waits = control.pauses().is_some_and(|pauses| pauses.has_signal());
+    here.links.ports[port].features.set(PortFeatures::PAUSE_WAITING, pause_waits);
 }
 
 /// The frame whose transmission has just begun carries an update.
@@ -193,7 +205,7 @@ pub fn send_along(here: &mut NodeView, egress: PortIx, now: Time, events: &mut E
     port.busy_until += port.clock.advance(bytes);
     let ends = port.busy_until;
     // One that waits is not needed any more.
-    port.features.set(PortFeatures::PAUSE_WAITING, false);
+    update_goes(here, egress);
     send_update(here, egress, now, ends, events);
     if let Some(credits) = balance::credits_mut(here, egress) {
         credits.left = credits.left.max(ends);

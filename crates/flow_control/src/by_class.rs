@@ -1,0 +1,125 @@
+//! PFC for some priorities of a link and credits for others.
+//!
+//! Frames of a priority with PFC are held against watermarks where they came in, and stopped by pauses. Frames of a priority with
+//! credits take credits of their channel, and wait for those. Neither counts what the other protects: headroom is that of the
+//! priorities with PFC, and the room of a channel holds frames of its priorities alone. A pause stops its priorities only,
+//! and a lack of credits the classes of its channel. A priority in neither list has no flow control.
+//!
+//! A pause frame and an update of credits that wait for the same transmitter leave in this order.
+//!
+//! Source: the priority-based flow control of IEEE 802.1Qbb and the credit-based flow control of Ultra Ethernet (CBFC), which
+//! says that a link may use both for different virtual channels, and not for the same one; the keys are ours.
+//!
+//! Not modelled: negotiation of which priority has which by LLDP; a limited receive buffer of hosts for priorities with PFC
+//! (hosts take in what is paced by credits, and all of the others).
+
+use crate::pfc::PriorityPauses;
+use crate::{Configuration, Control, CreditSettings, Findings};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Keys of PFC and credits by class: both tables, each with its `priorities`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ByClassKeys {
+    /// PFC of its `priorities`, which are required here. A table. Required.
+    pub pfc: PriorityPauses,
+    /// Credits of its `priorities`, which are required here. A table. Required.
+    pub credit: CreditSettings,
+}
+
+impl Configuration for ByClassKeys {
+    fn or(&self, outer: &ByClassKeys) -> ByClassKeys {
+        ByClassKeys {
+            pfc: Configuration::or(&self.pfc, &outer.pfc),
+            credit: Configuration::or(&self.credit, &outer.credit),
+        }
+    }
+    fn complete(&mut self, used: &[u32]) {
+        // Without a list of its own PFC would take the priorities of all flows.
+        if self.pfc.priorities().is_some() {
+            self.pfc.complete(used);
+        }
+        self.credit.complete(used);
+    }
+    fn check(&self, used: &[u32]) -> Findings {
+        let (pfc, credit) = (Configuration::check(&self.pfc, used), Configuration::check(&self.credit, used));
+        let (pfc, credit) = (pfc.within("pfc"), credit.within("credit"));
+        let mut found = Findings {
+            wrong: pfc.wrong.into_iter().chain(credit.wrong).collect(),
+            warnings: pfc.warnings.into_iter().chain(credit.warnings).collect(),
+        };
+        found.wrong.extend(self.check_lists().err());
+        found
+    }
+    fn start(&self, name: &'static str) -> Control {
+        Control::Both(self.pfc.pauses(name), self.credit.spec())
+    }
+    fn notes(&self) -> Vec<&'static str> {
+        Configuration::notes(&self.pfc)
+    }
+}
+
+impl ByClassKeys {
+    /// Checks that each list is there, and that no priority or counter is in both.
+    fn check_lists(&self) -> Result<(), Remark> {
+        let lists = [("pfc", self.pfc.priorities()), ("credit", self.credit.priorities.as_deref())];
+        for (table, list) in lists {
+            if list.is_none() {
+                let help = "expected the priorities that it protects, like [3]";
+                return Err(
+                    Remark::about("priorities", format!("{table} without priorities"), help).within(table)
+                );
+            }
+        }
+        let [pfc, credit] = lists.map(|(_, list)| list.unwrap_or_default());
+        if let Some(both) = credit.iter().find(|priority| pfc.contains(priority)) {
+            let message = format!("priority {both} is in credit.priorities and in pfc.priorities");
+            let help = "expected it in one of the two lists: a class has pauses or credits";
+            return Err(Remark::about("priorities", message, help).within("credit"));
+        }
+        let spec = self.credit.spec();
+        let channel = |priority: &u32| spec.channel(frame::Priority(*priority as u8)) as u32;
+        if let Some(priority) = credit.iter().find(|&priority| pfc.contains(&channel(priority))) {
+            let number = channel(priority);
+            let message =
+                format!("channel {number} of priority {priority} has the number of a priority with PFC");
+            let help = "expected channels with other numbers: pauses and fills are recorded by these numbers";
+            return Err(Remark::about("channels", message, help).within("credit"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(pfc: &[u32], credit: &[u32]) -> ByClassKeys {
+        let credit = CreditSettings { priorities: Some(credit.to_vec()), ..CreditSettings::default() };
+        ByClassKeys { pfc: PriorityPauses::of(pfc), credit }
+    }
+
+    fn wrong(mut keys: ByClassKeys) -> Vec<String> {
+        keys.complete(&[0, 3, 4]);
+        keys.check(&[0, 3, 4]).wrong.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_priority_has_one_of_the_two() {
+        assert_eq!(wrong(keys(&[3], &[4])), [""; 0]);
+        let both = wrong(keys(&[3, 4], &[4]));
+        assert!(both[0].contains("priority 4 is in credit.priorities and in pfc.priorities"), "{both:?}");
+        assert!(wrong(ByClassKeys::default())[0].contains("pfc without priorities"));
+    }
+
+    #[test]
+    fn each_part_has_its_priorities() {
+        let Control::Both(pauses, credits) = keys(&[3], &[0, 4]).start("by_class") else {
+            unreachable!("both are configured")
+        };
+        assert_eq!(pauses.kind, crate::PauseKind::Priorities(0b1000));
+        assert_eq!(credits.priorities, 0b1_0001);
+    }
+}
