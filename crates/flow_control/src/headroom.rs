@@ -458,6 +458,17 @@ mod tests {
     }
 
     #[test]
+    fn pause_frames_at_another_rate_than_data() {
+        // M of 12,336 bits and P of 672: at 1 Gb/s ten times as many bits of data arrive meanwhile, at 100 Gb/s a tenth.
+        let equal = at_10g_300m().delay();
+        let at = |pauses| Headroom { slowest: pauses, pause_rate: pauses, ..at_10g_300m() }.delay();
+        assert_eq!((equal.first_bits, equal.pause_bits), (12_336, 672));
+        assert_eq!(at(gbps(1)).bits(), equal.bits() + 9 * (12_336 + 672));
+        assert_eq!((at(gbps(100)).first_bits, at(gbps(100)).pause_bits), (1_234, 68));
+        assert_eq!(at(gbps(10)), equal);
+    }
+
+    #[test]
     fn a_pipeline_adds_what_it_holds() {
         let plain = at_10g_300m();
         let deep = Headroom { pipeline: Time::from_ns(300), ..plain };
