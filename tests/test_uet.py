@@ -234,6 +234,23 @@ def test_eqds_grants_packet_by_packet() -> None:
     assert incast.fastest_us >= 0.93 * incast.tail_us
 
 
+def test_eqds_grants_one_message_after_the_other() -> None:
+    """First in, first out: the k-th message of an incast ends after k times its packets at the link rate.
+
+    The first credit of all is spent at once: part of the later messages arrives before the first ends.
+    """
+    text = FABRIC.format(k=4, duration="4 ms")
+    control = '{ eqds = { pull_order = "fifo" } }'
+    for n, source in enumerate(host for host in range(16) if host != 1):
+        text += TRANSFER.format(n=n, source=source, to=1, size=2_000_000, control=control)
+    ends = sorted(
+        row["acknowledged_ns"] / 1e3 for row in ps.run(ps.Scenario.from_toml(text)).rows("transfers")
+    )
+    message = 490 * FLOOR_US / 0.99
+    for place, end in enumerate(ends, 1):
+        assert place * message <= end <= (place + 0.4) * message
+
+
 @pytest.mark.parametrize("window", [8, 30, 100])
 def test_ndp_sends_a_window_and_then_a_packet_for_each_that_arrives(window: int) -> None:
     """A window below a bandwidth-delay product gives a window for each round trip, one above it the link."""

@@ -31,7 +31,7 @@ pub use control::{UetAck, UetControl, UetFacts, UetLoss};
 pub use credits::CreditRules;
 pub(crate) use credits::Credits;
 pub use duplex::UetDuplex;
-pub use eqds::EqdsKeys;
+pub use eqds::{EqdsKeys, PullOrder};
 pub use keys::{UetKeys, UetPreset};
 pub use mrc_transport::MrcKeys;
 pub use ndp::NdpKeys;

@@ -3155,6 +3155,8 @@ class EqdsKeys(TypedDict, total=False):
     """Whether contexts that have asked for nothing more are granted up to `credit` in advance while no
     other waits. Default: true.
     """
+    pull_order: PullOrder | None
+    """Order in which contexts are granted. Default: "round_robin"."""
 
 
 class MessagesTable(TypedDict, total=False):
@@ -3957,6 +3959,8 @@ UetSes = Literal["standard", "medium", "small"]
 """Header of the semantic sublayer (SES) of requests."""
 UetControl = Literal["none", "nscc", "rccc", "eqds", "ndp"] | UetControlTable
 """Congestion control of packet delivery contexts: a name, or a table of that name with its keys."""
+PullOrder = Literal["round_robin", "fifo"]
+"""Order of a pull queue."""
 Messages = (
     Literal[
         "database_entry",

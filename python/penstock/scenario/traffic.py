@@ -218,10 +218,11 @@ def eqds(
     pull: str | None = None,
     share: float | None = None,
     slow_pulls: bool | None = None,
+    pull_order: k.PullOrder | None = None,
 ) -> k.UetControlTable:
     """Credits of the receiver, packet by packet, without marks."""
     made: k.UetControlTable = table(
-        "eqds", None, credit=credit, pull=pull, share=share, slow_pulls=slow_pulls
+        "eqds", None, credit=credit, pull=pull, share=share, slow_pulls=slow_pulls, pull_order=pull_order
     )
     return made
 

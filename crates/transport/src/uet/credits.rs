@@ -23,6 +23,8 @@ pub struct CreditRules {
     pub share: f64,
     /// True if each packet that arrives is worth one packet of credit (NDP); else the sender requests an amount.
     pub per_packet: bool,
+    /// True if a context stays first in the pull queue until it has what it asked for; else it goes to the end after each grant.
+    pub fifo: bool,
     /// True if idle contexts are granted up to the largest credit ahead of what they asked for.
     pub slow_pulls: bool,
     /// Bytes of the links of hosts for each byte of the core, at least 1; above 1 grants follow marks and trims of the core.

@@ -3,7 +3,8 @@
 //! The ancestor of RCCC, without marks and without a window at the sender. A sender begins with a speculative credit of 1.5 bandwidth-delay products, what is left of
 //! which is lost with the first answer. Each packet says how much more there is to send, and a pull queue at the receiver grants `pull`
 //! bytes, one packet, to each sender in turn, at `share` of the rate of the link. Switches trim what exceeds their short queues; a trimmed
-//! packet is requested again at once. While no sender waits, idle ones are granted up to their largest credit in advance (`slow_pulls`).
+//! packet is requested again at once. With `pull_order = "fifo"` a sender has all its turns before the next one: messages end one after the other,
+//! on average earlier, and later ones wait. While no sender waits, idle ones are granted up to their largest credit in advance (`slow_pulls`).
 //!
 //! Source: V. Olteanu et al., "An edge-queued datagram service for all datacenter traffic", NSDI 2022; htsim, `eqds.cpp` (`EqdsPullPacer`: 0.99 of
 //! the link, round robin, idle senders).
@@ -29,11 +30,30 @@ pub struct EqdsKeys {
     pub share: f64,
     /// Whether contexts that have asked for nothing more are granted up to `credit` in advance while no other waits. Default: true.
     pub slow_pulls: bool,
+    /// Order in which contexts are granted. Default: "round_robin".
+    pub pull_order: PullOrder,
+}
+
+/// Order of a pull queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PullOrder {
+    /// A context goes to the end of the queue after each grant, so that all are served alike.
+    #[default]
+    RoundRobin,
+    /// A context is granted all that it has asked for before the next one is, in the order in which they began to ask.
+    Fifo,
 }
 
 impl Default for EqdsKeys {
     fn default() -> EqdsKeys {
-        EqdsKeys { credit: Or::word(), pull: Bytes::new(4 << 10), share: 0.99, slow_pulls: true }
+        EqdsKeys {
+            credit: Or::word(),
+            pull: Bytes::new(4 << 10),
+            share: 0.99,
+            slow_pulls: true,
+            pull_order: PullOrder::RoundRobin,
+        }
     }
 }
 
@@ -49,6 +69,7 @@ impl EqdsKeys {
             pull: self.pull.get() / UNIT,
             share: self.share,
             per_packet: false,
+            fifo: self.pull_order == PullOrder::Fifo,
             slow_pulls: self.slow_pulls,
             oversubscription: 1.0,
         }

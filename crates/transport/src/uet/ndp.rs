@@ -58,6 +58,7 @@ impl NdpKeys {
             pull: 1,
             share: self.share,
             per_packet: true,
+            fifo: false,
             slow_pulls: false,
             oversubscription: 1.0,
         }

@@ -1,7 +1,7 @@
 //! Pull queue of a NIC: grants of credit to the contexts that a host receives over, at the rate of its link.
 //!
 //! A context that has asked for more than it was granted waits for its turn, first come, first served, and goes to the end of the queue
-//! after each grant. A grant takes its bytes at `share` of the rate of the link; one of nothing, which repeats the last number, takes 1 KiB.
+//! after each grant, or with `pull_order = "fifo"` stays first until it has what it asked for. A grant takes its bytes at `share` of the rate of the link; one of nothing, which repeats the last number, takes 1 KiB.
 //! While no context waits, idle ones are granted in turn as well (slow pulls), up to the largest credit ahead of what they asked for.
 //! So a context that has something to send again has credit, and one whose requests were lost goes on.
 //!
@@ -316,11 +316,16 @@ impl Grants {
         nic.turns.grant(now, gap);
         drop(nic);
         self.granted += units;
+        let stays = self.rules.fifo && matches!(self.waits, Waits::Asked(_));
         if matches!(self.waits, Waits::Asked(_)) {
             self.waits = Waits::No;
         }
         self.leave();
-        if self.target > self.granted {
+        if self.target > self.granted && stays {
+            let least = self.gap_at(self.due(), 1.0);
+            let (entry, turn) = self.pacer.nic().turns.enter_first(now, least);
+            (self.waits, self.turn) = (Waits::Asked(entry), turn);
+        } else if self.target > self.granted {
             self.enqueue(now);
         } else {
             self.enqueue_idle(now);

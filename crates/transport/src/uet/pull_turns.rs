@@ -54,6 +54,17 @@ impl Turns {
         self.total = self.total.saturating_add(least);
         (self.first + self.waiting.len() as u64 - 1, due)
     }
+    /// As `enter`, before all others.
+    pub fn enter_first(&mut self, now: Time, least: Time) -> (u64, Time) {
+        if self.first == 0 {
+            return self.enter(now, least);
+        }
+        let due = self.free.max(now);
+        self.waiting.push_front(Some(Waiting { least, due }));
+        self.total = self.total.saturating_add(least);
+        self.first -= 1;
+        (self.first, due)
+    }
     /// The grant of an entry takes at least this time.
     pub fn change(&mut self, entry: u64, least: Time) {
         if let Some(Some(waiting)) = self.place(entry).and_then(|place| self.waiting.get_mut(place)) {

@@ -89,6 +89,7 @@ impl RcccKeys {
             pull: self.pull.get() / UNIT,
             share: self.share,
             per_packet: false,
+            fifo: false,
             slow_pulls: self.slow_pulls,
             oversubscription: self.oversubscription,
         }

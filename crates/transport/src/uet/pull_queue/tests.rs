@@ -1,6 +1,7 @@
 use super::*;
-use crate::uet::{NdpKeys, RcccKeys};
+use crate::uet::{EqdsKeys, NdpKeys, PullOrder, RcccKeys};
 use proptest::prelude::*;
+use units::Bytes;
 
 /// Time of 64 units at 0.99 of 100 Gb/s: 64 * 2048 bit / 0.99 of 100 Gb/s = 1.3240 us.
 const PULL: u64 = 1_323_959;
@@ -61,6 +62,23 @@ fn contexts_of_a_nic_take_turns_at_the_rate_of_its_link() {
     // An idle pacer grants at once.
     arrive(&mut all[2], 65, Time::from_us(50));
     assert_eq!(all[2].turn, Time::from_us(50));
+}
+
+#[test]
+fn a_context_has_all_its_turns_first_in_first_out() {
+    let keys = EqdsKeys {
+        pull_order: PullOrder::Fifo,
+        pull: Bytes::new(16 << 10),
+        slow_pulls: false,
+        ..EqdsKeys::default()
+    };
+    let mut all = contexts(3, &crate::uet::UetControlKeys::Eqds(keys).credits().unwrap());
+    for (it, target) in all.iter_mut().zip([128, 128, 64]) {
+        arrive(it, target, Time::ZERO);
+    }
+    let order = [(0, 64), (0, 128), (1, 64), (1, 128), (2, 64)];
+    let expected: Vec<_> = order.iter().zip(0..).map(|(&(at, to), n)| (at, n * PULL, to)).collect();
+    assert_eq!(turns(&mut all), expected);
 }
 
 #[test]
