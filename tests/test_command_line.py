@@ -217,7 +217,7 @@ def test_explain(penstock: Command, name: str, expected: str) -> None:
 def test_explain_says_the_same_once(penstock: Command) -> None:
     said = penstock("explain", "xoff").stdout
     assert said.count("High watermark: at or above it, XOFF is sent.") == 1
-    assert "The same in 8 more places, such as host.flow_control.pause.xoff." in said
+    assert "The same in 12 more places, such as host.flow_control.pause.xoff." in said
     assert "default: computed" not in said
 
 

@@ -150,7 +150,7 @@ def explain(name: str | None = None, *, search: str | None = None) -> Explanatio
     --------
     >>> import penstock as ps
     >>> print(str(ps.explain("xoff"))[:60])
-    flow_control.pause.xoff, flow_control.pfc.xoff  (parameter o
+    flow_control.pause.xoff, flow_control.pfc.xoff, flow_control
     """
     if (name is None) == (search is None):
         raise InputError("expected a name, or search=WORDS")

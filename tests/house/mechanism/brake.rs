@@ -71,7 +71,7 @@ impl RdmaControl for Brake {
         self.rate.due(since, bytes)
     }
     fn rate(&self, _now: Time) -> f64 {
-        self.rate.told()
+        self.rate.reported()
     }
 }
 
