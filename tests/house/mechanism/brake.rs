@@ -84,6 +84,7 @@ mod tests {
         let rate = BitRate::from_gbps(10);
         let facts = PathFacts {
             rate,
+            arrival_rate: rate,
             base_rtt: Time::from_us(10),
             packet: 1_000,
             hops: 1,
