@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,11 +121,20 @@ def test_a_precision_without_enough_iterations_is_a_warning() -> None:
     assert any("no job has more than 10 iterations" in str(one) for one in found)
 
 
-def test_the_command_says_that_it_is_an_estimate(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+def test_the_command_says_that_it_is_an_estimate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "ring.toml"
     file.write_text(ring(1.0, until=None).to_toml())
     assert main(["run", str(file), "--until", "10 % at 95 %", "--out", str(tmp_path / "out")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "of 200 iterations (until 10 % at 95 %): all figures are estimates" in said
     assert main(["run", str(file), "--until", "often"]) == 2
-    assert "often" in capsys.readouterr().err
+    assert '"often" is no precision; expected a half width' in capsys.readouterr().err
+
+
+def test_messages_show_lines_of_the_file_beside_the_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text('# A comment.\n[simulation]\nduration = "1 ms"\n\n[topology.star]\nhosts = "few"\n')
+    assert main(["run", str(file), "--until", "5 % at 95 %", "--out", str(tmp_path / "out")]) == 2
+    assert "wrong.toml:6:9" in capsys.readouterr().err

@@ -1,10 +1,10 @@
 """Our speed beside that of other simulators: ``chrt -f 1 python benches/peers/table.py [--runs 5]``.
 
 In the environment that Penstock is installed in. Each workload is run as ``penstock run`` does, on one
-thread, with the default time series and without any, in turn. What is printed is the median of the runs in
-million frame-hops per second of the event loop. Beside it is what other simulators took for the same frames
-over the same links: figures of ``benches/peers/figures.toml`` with their date, and how many times as fast the
-run without series is as the fastest and the slowest of them. None of them records series.
+thread, with the default time series and without any, in turn. The table has the median of the runs in million
+frame-hops per second of the event loop, and the speed of other simulators for the same frames over the same
+links: figures of ``benches/peers/figures.toml`` with their date. The ratio compares the run without series
+with the fastest and the slowest of them. None of them records series.
 """
 
 from __future__ import annotations

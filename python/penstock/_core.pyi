@@ -121,13 +121,20 @@ def examine(
     text: str, file: str, *, allow_files: bool = False
 ) -> tuple[str, list[str], list[str], list[str]]: ...
 def topology(text: str, file: str, *, allow_files: bool = False) -> str: ...
-def identity(text: str, file: str, *, seed: int | None = None, allow_files: bool = False) -> str: ...
+def precision(text: str) -> str: ...
+def identity(
+    text: str,
+    file: str,
+    *,
+    overridden: tuple[int | None, str | None] = (None, None),
+    allow_files: bool = False,
+) -> str: ...
 def effective_json(text: str, file: str, *, allow_files: bool = False) -> str: ...
 def run(
     text: str,
     file: str,
     *,
-    seed: int | None = None,
+    overridden: tuple[int | None, str | None] = (None, None),
     threads: int | None = None,
     memory_limit: int | None = None,
     progress: Callable[[str], bool] | None = None,

@@ -64,11 +64,14 @@ class Source:
         The name that messages show. Files that the scenario names are relative to its folder.
     allow_files : bool
         Whether these files may lie outside that folder. Default: whether it was read under `allow_files`.
+    until : str or None
+        Precision at which jobs end, in place of that of the text. Default: that of the text.
     """
 
     text: str
     file: str
     allow_files: bool = field(default_factory=_files_allowed)
+    until: str | None = None
 
 
 @dataclass(frozen=True)

@@ -338,7 +338,7 @@ impl LlrSpec {
     pub fn needed_for_full_rate(&self, [rate, back]: [BitRate; 2], delay: Time, longest: u64) -> u64 {
         let on_link = (delay * 2).as_secs_f64() * rate.bps_f64() / 8.0;
         let acknowledgement = self.ctlos_target_spacing + ORDERED_SET_BYTES + longest;
-        // What is sent while the acknowledgement waits and is sent at the rate of the other direction.
+        // Bytes sent until the acknowledgement has left at the rate of the other direction.
         let meanwhile = acknowledgement as f64 * (rate.bps_f64() / back.bps_f64());
         on_link.ceil() as u64 + meanwhile.ceil() as u64 + longest
     }

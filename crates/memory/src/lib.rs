@@ -90,7 +90,7 @@ fn use_large_pages<T>(array: &Vec<T>) {
     }
 }
 
-/// Filled memory lies in small pages, which are merged; the rest gets large pages when it is filled.
+/// Merges the small pages of the filled part into large ones; the rest gets large pages when it is filled.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn advise(first: *const u8, filled: usize, whole: usize) {

@@ -44,23 +44,27 @@ fn load(
     seed: Option<u64>,
     anywhere: bool,
 ) -> PyResult<scenario::Scenario> {
-    load_while(py, text, file, seed, anywhere, || Ok(()))
+    load_while(py, (text, file), (seed, None), anywhere, || Ok(()))
 }
+
+/// Seed and precision (`until`) in place of those of the scenario.
+type Overridden = (Option<u64>, Option<String>);
 
 /// Loads a scenario, and calls `waiting` about every 50 ms meanwhile; its error ends the wait.
 fn load_while(
     py: Python<'_>,
-    text: &str,
-    file: &str,
-    seed: Option<u64>,
+    (text, file): (&str, &str),
+    (seed, until): Overridden,
     anywhere: bool,
     waiting: impl FnMut() -> PyResult<()>,
 ) -> PyResult<scenario::Scenario> {
     let (text, file) = (text.to_owned(), file.to_owned());
+    let until = until.map(|text| text.parse()).transpose().map_err(PyValueError::new_err::<String>)?;
+    let overrides = scenario::Overrides { seed, until };
     let loaded = interruptible::call(py, waiting, move || {
         let base_dir = Path::new(&file).parent();
         let files = scenario::Files { base_dir, anywhere, parquet: &parquet::open };
-        scenario::load_with(text.as_bytes(), &file, seed, files)
+        scenario::load_with(text.as_bytes(), &file, overrides, files)
     })?;
     loaded.map_err(|found| scenario_error(py, &found))
 }
@@ -123,17 +127,24 @@ mod _core {
         Ok((scenario.effective_toml(), warnings, scenario.broken_promises(), scenario.phy_notes()))
     }
 
+    /// A precision at which jobs end, as scenarios have it.
+    #[pyfunction]
+    fn precision(text: &str) -> PyResult<String> {
+        scenario::precision(text).map_err(PyValueError::new_err)
+    }
+
     /// A hash of all that a run is a function of but the engine, as 16 hexadecimal digits.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, seed = None, allow_files = false))]
+    #[pyo3(signature = (text, file, *, overridden = (None, None), allow_files = false))]
     fn identity(
         py: Python<'_>,
         text: &str,
         file: &str,
-        seed: Option<u64>,
+        overridden: super::Overridden,
         allow_files: bool,
     ) -> PyResult<String> {
-        Ok(format!("{:016x}", load(py, text, file, seed, allow_files)?.identity()))
+        let scenario = super::load_while(py, (text, file), overridden, allow_files, || Ok(()))?;
+        Ok(format!("{:016x}", scenario.identity()))
     }
 
     /// Nodes and links of a scenario, without running it: JSON as in a result.
@@ -152,11 +163,11 @@ mod _core {
 
     /// Runs a scenario. `memory_limit`, in bytes, holds where the scenario names none.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, seed = None, threads = None, memory_limit = None, progress = None, allow_files = false))]
+    #[pyo3(signature = (text, file, *, overridden = (None, None), threads = None, memory_limit = None, progress = None, allow_files = false))]
     fn run(
         text: &str,
         file: &str,
-        seed: Option<u64>,
+        overridden: super::Overridden,
         threads: Option<usize>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
@@ -168,7 +179,7 @@ mod _core {
         Python::attach(|py| {
             let waiting = || super::run::still_wanted(py, progress.as_ref());
             let begun = Instant::now();
-            let scenario = super::load_while(py, text, file, seed, allow_files, waiting)?;
+            let scenario = super::load_while(py, (text, file), overridden, allow_files, waiting)?;
             let load = begun.elapsed();
             guarded(|| super::run::run(py, scenario, load, threads, memory_limit, progress.as_ref()))
         })

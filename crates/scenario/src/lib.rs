@@ -47,6 +47,7 @@ pub use schema::json_schema;
 
 use diagnostics::Source;
 use fabric::spec::Spec;
+use jobs::Precision;
 use model::Model;
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
@@ -138,7 +139,25 @@ pub fn load_seeded(
     seed: Option<u64>,
 ) -> Result<Scenario, Diagnostics> {
     let parquet: &Parquet<'_> = &|_| Err("only the Python package reads Parquet".to_string());
-    load_with(bytes, file, seed, Files { base_dir, anywhere: false, parquet })
+    let overrides = Overrides { seed, ..Overrides::default() };
+    load_with(bytes, file, overrides, Files { base_dir, anywhere: false, parquet })
+}
+
+/// Values of `[simulation]` that replace those of the text, as options of a command do; `None`: that of the text stays.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overrides {
+    /// Seed of all random streams.
+    pub seed: Option<u64>,
+    /// Precision at which jobs end.
+    pub until: Option<Precision>,
+}
+
+/// Reads a precision at which jobs end, like "5 % at 95 %", and writes it as scenarios have it.
+///
+/// # Errors
+/// What is accepted, if the text is none.
+pub fn precision(text: &str) -> Result<String, String> {
+    text.parse::<Precision>().map(String::from)
 }
 
 /// Reads a Parquet file as CSV. That needs a library that the engine does not have; the caller provides it.
@@ -156,18 +175,20 @@ pub struct Files<'a> {
     pub parquet: &'a Parquet<'a>,
 }
 
-/// Variant of [`load_seeded`] with the access to files that `files` gives.
+/// Variant of [`load_seeded`] with all overrides, and with the access to files that `files` gives.
 pub fn load_with(
     bytes: &[u8],
     file: &str,
-    seed: Option<u64>,
+    overrides: Overrides,
     files: Files<'_>,
 ) -> Result<Scenario, Diagnostics> {
     let text = read::text(bytes, file)?;
     let source = Source { file, text };
     let document = read::document(&source).map_err(Diagnostics)?;
     let mut model = read::model(&document, &source).map_err(Diagnostics)?;
-    model.simulation.seed = seed.unwrap_or(model.simulation.seed);
+    let simulation = &mut model.simulation;
+    simulation.seed = overrides.seed.unwrap_or(simulation.seed);
+    simulation.until = overrides.until.or(simulation.until);
     effective::fill(&mut model, file);
     check::check(model, check::Context::new(source, &document, files))
 }

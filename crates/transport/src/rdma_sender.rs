@@ -73,7 +73,7 @@ struct Served {
     came: Time,
     /// Packets that were sent again.
     again: u32,
-    /// Its times by cause, and the progress of its queue pair before it; `None`: the requester may not have all of it.
+    /// Its times by cause, and the numbers of CNPs, marks and NAKs that its queue pair had got before it; `None`: the requester may not have all of it.
     times: Option<(MessageTimes, [u32; 3])>,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -113,10 +113,7 @@ def run(
         _within("the last seed", seed + replications - 1, 0, MAX_SEED)
     source = library.read(scenario)
     if extent.until is not None:
-        from penstock.scenario import Scenario
-
-        whole = Scenario.from_toml(source.text, file=source.file)
-        source = whole.with_value("simulation.until", extent.until).source()
+        source = replace(source, until=running.precision_of(extent.until))
     directory = out if out is not None or json else Path("out") / Path(scenario).stem
     if directory is not None:
         storage.ensure_replaceable(directory)

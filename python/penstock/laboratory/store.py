@@ -102,7 +102,9 @@ def name_of(source: Source, seed: int | None = None) -> str:
         If the scenario cannot be run.
     """
     with engine_errors():
-        run = _core.identity(source.text, source.file, allow_files=source.allow_files, seed=seed)
+        run = _core.identity(
+            source.text, source.file, overridden=(seed, source.until), allow_files=source.allow_files
+        )
     return f"{run}-{engine()}"
 
 

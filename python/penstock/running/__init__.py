@@ -1,6 +1,6 @@
 """Checking and running scenarios: the one room that calls the engine."""
 
-from .arguments import MAX_THREADS
+from .arguments import MAX_THREADS, precision_of
 from .engine import (
     Guarantee,
     Progress,
@@ -27,6 +27,7 @@ __all__ = [
     "check_source",
     "engine_errors",
     "guarantees",
+    "precision_of",
     "run",
     "run_source",
     "source_of",

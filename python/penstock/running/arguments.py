@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from penstock import _core
 from penstock.errors import ArgumentError
 
 MAX_SEED = 2**64 - 1
@@ -33,6 +34,20 @@ def whole(name: str, value: Any, low: int, high: int, *, also: str = "") -> int:
 def seed_of(value: Any) -> int | None:
     """A seed; ``None`` for that of the scenario."""
     return None if value is None else whole("seed", value, 0, MAX_SEED)
+
+
+def precision_of(value: Any) -> str:
+    """A precision at which jobs end, such as ``"5 % at 95 %"``.
+
+    Raises
+    ------
+    ArgumentError
+        If `value` is something else.
+    """
+    try:
+        return _core.precision(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"until: {error}") from None
 
 
 def threads_of(value: Any) -> int | None:

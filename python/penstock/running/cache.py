@@ -59,7 +59,9 @@ class RunCache:
         OSError
             If the result cannot be written.
         """
-        run_of = _core.identity(source.text, source.file, allow_files=source.allow_files, seed=seed)
+        run_of = _core.identity(
+            source.text, source.file, overridden=(seed, source.until), allow_files=source.allow_files
+        )
         file = self.directory / f"{run_of}-{engine()}.run"
         result = _read(file)
         if result is not None:

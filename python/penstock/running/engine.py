@@ -241,7 +241,7 @@ def run_source(
             source.text,
             source.file,
             allow_files=source.allow_files,
-            seed=seed,
+            overridden=(seed, source.until),
             threads=most,
             memory_limit=memory.limit_bytes(beside),
             progress=_adapter(progress or _go_on),

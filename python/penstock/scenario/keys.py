@@ -55,9 +55,8 @@ class SimulationKeys(TypedDict, total=False):
     deadlock_interval: str | None
     """Simulated time between two searches for deadlocks. Default: "100 us"."""
     until: str | None
-    """Precision at which all jobs end: half the width of a confidence interval of the time of an
-    iteration as a share of its mean, and a confidence of 90, 95 or 99 %, like "5 % at 95 %". Default:
-    none.
+    """Precision at which all jobs end: half of the width of the confidence interval of the mean time of
+    an iteration, as a share of that mean, and the confidence. Default: none.
     """
     memory_limit: str | None
     """How much memory the engine may use, recorded results included. Default: "available"."""
@@ -3156,7 +3155,9 @@ class EqdsKeys(TypedDict, total=False):
     other waits. Default: true.
     """
     pull_order: PullOrder | None
-    """Order in which contexts are granted. Default: "round_robin"."""
+    """Order in which contexts are granted: "round_robin" (a context goes to the end of the queue after
+    each grant), or "fifo" (it is granted all that it has asked for first). Default: "round_robin".
+    """
 
 
 class MessagesTable(TypedDict, total=False):

@@ -205,7 +205,7 @@ fn parquet_is_read_by_whoever_can() {
         Ok(Box::new(b"time_ns,from,to,bytes\n5,h0,h1,9\n".as_slice()))
     };
     let access = scenario::Files { base_dir: Some(&files.0), anywhere: false, parquet: &as_csv };
-    let scenario = load_with(text.as_bytes(), "t.toml", None, access).unwrap();
+    let scenario = load_with(text.as_bytes(), "t.toml", scenario::Overrides::default(), access).unwrap();
     assert_eq!(rows(&scenario.spec.flows[0]).len(), 1);
 }
 

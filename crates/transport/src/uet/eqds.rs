@@ -30,7 +30,7 @@ pub struct EqdsKeys {
     pub share: f64,
     /// Whether contexts that have asked for nothing more are granted up to `credit` in advance while no other waits. Default: true.
     pub slow_pulls: bool,
-    /// Order in which contexts are granted. Default: "round_robin".
+    /// Order in which contexts are granted: "round_robin" (a context goes to the end of the queue after each grant), or "fifo" (it is granted all that it has asked for first). Default: "round_robin" (EQDS; uet-htsim).
     pub pull_order: PullOrder,
 }
 

@@ -4,12 +4,12 @@ use crate::room::Append;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Whether it is the turn of an entry.
+/// Turn of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It is, and the entry has left the queue.
+    /// It has come, and the entry has left the queue.
     Now,
-    /// Earliest time at which it may be.
+    /// Earliest time at which it may come.
     At(Time),
     /// The entry was removed, since its context had not come at its time.
     Missed,
@@ -20,7 +20,7 @@ pub(super) enum Turn {
 struct Waiting {
     /// Least time that its grant takes.
     least: Time,
-    /// When it looks at the queue again, at the latest.
+    /// Latest time at which it polls the queue again.
     due: Time,
 }
 
@@ -54,7 +54,7 @@ impl Turns {
         self.total = self.total.saturating_add(least);
         (self.first + self.waiting.len() as u64 - 1, due)
     }
-    /// As `enter`, before all others.
+    /// Enters the queue before all others; see `enter`.
     pub fn enter_first(&mut self, now: Time, least: Time) -> (u64, Time) {
         if self.first == 0 {
             return self.enter(now, least);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_that_does_not_come_holds_nobody_up() {
+    fn a_context_that_does_not_come_delays_no_other() {
         let mut it = Turns::default();
         it.enter(US(0), US(2));
         it.enter(US(0), US(2));

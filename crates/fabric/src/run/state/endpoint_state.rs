@@ -41,7 +41,7 @@ pub(crate) struct EndpointState {
     pub since: Time,
     /// How long its class was stopped while it stood in line at its NIC.
     pub stopped: Time,
-    /// Length of the wait queue of its class when it was added.
+    /// How long the class had been stopped when it was added to the wait queue.
     pub stopped_before: Time,
     pub measured: Measured,
 }

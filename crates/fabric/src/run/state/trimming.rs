@@ -30,8 +30,7 @@ pub(crate) struct PortTrimming {
 
 impl PortTrimming {
     /// Trimming of a port where trimmed frames have this priority and class; `to_host`: the peer is a host; `rate`: that of
-    /// the port. `coin`: a stream of its
-    /// own.
+    /// the port; `coin`: a stream of its own.
     pub fn new(
         spec: &TrimmingSpec,
         classes: u8,
