@@ -117,7 +117,7 @@ def row(name: str, ours: tuple[float, float], figures: list[dict[str, Any]]) -> 
             times = (
                 f"{ours[1] / fast:.1f}" if slow == fast else f"{ours[1] / fast:.1f} to {ours[1] / slow:.1f}"
             )
-            cells += [figure["simulator"], spread, times, f"{figure['date']:%d %B %Y}"]
+            cells += [figure["simulator"], spread, times, figure["date"]]
         else:
             cells += ["-"] * 4
         lines.append(f"| {' | '.join(cells)} |")
