@@ -28,6 +28,7 @@ from penstock.laboratory.measures import Measure
 from penstock.laboratory.precision import Precision
 from penstock.laboratory.quantity import Quantity
 from penstock.laboratory.sweep import SweepProgress
+from penstock.plots.sweeps import key_scale
 from penstock.running.replications import Replications
 
 XOFF = "flow_control.pfc.xoff"
@@ -573,3 +574,20 @@ def test_a_flow_that_got_nothing_has_no_latency() -> None:
     assert means["first", "latency_mean_ns"].mean == first
     assert math.isnan(means["starved", "latency_mean_ns"].mean)
     assert means["starved", "throughput_bps"].mean == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        ([50e3, 100e3, 200e3], "kB"),
+        ([10 * 1024, 40 * 1024], "KiB"),
+        ([500, 1522], "B"),
+        ([64_001, 200_000], "KiB"),
+        ([1448.15, 2048], "KiB"),
+        ([0, 0], "B"),
+        ([], "B"),
+        ([2e6, 1e9], "MB"),
+    ],
+)
+def test_sizes_of_keys_are_whole_where_a_unit_allows_it(values: list[float], unit: str) -> None:
+    assert key_scale("bytes", values).unit == unit

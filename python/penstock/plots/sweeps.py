@@ -322,9 +322,12 @@ def scale_of(unit: str, values: Sequence[float]) -> Scale:
 
 def key_scale(unit: str, values: Sequence[float]) -> Scale:
     """How an axis with the values of a key is written: sizes in the largest unit that keeps them whole."""
-    whole = [size for size in _SIZES if all(value % size.size == 0 for value in values)]
-    small = max(values, default=0.0) < _FEW_BYTES
-    return whole[0] if unit == "bytes" and (small or whole[0].size > 1) else scale_of(unit, values)
+    largest = max(values, default=0.0)
+    if unit != "bytes" or largest == 0:
+        return scale_of(unit, values)
+    fits = (size for size in _SIZES if all(value % size.size == 0 for value in values))
+    found = next(fits, None)
+    return scale_of(unit, values) if found is None or (found.size == 1 and largest >= _FEW_BYTES) else found
 
 
 def _without_unit(name: str, unit: str) -> str:
