@@ -80,7 +80,7 @@ class Run:
     result: Result
 
     @classmethod
-    def of(cls, scenario: Scenario, *, seed: int = 1, late: bool = False) -> Run:
+    def of(cls, scenario: Scenario, *, seed: int | None = None, late: bool = False) -> Run:
         """Runs the scenario; with `late` a second time, for what is measured after 80 ms."""
         result = scenario.run(seed=seed)
         end = scenario.with_value("simulation.warmup", "80 ms").run(seed=seed) if late else result
