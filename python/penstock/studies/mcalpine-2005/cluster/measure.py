@@ -159,6 +159,12 @@ def deviation_us(result: Result) -> float:
     return float(max(of["deviation_max_ns"] for of in streams if of["flow"].startswith("video")) / 1e3)
 
 
+def late_us(result: Result) -> float:
+    """Largest delay of a video frame above the mean of its stream, processing at the receiver included."""
+    streams = [of for of in result.rows("flows") if of["flow"].startswith("video")]
+    return float(max(of["latency_max_ns"] - of["latency_mean_ns"] for of in streams) / 1e3)
+
+
 def video_lost(result: Result) -> int:
     """Number of lost video frames."""
     return int(sum(row["frames"] for row in result.rows("drops") if row["flow"].startswith("video")))
