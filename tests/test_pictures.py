@@ -16,11 +16,11 @@ from matplotlib.axes import Axes
 
 from penstock import plots, report
 from penstock.analysis.decimate import envelope, merge_bins, merge_spans, rows_by
-from penstock.plots.timeline import by_number as timeline_rows
 from penstock.analysis.tiers import step, tiers
 from penstock.errors import ResultError
 from penstock.plots.cells import blocks
 from penstock.plots.style import PAUSE_COLOUR, rate_scale, spread
+from penstock.plots.timeline import by_number as timeline_rows
 from penstock.result import Result
 from penstock.scenario import Scenario
 
