@@ -80,7 +80,7 @@ def changed(context: Context, values: Values) -> dict[str, Class]:
     if values["video"] == "constant":
         classes["VI"] = replace(classes["VI"], source="streams")
     if values["video"] == "scenes":
-        classes["VI"] = replace(classes["VI"], more={"trace": str(scenes(context.directory / "scenes.csv"))})
+        classes["VI"] = replace(classes["VI"], more={"trace": str(scenes(context.out / "scenes.csv"))})
     if values["voice_weight"] != "as in Table 2":
         classes["VO"] = replace(classes["VO"], weight=classes["VI"].weight)
     return classes

@@ -63,7 +63,7 @@ def at(pair: Scenario, km: float, **keys: Any) -> Scenario:
 
 def goodput(result: Result) -> float:
     """Goodput of all flows together, in b/s."""
-    return sum(row["goodput_bps"] for row in result.rows("flows"))
+    return float(sum(row["goodput_bps"] for row in result.rows("flows")))
 
 
 def round_trip_s(km: float) -> float:
