@@ -18,7 +18,7 @@ use units::Time;
 
 /// A fabric is large if its tables exceed the caches: memory accesses are then slow, and prefetched. Tests have small ones.
 const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
-/// The same with contexts of UET, whose packets, headers and acknowledgements are no part of the tables: 1,024 hosts that each send to
+/// Limit with contexts of UET, whose packets, headers and acknowledgements are no part of the tables: 1,024 hosts that each send to
 /// another have 14.5 MB of tables, and run 1.3 times as fast with fetches; 432 with 6.1 MB are up to a tenth slower.
 const LARGE_WITH_CONTEXTS: usize = if cfg!(debug_assertions) { 1 << 16 } else { 12 << 20 };
 
