@@ -24,7 +24,7 @@ FECN: Keys = {"fecn": {"expected_sources": 4}}
 WRITES: Keys = {"prc": {}}
 """Path rate control as a congestion point: it writes levels into the messages of receivers (method 4)."""
 SENDS: Keys = {"prc": {"messages": True}}
-"""The same, and it sends messages of its own to sources (method 2)."""
+"""It writes levels, and sends messages of its own to sources (method 2)."""
 
 
 @dataclass(frozen=True)
