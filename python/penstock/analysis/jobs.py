@@ -278,6 +278,10 @@ def _not_recorded(own: Mapping[str, Any]) -> str:
     """How to record the steps of more iterations."""
     recorded = own.get("recorded") or 0
     which = f"The first {count(recorded)} of" if recorded else "None of"
+    if own.get("skipped"):
+        return (
+            f"{which} {count(own['iterations'])} iterations are recorded: those before the first skipped one."
+        )
     return (
         f"{which} {count(own['iterations'])} iterations are recorded; a larger `timeline_rows` of the job "
         "records more."

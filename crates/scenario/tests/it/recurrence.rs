@@ -122,10 +122,10 @@ fn what_has_no_class_or_its_own_clock_is_never_skipped() {
             format!("{STAR}{PFC}{}", own.replace("rdma = { control = \"none\" }", "tcp = {}")),
             "transports other than RDMA",
         ),
-        (format!("{STAR}{PFC}{}", own.replace("\"none\"", "\"hpcc\"")), "telemetry"),
+        (format!("{STAR}{PFC}{}", own.replace("\"none\"", "\"hpcc\"")), "hpcc"),
         (
             format!(
-                "{STAR}{PFC}{own}[[faults]]\nlink = [\"h0\", \"switch\"]\nfrom = \"600 us\"\nuntil = \"700 us\"\n"
+                "{STAR}{PFC}{own}[[faults]]\nlink = [\"h0\", \"sw\"]\nat = \"600 us\"\ndown = true\nduration = \"100 us\"\n"
             ),
             "faults",
         ),
@@ -171,7 +171,7 @@ fn any_job() -> impl Strategy<Value = (String, usize)> {
         "collective = \"broadcast\"",
         "collective = \"send_receive\", chunks = 3",
     ]);
-    let controls = prop::sample::select(vec!["none", "dcqcn", "dctcp", "swift"]);
+    let controls = prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "swift"]);
     let fabrics = prop::sample::select(vec![STAR, SMALL]);
     let compute = prop::sample::select(vec!["", "compute = \"10 us\"\n", "compute = [\"5 us\", \"9 us\"]\n"]);
     (workloads, controls, fabrics, compute, 10u32..400, 8u32..50, any::<bool>(), 1usize..4).prop_map(

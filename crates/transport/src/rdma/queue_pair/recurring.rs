@@ -17,6 +17,7 @@ impl QueuePair {
             RdmaController::Dcqcn(it) => it.walk(walk),
             RdmaController::Dctcp(it) => it.walk_from(self.unacknowledged, walk),
             RdmaController::Swift(it) => it.walk(walk),
+            RdmaController::Timely(it) => it.walk_from(self.unacknowledged, walk),
             // Others have no class yet.
             _ => walk.unknown(self.spec.control.name()),
         }
