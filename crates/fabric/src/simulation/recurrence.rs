@@ -15,16 +15,19 @@ use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use crate::spec::Skip;
 use recurrence::Digest;
-use state::{Part, State};
+use state::State;
 use units::Time;
 
-/// Frames that links carry for each word of a digest, at least: a word takes a few nanoseconds, a frame a hundred.
-const HOPS_A_WORD: u64 = 8;
+/// Frames that links carry for each word of a digest, at least, unless iterations are to be skipped: digests take less than a hundredth
+/// of the time then.
+const HOPS_A_WORD: u64 = 32;
+/// Digests that are taken at consecutive boundaries, so that short periods are found.
+const BURST: u64 = 8;
 /// Iterations of a job whose state is looked at, at least: two periods and a last iteration.
 const FEWEST: u32 = 4;
 /// States with a part that has no class after which no more are looked at.
 const UNKNOWN: usize = 3;
-/// Digests without a match after which only every second boundary is looked at, then every fourth, and so on,
+/// Digests without a match of a run that is to skip, after which only every second boundary is looked at, then every fourth, and so on,
 const MISSES: usize = 16;
 /// down to one in this many, as a power of two.
 const RAREST: usize = 6;
@@ -37,12 +40,12 @@ pub(crate) struct RecurrenceWatch {
     /// Time from a boundary to its digest.
     offset: Time,
     jobs: Vec<JobHistory>,
-    /// Frames that links had carried at the last digest, and the work of it.
-    last: (u64, u64),
-    /// The state of the last digest, and what differed from the one before.
-    state: State,
-    /// By part, how many of it differed.
-    differs: Vec<(Part, usize)>,
+    /// Digests that are left of a burst, and the number and the work of all so far.
+    burst: u64,
+    digests: u64,
+    words: u64,
+    /// The states of the last digest and of the one before.
+    states: [State; 2],
 }
 
 /// A state of a job at a boundary.
@@ -89,9 +92,10 @@ impl RecurrenceWatch {
             next: Time::NEVER,
             offset,
             jobs: (0..jobs).map(|_| JobHistory::default()).collect(),
-            last: (0, 0),
-            state: State::default(),
-            differs: Vec::new(),
+            burst: 0,
+            digests: 0,
+            words: 0,
+            states: Default::default(),
         }
     }
 
@@ -108,14 +112,15 @@ impl JobHistory {
     }
 
     /// Returns true if the state at the begin of this iteration is to be looked at.
-    fn wants(&self, iteration: usize) -> bool {
+    fn wants(&self, iteration: usize, skips: bool) -> bool {
         let last = self.marks.last().map_or(0, |mark| mark.iteration);
         // Once two states are equal, the next period decides.
         let matched = self
             .marks
             .split_last()
             .is_some_and(|(last, all)| all.iter().any(|one| one.digest == last.digest));
-        let step = 1 << (self.marks.len() / MISSES).min(RAREST);
+        // Without a budget the distance grows with the number of those in vain.
+        let step = if skips { 1 << (self.marks.len() / MISSES).min(RAREST) } else { 1 };
         self.is_open() && self.due.is_none() && iteration >= last + if matched { 1 } else { step }
     }
 
@@ -156,25 +161,40 @@ impl Simulation {
             return;
         }
         let (now, begun) = (self.now(), self.iterations_begun());
+        let skips = self.spec.guards.skip != Skip::Off;
         let is_wanted = |own: (&JobHistory, &(usize, Time))| {
-            own.0.wants(own.1.0) && own.1.1 + self.recurrence.offset > now
+            own.0.wants(own.1.0, skips) && own.1.1 + self.recurrence.offset > now
         };
-        if !self.recurrence.jobs.iter().zip(&begun).any(is_wanted) {
+        let is_wanted = self.recurrence.jobs.iter().zip(&begun).any(is_wanted);
+        if !is_wanted || !skips && !self.can_afford() {
             return;
         }
-        let hops = self.frame_hops();
         let watch = &mut self.recurrence;
-        let is_cheap = self.spec.guards.skip == Skip::Iterations
-            || hops.saturating_sub(watch.last.0) >= watch.last.1 * HOPS_A_WORD;
         for ((history, (iteration, at)), spec) in watch.jobs.iter_mut().zip(begun).zip(&self.spec.jobs) {
             let due = at + watch.offset;
             // One that was noticed too late would be taken too late.
             let is_between = iteration > 0 && iteration < spec.iterations as usize;
-            if is_cheap && due > now && is_between && history.wants(iteration) {
+            if due > now && is_between && history.wants(iteration, skips) {
                 history.due = Some((iteration, due));
             }
         }
         watch.schedule();
+    }
+
+    /// Returns true if a digest may be taken: within a burst, or if enough frames have been carried for another one.
+    fn can_afford(&mut self) -> bool {
+        if self.recurrence.burst > 0 {
+            return true;
+        }
+        let endpoints: usize = self.parts().map(|part| part.hosts.endpoints.len()).sum();
+        // Before the first one, what its parts may take.
+        let guess = (3 * self.ports() + endpoints) as u64 * 64;
+        let each = self.recurrence.words.checked_div(self.recurrence.digests).unwrap_or(guess);
+        if self.frame_hops() < (self.recurrence.words + each * BURST) * HOPS_A_WORD {
+            return false;
+        }
+        self.recurrence.burst = BURST;
+        true
     }
 
     /// By job, the last iteration that has begun at all of its ranks, and when it did.
@@ -196,10 +216,10 @@ impl Simulation {
         let now = self.now();
         let state = self.state();
         let begun: Vec<usize> = self.iterations_begun().into_iter().map(|own| own.0).collect();
-        let hops = self.frame_hops();
         let watch = &mut self.recurrence;
-        watch.last = (hops, state.words);
-        watch.differs = state.differs(&watch.state);
+        watch.burst = watch.burst.saturating_sub(1);
+        watch.digests += 1;
+        watch.words += state.words;
         let digest = state.digest();
         for history in &mut watch.jobs {
             let Some((iteration, _)) = history.due.take_if(|due| due.1 <= now) else { continue };
@@ -211,7 +231,8 @@ impl Simulation {
             debug_assert!(is_consistent, "equal states are followed by equal times");
             history.contradicted |= !is_consistent;
         }
-        watch.state = state;
+        watch.states.swap(0, 1);
+        watch.states[0] = state;
         watch.schedule();
         if self.spec.guards.skip == Skip::Iterations {
             self.skip_iterations();
@@ -296,7 +317,7 @@ impl Simulation {
         let Some(history) = watch.jobs.get(job).filter(|own| own.found.is_none()) else {
             return String::new();
         };
-        if let Some(unknown) = watch.state.unknown {
+        if let Some(unknown) = watch.states[0].unknown {
             return format!("no class yet: {unknown}");
         }
         if history.contradicted {
@@ -305,8 +326,9 @@ impl Simulation {
         if history.marks.len() < 2 {
             return String::new();
         }
+        let differs = watch.states[0].differs(&watch.states[1]);
         let parts: Vec<String> =
-            watch.differs.iter().map(|&(part, many)| format!("{many} {}", part.name(many > 1))).collect();
+            differs.into_iter().map(|(part, many)| format!("{many} {}", part.name(many > 1))).collect();
         format!("{} differed at the last of {} states", parts.join(", "), history.marks.len())
     }
 }

@@ -5,6 +5,7 @@ use crate::run::state::passed::Passed;
 use engine::Stream;
 use frame::{CHANNELS, PointId, Priority};
 use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, Measures, QueueManager, Quiet};
+use rand_xoshiro::rand_core::Rng;
 use recurrence::{Recurs, Walk};
 use units::BitRate;
 
@@ -45,7 +46,9 @@ pub(crate) struct ManagedCounts {
 impl Managed {
     /// Visits the position in its random stream.
     fn walk_random(&self, walk: &mut Walk) {
-        walk.shown(&self.random);
+        // Four outputs are the 256 bits of its state.
+        let mut random = self.random.clone();
+        (0..4).for_each(|_| walk.word(random.next_u64()));
     }
 
     /// Creates the manager of an empty queue.

@@ -9,6 +9,7 @@ use flow_control::renewal::Renewal;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, Drain, PauseKind, PauseLength, PauseSpec, Target};
 use frame::{PRIORITIES, TrafficClass, members};
+use rand_xoshiro::rand_core::Rng;
 use recurrence::{Recurs, Walk};
 use units::{Amount, Time};
 
@@ -160,7 +161,9 @@ impl PauseCause {
 impl PauseSender {
     /// Visits the position in its random stream.
     fn walk_random(&self, walk: &mut Walk) {
-        walk.shown(&self.random);
+        // Four outputs are the 256 bits of its state.
+        let mut random = self.random.clone();
+        (0..4).for_each(|_| walk.word(random.next_u64()));
     }
 
     /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.

@@ -59,7 +59,7 @@ impl Part {
 /// The digests of a state by part and number. Those of frames in flight to one place are added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
-    pub parts: BTreeMap<(Part, u64), Digest>,
+    parts: Vec<((Part, u64), Digest)>,
     /// Words that were visited: the work of taking the digest.
     pub words: u64,
     /// Why no other state equals this one; `None`: it may.
@@ -68,16 +68,27 @@ pub(crate) struct State {
 
 impl State {
     fn add(&mut self, part: Part, number: u64, walk: &Walk) {
-        self.words += walk.cost();
+        self.words += walk.cost() + PART;
         self.unknown = self.unknown.or(walk.reason());
-        let sum = self.parts.entry((part, number)).or_default();
-        *sum = sum.wrapping_add(walk.digest());
+        self.parts.push(((part, number), walk.digest()));
+    }
+
+    /// Puts all parts in order, and adds up those of one place.
+    fn complete(&mut self) {
+        self.parts.sort_unstable();
+        self.parts.dedup_by(|next, first| {
+            let is_same = next.0 == first.0;
+            if is_same {
+                first.1 = first.1.wrapping_add(next.1);
+            }
+            is_same
+        });
     }
 
     /// The digest of the whole.
     pub fn digest(&self) -> Digest {
         let mut walk = Walk::new(Time::ZERO);
-        for (&(part, number), &digest) in &self.parts {
+        for &((part, number), digest) in &self.parts {
             (part as u64, number, digest as u64).walk(&mut walk);
             walk.word((digest >> 64) as u64);
         }
@@ -86,19 +97,21 @@ impl State {
 
     /// By kind of part, how many differ from those of another state.
     pub fn differs(&self, other: &State) -> Vec<(Part, usize)> {
-        let changed =
-            |(key, digest): (&(Part, u64), &Digest)| (other.parts.get(key) != Some(digest)).then_some(key.0);
-        let gone = other.parts.keys().filter(|key| !self.parts.contains_key(key)).map(|key| key.0);
+        let [own, others]: [BTreeMap<_, _>; 2] =
+            [self, other].map(|state| state.parts.iter().copied().collect());
+        let changed = own.iter().filter(|(key, digest)| others.get(*key) != Some(*digest)).map(|own| own.0);
+        let gone = others.keys().filter(|key| !own.contains_key(*key));
         let mut counts: BTreeMap<Part, usize> = BTreeMap::new();
-        for part in self.parts.iter().filter_map(changed).chain(gone) {
-            *counts.entry(part).or_default() += 1;
-        }
+        changed.chain(gone).for_each(|key| *counts.entry(key.0).or_default() += 1);
         counts.into_iter().collect()
     }
 }
 
-/// By path, the packet from which the numbers on it count.
-type Bases = BTreeMap<u32, u64>;
+/// By path, the packet from which the numbers on it count; `None`: it has no queue pair.
+type Bases = Vec<Option<u64>>;
+
+/// Work beside the words of a part, in words.
+const PART: u64 = 16;
 
 impl Simulation {
     /// Takes the digests of the present state, of which nothing is ahead of its time.
@@ -108,7 +121,7 @@ impl Simulation {
         }
         let now = self.now();
         let mut state = State::default();
-        let mut bases = Bases::new();
+        let mut bases: Bases = vec![None; self.path_flow.len()];
         for part in self.parts() {
             note_bases(part, &mut bases);
         }
@@ -130,6 +143,7 @@ impl Simulation {
                 walk_event(event, &world.headers, &bases, now, (place, &mut state));
             }
         }
+        state.complete();
         state
     }
 }
@@ -138,7 +152,7 @@ fn note_bases(part: &Fabric, bases: &mut Bases) {
     for own in part.hosts.endpoints.all(part.whole()) {
         if let Endpoint::RdmaSender(sender) = &own.endpoint {
             let first = sender.queue_pairs().next().map_or(0, |pair| pair.first_unacknowledged());
-            bases.insert(own.path, first);
+            bases[own.path as usize] = Some(first);
         }
     }
 }
@@ -303,7 +317,7 @@ fn walk_endpoint(own: &EndpointState, bases: &Bases, now: Time, state: &mut Stat
         }
         Endpoint::RdmaReceiver(receiver) => {
             receiver.walk(&mut walk);
-            let base = bases.get(path).copied().unwrap_or_default();
+            let base = bases[*path as usize].unwrap_or_default();
             walk.word(receiver.expected(0).wrapping_sub(base));
             Part::Receiver
         }
@@ -321,7 +335,7 @@ fn walk_frame(frame: &Frame, headers: &Headers, bases: &Bases, walk: &mut Walk) 
     walk.instant(*created);
     (*path, *route, *bytes).walk(walk);
     flags.walk(walk);
-    let Some(&base) = bases.get(&path.0) else {
+    let Some(base) = bases[path.at()] else {
         return walk.unknown("frames of flows beside jobs");
     };
     if flags.is_wide() {
