@@ -267,6 +267,7 @@ WRONG = [
     (["fair", "result", "--weight", "steady=1e400"], "expected a number above 0"),
     (["why", "stedy", "result"], "no port, node or flow 'stedy'"),
     (["compare", "result", "nowhere"], "no such result directory"),
+    (["view", "pause-storm"], "penstock run pause-storm makes one, in out/pause-storm"),
     (["headroom", "--rate", "10"], 'did you mean "10 Gb/s"?'),
     (["headroom", "--rate", "1e4 Mb/s"], 'did you mean "10000 Mb/s"?'),
     (["headroom", "--rate", "10 Gb/s", "--delay", "1 us", "--length", "2 m"], "give one of them"),

@@ -20,6 +20,7 @@ from penstock.analysis.tiers import step, tiers
 from penstock.errors import ResultError
 from penstock.plots.cells import blocks
 from penstock.plots.style import PAUSE_COLOUR, rate_scale, spread
+from penstock.plots.timeline import by_number as timeline_rows
 from penstock.result import Result
 from penstock.scenario import Scenario
 
@@ -164,11 +165,14 @@ def test_no_two_lines_have_one_colour_and_hosts_have_a_panel(made_up: Result) ->
     shares = {f"sw.0->h0/{k}": [1e9] * 4 for k in range(8)}
     tables = (("flow_throughput_bps", flows), ("queue_bytes", queues), ("class_tx_bps", shares))
     made_up._tables["series"] = pa.concat_tables([series_of(metric, values) for metric, values in tables])
+    waits = {"port": ["sw.0->h0"], "class": [0], "queue_frames_mean": [2.0]}
+    made_up._tables["queues"] = pa.table(waits)
     panels = plots.timeline(made_up).axes
     assert [axes.get_title("left") for axes in panels] == [
         "Throughput per flow",
         "Classes that share sw.0->h0",
-        "Queues and counters",
+        "Longest queues",
+        "Counters of ingress ports",
         "Queues of hosts",
         "Pauses by port",
     ]
@@ -236,6 +240,12 @@ def test_merged_bins_keep_mean_and_largest() -> None:
     assert merge_bins(times, values, 120, largest=True)[1][0] == 4.0
     assert list(merge_bins([0, 10, 20], [1.0, 3.0, 8.0], 2)[1]) == [2.0, 8.0], "the last has fewer"
     assert list(merge_bins([0, 10], [1.0, 3.0], 2)[1]) == [1.0, 3.0]
+    assert list(merge_bins(range(7), [2.0, 2.0, 2.0, 4.0, 4.0, 4.0, 8.0], 3)[1]) == [2.0, 5.0], "or more"
+
+
+def test_pauses_are_in_the_order_of_their_numbers() -> None:
+    rows = [("h10.0->sw", 3), ("h2.0->sw", 3), ("h2.0->sw", 0), ("sw.1->h10", 3)]
+    assert sorted(rows, key=timeline_rows) == [rows[2], rows[1], rows[0], rows[3]]
 
 
 def test_rows_of_pauses_have_room_and_it_says_how_many_more(made_up: Result) -> None:

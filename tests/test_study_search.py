@@ -14,10 +14,13 @@ import pytest
 from penstock.cli import main
 from penstock.errors import InputError, StudyError
 from penstock.studies import document, reproduce, search
+from penstock.studies.description import Asked
 
 SEARCH = """
+seeds = 2
 hypercube = 12
 further = {further}
+experiments = ["A", "B"]
 told = "Nothing helps b."
 
 [[parameters]]
@@ -38,37 +41,24 @@ what = "never varied"
 values = ["as it is"]
 default = "as it is"
 
-[[criteria]]
-id = "A"
-figure = "a"
-what = "x and y"
-reported = "23"
-at_least = 20
-at_most = 30
-shown = "{{:.0f}} us"
-
-[[criteria]]
-id = "B"
-figure = "b"
-what = "out of reach"
-at_most = 0
-scale = 10
-
 [[beside]]
 name = "without z"
 set = {{ z = "gone" }}
+
+[scales]
+b = 10
 """
 CODE = """
 from pathlib import Path
 from penstock.errors import SimulationError
 
-def measure(context, values):
+def measure(context, values, seed):
     log = Path({log!r})
     log.write_text(log.read_text() + "x" if log.exists() else "x")
     if values["x"] == 3:
         raise SimulationError("a lossless class lost a frame")
     away = 0 if values["z"] == "gone" else 1 + (values["x"] - 2) ** 2
-    return {{"a": values["x"] + 2 * values["y"], "b": away}}
+    return {{"a": values["x"] + 2 * values["y"] + seed - 1.5, "b": away - (seed == 2)}}
 """
 STUDY = """
 title = "A search"
@@ -78,11 +68,13 @@ source = "nobody"
 id = "A"
 reported = "23"
 criterion = "20 to 30"
+asks = [{ figure = "a", at_least = 20, at_most = 30, what = "x and y", shown = "{:.0f} us" }]
 
 [[experiments]]
 id = "B"
 reported = "0"
 criterion = "none"
+asks = [{ figure = "b", at_most = 0, every = true, what = "out of reach" }]
 """
 
 
@@ -97,8 +89,9 @@ def study_in(folder: Path, *, further: int = 20, text: str = SEARCH) -> reproduc
     return reproduce.Study.load(place)
 
 
-def measured(values: dict[str, Any]) -> dict[str, float]:
-    return {"a": values["x"] + 2 * values["y"], "b": 1 + (values["x"] - 2) ** 2}
+def measured(values: dict[str, Any]) -> dict[str, list[float]]:
+    a, b = values["x"] + 2 * values["y"], 1 + (values["x"] - 2) ** 2
+    return {"a": [a - 0.5, a + 0.5], "b": [b, b - 1]}
 
 
 def test_the_best_and_the_nearest_are_those_of_all_choices(tmp_path: Path) -> None:
@@ -155,20 +148,27 @@ def test_other_code_is_another_search(tmp_path: Path) -> None:
 
 
 def test_misses_are_by_the_bound_or_the_scale() -> None:
-    asked = search.Asked("A", "a", "", at_least=20, at_most=30)
-    assert [asked.miss({"a": value}) for value in (10, 20, 30, 45)] == [0.5, 0, 0, 0.5]
-    assert asked.miss({}) == asked.miss({"a": math.nan}) == math.inf
-    assert search.Asked("A", "a", "", at_most=0, scale=100).miss({"a": 50}) == 0.5
-    with pytest.raises(StudyError, match="neither at_least nor at_most"):
-        search.Asked("A", "a", "")
+    asked = search.Criterion("A", Asked("a", at_least=20, at_most=30))
+    assert [asked.miss({"a": [value - 1, value + 1]}) for value in (10, 20, 30, 45)] == [0.5, 0, 0, 0.5]
+    assert asked.miss({}) == asked.miss({"a": [25, math.nan]}) == math.inf
+    assert search.Criterion("A", Asked("a", at_most=0), scale=100).miss({"a": [50]}) == 0.5
+
+
+def test_a_bound_on_each_seed_is_missed_by_the_worst_of_them() -> None:
+    asked = search.Criterion("A", Asked("a", at_most=10, every=True))
+    assert asked.value({"a": [1, 20, 5]}) == 20
+    assert asked.miss({"a": [1, 20, 5]}) == 1
+    assert asked.miss({"a": [1, 10, 5]}) == 0
+    assert asked.miss({"a": [1, math.nan, 5]}) == math.inf
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("default = 0\n", "default = 7\n", "the default 7 is not among its values"),
-        ('id = "B"', 'id = "C"', "no experiment 'C'"),
-        ('figure = "b"', 'figure = "c"', "measures no c"),
+        ('"A", "B"', '"A", "C"', "no experiment 'C'"),
+        ("b = 10", "c = 10", "scales: no figure 'c'"),
+        ("seeds = 2", "seeds = 1", "seeds is 1; expected a whole number, at least 2"),
         ('z = "gone"', 'zz = "gone"', "no parameter 'zz'"),
         ("hypercube = 12", "hypercubes = 12", "the key 'hypercube' is missing"),
         ("told =", "tolds =", "unknown keys: tolds"),
@@ -177,6 +177,14 @@ def test_misses_are_by_the_bound_or_the_scale() -> None:
 def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
     study = study_in(tmp_path, text=SEARCH.replace(old, new))
     with pytest.raises(StudyError, match=said):
+        search.search(study, tmp_path / "out")
+
+
+def test_a_figure_that_the_search_does_not_measure_is_named(tmp_path: Path) -> None:
+    study = study_in(tmp_path)
+    code = study.folder / "search.py"
+    code.write_text(code.read_text().replace('"b":', '"c":'))
+    with pytest.raises(StudyError, match="measures no b"):
         search.search(study, tmp_path / "out")
 
 
@@ -200,7 +208,7 @@ def test_the_page_is_the_same_in_either_order(
     [reported] = json.loads(capsys.readouterr().out.partition("{\n")[2].join(("{\n", "")))["searches"]
     assert len(reported["choices"]) == 33
     searched = page.read_text()
-    assert "| B | out of reach | - | at most 0 | 5 | **1** (" in searched
+    assert "| B | out of reach | at most 0 on each | 5 | **1** (" in searched
     assert "Nothing helps b." in searched
     assert "### Questions beside" in searched
     main(["reproduce", "./nobody-2001", "--search", "--document", "docs"])
@@ -211,9 +219,7 @@ def test_the_page_is_the_same_in_either_order(
 
 
 def test_pages_have_the_searches_of_the_studies() -> None:
-    """What the search says of the study's own choice is what the study says: both read the same criteria."""
     docs = Path(__file__).parents[1] / "docs" / "studies"
-    outcomes = json.loads((docs / "outcomes.json").read_text("utf-8"))
     seen = 0
     for study in reproduce.find(None):
         if not (study.folder / search.DESCRIPTION).is_file():
@@ -223,9 +229,4 @@ def test_pages_have_the_searches_of_the_studies() -> None:
         assert document.section(found) in (docs / f"{stem}.md").read_text("utf-8")
         assert found.choices[0].values == found.search.defaults
         seen += 1
-        if "seed" in found.search.note:
-            continue  # with fewer seeds than the study
-        passed = {one["id"] for one in outcomes[study.name]["experiments"] if one["passed"]}
-        asked = {one.id for one in found.search.criteria}
-        assert set(found.met(found.choices[0])) == passed & asked, study.name
     assert seen == 3

@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from . import library
 from .errors import InputError, ResultError
 
 if TYPE_CHECKING:
@@ -154,6 +155,12 @@ def _sealed(path: Path, directory: Path) -> dict[str, Any]:
     return {"name": name, "bytes": path.stat().st_size, "sha256": digest}
 
 
+def made_by(directory: Path) -> str:
+    """How a result is made of what was named in its place: a scenario, by name or file."""
+    file = directory if directory.suffix == ".toml" else library.SCENARIOS / f"{directory}.toml"
+    return f"; penstock run {directory} makes one, in out/{file.stem}" if file.is_file() else ""
+
+
 def verify(directory: Path) -> list[str]:
     """The names of the files of a complete directory.
 
@@ -164,7 +171,7 @@ def verify(directory: Path) -> list[str]:
         message names every file concerned.
     """
     if not directory.is_dir():
-        raise ResultError(f"{directory}: no such result directory")
+        raise ResultError(f"{directory}: no such result directory{made_by(directory)}")
     listed = _listed(directory)
     faults = [
         fault for name, size, digest in listed if (fault := _fault(directory / name, name, size, digest))

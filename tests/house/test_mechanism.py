@@ -89,7 +89,7 @@ def test_a_step_that_touches_another_node_does_not_compile(example: str) -> None
     copy = target / "ownership"
     _mirror(ROOT, copy, changed)
     done = subprocess.run(
-        ["cargo", "check", "--offline", "--quiet", "--package=fabric", "--message-format=json"],
+        ["cargo", "check", "--locked", "--quiet", "--package=fabric", "--message-format=json"],
         cwd=copy,
         env={**os.environ, "CARGO_TARGET_DIR": str(target)},
         capture_output=True,
@@ -206,7 +206,7 @@ def _cargo(copy: Path, target: Path, schema: Path) -> None:
     tests = [f"{one.file}::" for one in ADDED] + re.findall(
         r"#\[test\]\nfn (\w+)", (EXAMPLES / "added_in_a_scenario.rs").read_text("utf-8")
     )
-    command = ["cargo", "test", "--offline", *quick, *packages, "--features", "scenario/generate"]
+    command = ["cargo", "test", "--locked", *quick, *packages, "--features", "scenario/generate"]
     command += ["--lib", "--test", "added_in_a_scenario"]
     done = subprocess.run(
         [*command, "--", *tests], cwd=copy, env=environment, capture_output=True, text=True, check=False

@@ -128,6 +128,7 @@ export interface Tables {
     flow: string;
     source: string;
     destination: string;
+    context: number;
     mode: string;
     control: string;
     window_bytes: number | null;

@@ -23,7 +23,7 @@ export function sentence(report: Report): string {
 
 function linksOf({ links, allLinks }: Report["topology"]): string {
   if (links.length === 0) return "";
-  const rates = [...new Set(links.map((link) => link.rateBps).filter((rate) => rate !== null))].sort((a, b) => a - b);
+  const rates = [...new Set(links.flatMap((link) => [link.rateBps, link.reverseRateBps]).filter((rate) => rate !== null))].sort((a, b) => a - b);
   const speed = rates.length === 0 || rates.length > 3 ? "" : ` at ${listed(rates.map((rate) => si(rate, "b/s")))}`;
   return `, joined by ${counted(allLinks, "link")}${speed},`;
 }

@@ -34,6 +34,13 @@ describe("parseReport", () => {
     expect(read({ schema: "penstock-report/1", run: { seed: 7 } }).run.seed).toBe("7");
   });
 
+  it("reads the rate of each direction of a link", () => {
+    const nodes = ["a", "b"].map((name) => ({ name, role: "host", level: 0 }));
+    const links = [{ a: "a", b: "b", rate_bps: 1e9 }, { a: "a", b: "b", rate_bps: 1e9, reverse_rate_bps: 2e9 }];
+    const rates = read({ schema: "penstock-report/1", run: {}, topology: { nodes, links } }).topology.links;
+    expect(rates.map((link) => [link.rateBps, link.reverseRateBps])).toEqual([[1e9, 1e9], [1e9, 2e9]]);
+  });
+
   it("leaves out links to nodes that are not there", () => {
     const topology = { nodes: [{ name: "a", role: "host", level: 0 }], links: [{ a: "a", b: "ghost" }] };
     expect(read({ schema: "penstock-report/1", run: {}, topology }).topology.links).toEqual([]);

@@ -49,7 +49,10 @@ export interface Node {
 export interface Link {
   a: string;
   b: string;
+  /** From `a` to `b`. */
   rateBps: number | null;
+  /** From `b` to `a`. */
+  reverseRateBps: number | null;
   delayNs: number | null;
 }
 
@@ -215,6 +218,8 @@ function readTopology(value: unknown, totals: unknown): Topology {
     a: text_(link["a"]),
     b: text_(link["b"]),
     rateBps: number(link["rate_bps"]),
+    // Left out where it is the same.
+    reverseRateBps: number(link["reverse_rate_bps"]) ?? number(link["rate_bps"]),
     delayNs: number(link["delay_ns"]),
   }));
   const all = isObject(totals) ? totals : {};

@@ -49,9 +49,9 @@ fn frame_size(name: &str, text: &Option<String>, default: u16) -> Result<u16, St
         .ok_or_else(|| format!("{name}: \"{bytes}\" is longer than any frame; at most 16384 B are accepted"))
 }
 
-/// The PHY of this name at this rate; without a name the slowest known one at the rate, if any.
+/// The PHY of this name at this rate; without a name, or for "slowest", the slowest known one at the rate, if any.
 fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String> {
-    let Some(name) = name else { return Ok(Phy::slowest_at(rate)) };
+    let Some(name) = name.filter(|&name| name != "slowest") else { return Ok(Phy::slowest_at(rate)) };
     match Phy::named(name) {
         Some(phy) if phy.rate == rate => Ok(Some(phy)),
         Some(phy) => Err(format!("phy: \"{name}\" is a PHY of {}, not of {rate}", phy.rate)),
@@ -63,7 +63,7 @@ fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String
             };
             let known = names(&mut Phy::at(rate));
             let known = if known.is_empty() { names(&mut PHYS.iter()) } else { known };
-            Err(format!("phy: unknown PHY \"{name}\"; expected {known}"))
+            Err(format!("phy: unknown PHY \"{name}\"; expected \"slowest\", {known}"))
         }
     }
 }

@@ -108,6 +108,7 @@ impl ConnectionSpec {
     pub fn gives_entropy(&self) -> bool {
         let paths = self.queue_pairs().map(|pairs| &pairs.paths).or(self.uet().map(|uet| &uet.paths));
         paths.is_some_and(|paths| *paths != crate::PathSelectionKeys::Fixed)
+            || self.uet().is_some_and(UetSpec::contexts_are_paths)
     }
     /// Returns true if consecutive packets of a connection may leave through different links of a NIC.
     pub fn stripes(&self) -> bool {

@@ -195,8 +195,8 @@ pub use transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
 pub use uet::{
     ContextCounts, CreditRules, DeliveryContext, EqdsKeys, MRC_PAGE, MrcKeys, NdpKeys, NsccKeys, PullOrder,
-    PullPacer, RcccKeys, UET_CONTROL_PAGES, UetControlKeys, UetDuplex, UetKeys, UetMode, UetPreset,
-    UetReceived, UetSes, UetSpec,
+    PullPacer, RcccKeys, ReceivingContext, UET_CONTROL_PAGES, UetControlKeys, UetDuplex, UetKeys, UetMode,
+    UetPreset, UetReceived, UetSes, UetSpec,
 };
 pub use uet_receiver::UetReceiver;
 pub use uet_sender::UetSender;

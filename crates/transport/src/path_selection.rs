@@ -129,6 +129,11 @@ pub trait PathSelection {
     /// A packet has arrived, was trimmed or is lost. The default ignores it.
     fn on_feedback(&mut self, _now: Time, _feedback: PathFeedback) {}
 
+    /// A packet that left at `sent` is lost, without a NACK. The default does not distinguish when it left.
+    fn on_lost(&mut self, now: Time, feedback: PathFeedback, _sent: Time) {
+        self.on_feedback(now, feedback);
+    }
+
     /// Links of either end are down, bit n for the n-th plane. The default ignores it: a NIC sends their packets through others.
     fn on_planes_down(&mut self, _planes: u16) {}
 
@@ -260,6 +265,9 @@ macro_rules! path_selections {
             #[inline]
             fn on_feedback(&mut self, now: Time, feedback: PathFeedback) {
                 match self { $(PathSelector::$name(it) => it.on_feedback(now, feedback),)* }
+            }
+            fn on_lost(&mut self, now: Time, feedback: PathFeedback, sent: Time) {
+                match self { $(PathSelector::$name(it) => it.on_lost(now, feedback, sent),)* }
             }
             fn on_planes_down(&mut self, planes: u16) {
                 match self { $(PathSelector::$name(it) => it.on_planes_down(planes),)* }

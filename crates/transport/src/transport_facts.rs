@@ -110,8 +110,8 @@ impl Endpoint {
             _ => None,
         }
     }
-    /// Its packet delivery context that sends; `None`: it is not UET.
-    pub fn sending_context(&self) -> Option<&UetSender> {
+    /// Its packet delivery contexts that send; `None`: it is not UET.
+    pub fn sending_contexts(&self) -> Option<&UetSender> {
         match self {
             Endpoint::UetSender(sender) => Some(sender),
             Endpoint::Conversation(own) => own.duplex().uet().map(|(sender, _)| sender),
@@ -119,8 +119,8 @@ impl Endpoint {
             _ => None,
         }
     }
-    /// Its packet delivery context that receives; `None`: it is not UET.
-    pub fn receiving_context(&self) -> Option<&UetReceiver> {
+    /// Its packet delivery contexts that receive; `None`: it is not UET.
+    pub fn receiving_contexts(&self) -> Option<&UetReceiver> {
         match self {
             Endpoint::UetReceiver(receiver) => Some(receiver),
             Endpoint::Conversation(own) => own.duplex().uet().map(|(_, receiver)| receiver),
@@ -130,8 +130,8 @@ impl Endpoint {
     }
     /// Shares the pull queue of its host, if credit is granted over its contexts.
     pub fn attach_pacer(&mut self, pacer: impl FnOnce() -> PullPacer) {
-        let is_granted = self.sending_context().is_some_and(UetSender::is_granted);
-        if !is_granted && !self.receiving_context().is_some_and(UetReceiver::grants) {
+        let is_granted = self.sending_contexts().is_some_and(UetSender::is_granted);
+        if !is_granted && !self.receiving_contexts().is_some_and(UetReceiver::grants) {
             return;
         }
         match self {
@@ -199,8 +199,9 @@ impl<'a> TransferEnds<'a> {
                 let mut outcomes = near.outcomes();
                 for (nth, outcome) in outcomes.iter_mut().enumerate().filter(|_| near.is_unreliable()) {
                     let last = near.last_psn(nth);
-                    let missing =
-                        |last| near.missing_of(last, outcome.missing, |packets| far.arrived(packets));
+                    let missing = |(context, last)| {
+                        near.missing_of(last, outcome.missing, |packets| far.arrived(context, packets))
+                    };
                     outcome.missing = last.map_or(outcome.missing, missing);
                 }
                 outcomes
@@ -236,7 +237,10 @@ impl<'a> TransferEnds<'a> {
     pub fn delivered(&self, nth: usize) -> Option<Time> {
         match self {
             TransferEnds::Tcp(_, far) => far.delivered(nth),
-            TransferEnds::Uet(near, far) => far.delivered(near.last_psn(nth)?),
+            TransferEnds::Uet(near, far) => {
+                let (context, last) = near.last_psn(nth)?;
+                far.delivered(context, last)
+            }
             TransferEnds::Rdma(near, far) => {
                 if let Some((pair, first, many)) = far.place_of(nth) {
                     return far.delivered(pair, first + many - 1);

@@ -19,6 +19,7 @@ mod pull_queue;
 mod pull_turns;
 mod rccc;
 mod received;
+mod receiving;
 mod spec;
 mod uet_no_control;
 
@@ -41,10 +42,14 @@ pub use pull_queue::PullPacer;
 pub(crate) use pull_queue::{Arrival, Grants};
 pub use rccc::{Rccc, RcccKeys};
 pub use received::UetReceived;
+pub use receiving::ReceivingContext;
 pub use spec::{MrcRules, UetMode, UetSes, UetSpec};
 pub use uet_no_control::{UetNoControl, UetNoControlKeys};
 
+use crate::endpoint::Segment;
+use crate::rdma::RdmaWord;
 use ::keys::{Choice, Keyed, Remark, by_form};
+use frame::Header;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -197,4 +202,22 @@ impl UetControlKeys {
         };
         unused.into_iter().map(|why| why.within(self.name())).collect()
     }
+}
+
+/// A segment of the context of this number, whose path it takes if contexts are paths.
+pub(crate) fn label(mut segment: Segment, number: usize, is_path: bool) -> Segment {
+    if number == 0 {
+        return segment;
+    }
+    let pair = number as u32;
+    let labelled = |word: u32| RdmaWord { pair, ..RdmaWord::of(word) }.bits();
+    if let Some(Header::Uet(header)) = &mut segment.header {
+        (header.word, header.context) = (labelled(header.word), pair);
+    } else {
+        segment.word = labelled(segment.word);
+    }
+    if is_path {
+        segment.entropy = number as u16;
+    }
+    segment
 }

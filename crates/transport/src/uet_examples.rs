@@ -73,7 +73,8 @@ fn acks(pipe: &Wire) -> Vec<(Time, UetHeader)> {
     pipe.sent_by(1).iter().map(|(at, it)| (*at, header(it))).collect()
 }
 fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
-    pipe.far.delivered(pipe.near.last_psn(transfer)?)
+    let (context, last) = pipe.near.last_psn(transfer)?;
+    pipe.far.delivered(context, last)
 }
 /// Loses the n-th packets of data that are sent, counted from 0.
 fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
@@ -140,7 +141,10 @@ fn an_ack_leaves_for_16_kib_a_mark_a_request_and_a_duplicate() {
     });
     let answers: Vec<u32> = acks(&pipe).iter().map(|ack| ack.1.answers).collect();
     assert!(answers.starts_with(&[1, 7]) && answers.ends_with(&[40]), "{answers:?}");
-    assert_eq!((answers.iter().filter(|&&psn| psn == 12).count(), pipe.far.counts.duplicates), (1, 1));
+    assert_eq!(
+        (answers.iter().filter(|&&psn| psn == 12).count(), pipe.far.context(0).unwrap().counts.duplicates),
+        (1, 1)
+    );
     let kinds: Vec<FrameKind> = pipe.sent_by(1).iter().map(|(_, it)| it.kind).collect();
     assert_eq!(kinds.iter().filter(|&&kind| kind == FrameKind::MarkedAck).count(), 1);
     assert_eq!((kinds[1], pipe.near.context().counts.marks), (FrameKind::MarkedAck, 1));
@@ -171,7 +175,10 @@ fn a_message_does_not_wait_for_one_before_it() {
     pipe.run(NEVER, losing(&[2]));
     assert!(delivered(&pipe, 1) < delivered(&pipe, 0), "unordered delivery");
     assert_eq!(delivered(&pipe, 1), Some(pipe.wire(1_102) * 5 + DELAY));
-    assert_eq!((pipe.far.counts.messages, pipe.far.counts.in_order), (2, 2));
+    assert_eq!(
+        (pipe.far.context(0).unwrap().counts.messages, pipe.far.context(0).unwrap().counts.in_order),
+        (2, 2)
+    );
 }
 
 #[test]
@@ -192,7 +199,10 @@ fn a_round_trip_counts_if_it_is_certain_which_packet_it_is_of() {
     });
     assert_eq!(packets(&pipe), [1, 1]);
     assert_eq!(of_kind(&pipe.records, RecordKind::RoundTrip), []);
-    assert_eq!((pipe.far.counts.duplicates, pipe.near.context().bytes_in_flight()), (1, 0));
+    assert_eq!(
+        (pipe.far.context(0).unwrap().counts.duplicates, pipe.near.context().bytes_in_flight()),
+        (1, 0)
+    );
 }
 
 #[test]
@@ -300,11 +310,17 @@ fn a_packet_that_arrives_trimmed_is_answered_with_a_nack() {
         let answer = arrives(&mut receiver, 1, trim).unwrap();
         assert_eq!((answer.packet, RdmaWord::of(answer.word).number), (UetPacket::Nack(code), 1));
     }
-    assert_eq!((receiver.counts.packets, receiver.counts.trimmed), (0, 2));
+    assert_eq!(
+        (receiver.context(0).unwrap().counts.packets, receiver.context(0).unwrap().counts.trimmed),
+        (0, 2)
+    );
     assert_eq!(arrives(&mut receiver, 1, Trim::Whole).unwrap().packet, UetPacket::Ack);
     // One that was trimmed after it had arrived before is a duplicate.
     assert_eq!(arrives(&mut receiver, 1, Trim::Trimmed).unwrap().packet, UetPacket::Ack);
-    assert_eq!((receiver.counts.packets, receiver.counts.duplicates), (1, 1));
+    assert_eq!(
+        (receiver.context(0).unwrap().counts.packets, receiver.context(0).unwrap().counts.duplicates),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -316,9 +332,12 @@ fn a_packet_out_of_the_window_is_answered_with_a_nack() {
         let frame = Received { kind: FrameKind::Data, word, header: None, bytes: 1_102, ..nack(0, 0) };
         receiver.handle_frame(us(1), &frame);
         while receiver.poll_transmit(us(1)).is_some() {}
-        assert_eq!(receiver.counts.nacks, nacks);
+        assert_eq!(receiver.context(0).unwrap().counts.nacks, nacks);
     }
-    assert_eq!((receiver.counts.packets, receiver.counts.out_of_order), (3, 2));
+    assert_eq!(
+        (receiver.context(0).unwrap().counts.packets, receiver.context(0).unwrap().counts.out_of_order),
+        (3, 2)
+    );
 }
 
 #[test]
@@ -347,7 +366,7 @@ fn ordered_delivery_goes_back() {
     let nacks: Vec<UetHeader> =
         acks(&pipe).into_iter().map(|ack| ack.1).filter(|it| it.packet == UetPacket::Nack(13)).collect();
     assert_eq!(nacks.iter().map(|it| RdmaWord::of(it.word).number).collect::<Vec<_>>(), [2]);
-    let (sent, received) = (pipe.near.context().counts, pipe.far.counts);
+    let (sent, received) = (pipe.near.context().counts, pipe.far.context(0).unwrap().counts);
     assert_eq!((sent.timeouts, sent.nacks, sent.retransmitted), (0, 1, 5));
     assert_eq!((received.packets, received.out_of_order, received.held), (6, 4, 0));
     assert!(delivered(&pipe, 0) < delivered(&pipe, 1));
@@ -370,7 +389,7 @@ fn messages_without_a_context_are_answered_packet_by_packet() {
         answers += usize::from(end == 1);
         Outcome { lost: end == 1 && answers == 1, ..Outcome::default() }
     });
-    assert_eq!((packets(&pipe), pipe.far.counts.duplicates), (vec![1, 1], 1));
+    assert_eq!((packets(&pipe), pipe.far.context(0).unwrap().counts.duplicates), (vec![1, 1], 1));
     assert_eq!(pipe.near.outcomes()[0].missing, 0);
 }
 
@@ -380,13 +399,16 @@ fn datagrams_are_not_acknowledged() {
     pipe.run(NEVER, losing(&[1]));
     assert_eq!((packets(&pipe), pipe.sent_by(1).len()), (vec![1, 2, 3, 4], 0));
     assert_eq!(pipe.sent_by(0)[0].1.bytes, 1_094);
-    assert_eq!((pipe.far.counts.packets, pipe.far.counts.messages), (3, 1));
+    assert_eq!(
+        (pipe.far.context(0).unwrap().counts.packets, pipe.far.context(0).unwrap().counts.messages),
+        (3, 1)
+    );
     assert!(delivered(&pipe, 0).is_none() && delivered(&pipe, 1).is_some());
     assert_eq!((pipe.near.poll_timeout(), pipe.near.context().outstanding()), (None, 0));
     assert!(pipe.near.outcomes().iter().all(|outcome| outcome.acknowledged == NEVER));
     let missing = |nth: usize, bytes| {
-        let last = pipe.near.last_psn(nth).unwrap();
-        pipe.near.missing_of(last, bytes, |range| pipe.far.arrived(range))
+        let (context, last) = pipe.near.last_psn(nth).unwrap();
+        pipe.near.missing_of(last, bytes, |range| pipe.far.arrived(context, range))
     };
     assert_eq!((missing(0, 3_000), missing(1, 1_000)), (1_000, 0));
 }

@@ -7,475 +7,166 @@
 //! cumulative PSN, a bitmap of 64 packets from max(PSN - 63, cumulative PSN + 1) on, the bytes received, the packets held out of order, and
 //! the mark of the packet that it answers. A packet that a switch has trimmed is answered with a NACK, and is not placed.
 //!
+//! Each context between the two hosts has its own numbers, acknowledgements and grants; those with something to send take turns.
+//!
 //! Source: Ultra Ethernet Specification 1.0, section 3.5 (packet delivery sublayer), and uet-htsim 40ccb05, `uec.cpp` (rules of
 //! acknowledgements).
 //!
 //! Not modelled: congestion control state that a receiver sets (`rcv_cwnd_pend`, `restore_cwnd`); resources whose lack is a NACK other than
 //! a sequence number out of the window.
 
-use crate::endpoint::{HostEvent, Protocol, Received, Segment, TransportFacts, Undelivered};
+use crate::endpoint::{HostEvent, Protocol, Received, Segment, TransportFacts};
 use crate::rdma::RdmaWord;
-use crate::rdma::psn::{nearest, on_wire};
-use crate::room::Append;
-use crate::uet::{
-    Arrival, CREDIT, CREDIT_REQUEST, FIRST_PSN, Grants, NACK_OUT_OF_ORDER, NACK_TRIMMED,
-    NACK_TRIMMED_LAST_HOP, PROBE, PsnSet, PullPacer, UetFacts, UetMode, UetReceived, UetSpec, is_of_path,
-};
+use crate::uet::{PullPacer, ReceivingContext, UetFacts, UetSpec, label};
 use crate::uet_sender::header_of;
-use frame::{FrameKind, Header, Trim, UetHeader, UetPacket};
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use units::{BitRate, Time};
-
-/// Unit of the byte counter.
-const COUNTER_UNIT: u64 = 256;
-/// NACK code: the PSN is out of the window.
-const NACK_OUT_OF_WINDOW: u8 = 11;
+use units::Time;
 
 /// Takes messages in over Ultra Ethernet Transport.
 #[derive(Clone, Debug)]
 pub struct UetReceiver {
-    spec: Arc<UetSpec>,
-    /// Bytes that arrive for one acknowledgement.
-    ack_every: u64,
-    /// Grants of credit; `None`: none.
-    grants: Option<Box<Grants>>,
-    /// True if it records when messages are delivered.
-    keeps_times: bool,
-    arrived: PsnSet,
-    /// Parts of the numbers between known boundaries of messages, from the first one that is not delivered on.
-    parts: VecDeque<Part>,
-    /// By the last packet, messages that were delivered, in order of that.
-    delivered: Vec<(u64, Time)>,
-    /// By the last packet, transfers that others depend on and that are not delivered.
-    awaited: Vec<(u64, u32)>,
-    /// A grant that waits to be sent.
-    granted: Option<u32>,
-    /// Links of its host that are down, which acknowledgements of MRC report.
-    links_down: u16,
-    ended: VecDeque<u32>,
-    replies: VecDeque<Reply>,
-    /// Bytes of frames received, and of these since the last acknowledgement.
-    received: u64,
-    unanswered: u64,
-    /// In ordered delivery, the missing packet that the last NACK named.
-    named: u64,
-    /// An acknowledgement was requested while a packet was missing.
-    requested: bool,
-    /// Last packet that a probe has named, if packets up to it are missing; else 0.
-    probed: u64,
-    /// Counts so far.
-    pub counts: UetReceived,
+    context: ReceivingContext,
+    /// Contexts from the second one on.
+    others: Box<[ReceivingContext]>,
+    /// True if a context is a path.
+    labels_paths: bool,
+    /// Context whose turn to send is next.
+    turn: usize,
     discarded: u64,
-    undelivered: Undelivered,
-}
-
-/// Packet numbers from a boundary of messages up to the next known one.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    first: u64,
-    arrived: u64,
-    is_delivered: bool,
-}
-
-/// Answers that are due.
-#[derive(Clone, Copy, Debug)]
-struct Reply {
-    psn: u64,
-    at: Time,
-    marked: bool,
-    retransmitted: bool,
-    answer: Answer,
-    /// Entropy of the packet, which the answer echoes.
-    entropy: u16,
-}
-
-/// Kinds of answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    /// An acknowledgement.
-    Ack,
-    /// An acknowledgement of a probe with this number.
-    Probe(u32),
-    /// A NACK with this code.
-    Nack(u8),
 }
 
 impl UetReceiver {
     /// A receiver of so many transfers, or of a flow. `facts`: those of the path, with the rate of its own link.
     pub fn new(spec: &Arc<UetSpec>, transfers: usize, facts: &UetFacts) -> UetReceiver {
+        let context = || ReceivingContext::new(spec, transfers, facts);
         UetReceiver {
-            grants: spec.credits().map(|rules| Box::new(Grants::new(&rules, facts))),
-            ack_every: spec.ack_every_of(facts),
-            spec: spec.clone(),
-            keeps_times: transfers > 0,
-            arrived: PsnSet::new(FIRST_PSN),
-            parts: [Part { first: FIRST_PSN, arrived: 0, is_delivered: false }].into(),
-            delivered: Vec::new(),
-            awaited: Vec::new(),
-            granted: None,
-            links_down: 0,
-            ended: VecDeque::new(),
-            replies: VecDeque::new(),
-            received: 0,
-            unanswered: 0,
-            named: 0,
-            requested: false,
-            probed: 0,
-            counts: UetReceived::default(),
+            context: context(),
+            others: (1..spec.contexts).map(|_| context()).collect(),
+            labels_paths: spec.contexts_are_paths(),
+            turn: 0,
             discarded: 0,
-            undelivered: Undelivered::default(),
         }
+    }
+
+    /// Its contexts, in order of their numbers.
+    pub fn contexts(&self) -> impl Iterator<Item = &ReceivingContext> {
+        std::iter::once(&self.context).chain(&*self.others)
+    }
+    /// The context of this number; `None`: it has fewer.
+    pub fn context(&self, number: usize) -> Option<&ReceivingContext> {
+        self.contexts().nth(number)
+    }
+    fn context_mut(&mut self, number: usize) -> Option<&mut ReceivingContext> {
+        match number.checked_sub(1) {
+            None => Some(&mut self.context),
+            Some(place) => self.others.get_mut(place),
+        }
+    }
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut ReceivingContext> {
+        std::iter::once(&mut self.context).chain(&mut self.others)
+    }
+    /// Context that sends next; `None`: none has anything to send.
+    fn ready(&self) -> Option<usize> {
+        if self.others.is_empty() {
+            return self.context.has_work().then_some(0);
+        }
+        let has_work = |number: &usize| self.context(*number).is_some_and(Protocol::has_work);
+        (self.turn..=self.others.len()).chain(0..self.turn).find(has_work)
     }
 
     /// Shares the pacer of grants with the other receivers of its host.
     pub fn attach(&mut self, pacer: &PullPacer) {
-        if let Some(grants) = &mut self.grants {
-            grants.attach(pacer);
-        }
+        self.all_mut().for_each(|context| context.attach(pacer));
     }
     /// Returns true if it grants credit.
     pub fn grants(&self) -> bool {
-        self.grants.is_some()
+        self.context.grants()
     }
-    /// Frames arrive over the link of its host at another rate.
-    pub(crate) fn on_arrival_rate(&mut self, rate: BitRate) {
-        if let Some(grants) = &mut self.grants {
-            grants.on_link_rate(rate);
-        }
+    /// When the message of a context that ends with a packet was delivered; `None`: it was not.
+    pub fn delivered(&self, context: usize, last: u64) -> Option<Time> {
+        self.context(context)?.delivered(last)
     }
-    /// When the message that ends with a packet was delivered; `None`: it was not.
-    pub fn delivered(&self, last: u64) -> Option<Time> {
-        let place = self.delivered.binary_search_by_key(&last, |&(psn, _)| psn).ok()?;
-        Some(self.delivered[place].1)
+    /// Packets of a range of a context that have arrived.
+    pub(crate) fn arrived(&self, context: usize, range: Range<u64>) -> u64 {
+        self.context(context).map_or(0, |context| context.arrived(range))
     }
-    /// Packets of a range that have arrived.
-    pub(crate) fn arrived(&self, range: Range<u64>) -> u64 {
-        self.arrived.count(range)
+    /// Messages that have been delivered without one before them that has not: messages take contexts in turn.
+    pub(crate) fn delivered_in_order(&self) -> u64 {
+        let contexts = 1 + self.others.len() as u64;
+        // The first message of a context that is missing is the first one of all up to which messages are whole.
+        let missing =
+            (0..).zip(self.contexts()).map(|(number, context)| context.counts.in_order * contexts + number);
+        missing.min().unwrap_or(0)
     }
     /// Begins with the PSN after so many packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
-        self.arrived = PsnSet::new(psn);
-        self.parts[0].first = psn;
-    }
-
-    fn take(&mut self, now: Time, received: &Received) {
-        let header = header_of(received);
-        let marked = received.congestion_experienced;
-        self.counts.marked += u64::from(marked);
-        self.place_or_refuse(received, &header, now);
-        self.request_credit(received, header.credit, now);
-    }
-
-    /// Counts a packet for grants of credit.
-    fn request_credit(&mut self, received: &Received, credit: u32, now: Time) {
-        let Some(grants) = &mut self.grants else {
-            return;
-        };
-        let arrival = Arrival {
-            marked: received.congestion_experienced,
-            trimmed: received.trim != Trim::Whole,
-            within: received.trim == Trim::Trimmed,
-        };
-        let is_complete = self.arrived.held() == 0 && self.parts.iter().all(|part| part.arrived == 0);
-        grants.on_packet(credit, now, arrival, is_complete && credit == 0);
-    }
-
-    /// Places a packet, and answers it if an answer is due.
-    fn place_or_refuse(&mut self, received: &Received, header: &UetHeader, now: Time) {
-        let RdmaWord { number, flags: [last, asks, first], .. } = RdmaWord::of(header.word);
-        let psn = nearest(number, self.arrived.expected());
-        let marked = received.congestion_experienced;
-        let reply = Reply {
-            psn,
-            at: now,
-            marked,
-            retransmitted: header.retransmitted,
-            answer: Answer::Ack,
-            entropy: received.entropy,
-        };
-        if self.arrived.contains(psn) {
-            self.counts.duplicates += 1;
-            self.discard(received.bytes);
-            return self.reply(reply);
-        }
-        let trimmed = match received.trim {
-            Trim::Whole => None,
-            Trim::Trimmed => Some(NACK_TRIMMED),
-            Trim::AtLastHop => Some(NACK_TRIMMED_LAST_HOP),
-        };
-        if let Some(code) = trimmed {
-            self.counts.trimmed += 1;
-            return self.reply(Reply { answer: Answer::Nack(code), ..reply });
-        }
-        let ahead = psn - self.arrived.expected();
-        if ahead > 0 && self.spec.mode == UetMode::Rod {
-            return self.drop_ahead(reply, ahead, received.bytes);
-        }
-        if ahead >= self.spec.psn_range {
-            self.discard(received.bytes);
-            return self.reply(Reply { answer: Answer::Nack(NACK_OUT_OF_WINDOW), ..reply });
-        }
-        if ahead > 0 {
-            self.counts.out_of_order += 1;
-            self.counts.reorder_distance = self.counts.reorder_distance.max(ahead);
-        }
-        if last && header.message > 0 {
-            self.awaited.append_one((psn, header.message - 1));
-        }
-        self.place(psn, (first, last), now);
-        let is_first = self.received == 0;
-        self.received += u64::from(received.bytes);
-        self.unanswered += u64::from(received.bytes);
-        let is_probed = self.probed > 0 && self.arrived.expected() > self.probed;
-        let closes = is_probed || self.arrived.held() == 0 && self.requested;
-        self.probed = if is_probed { 0 } else { self.probed };
-        self.requested = self.arrived.held() > 0 && (self.requested || asks);
-        let each = self.spec.mode == UetMode::Rudi;
-        if each || is_first || marked || asks || closes || self.unanswered >= self.ack_every {
-            self.reply(reply);
-        }
-    }
-
-    /// Drops a packet behind a gap in ordered delivery; a NACK names the first missing one, once for each gap.
-    fn drop_ahead(&mut self, reply: Reply, ahead: u64, bytes: u16) {
-        self.counts.out_of_order += 1;
-        self.counts.reorder_distance = self.counts.reorder_distance.max(ahead);
-        self.discard(bytes);
-        let missing = self.arrived.expected();
-        if self.named != missing {
-            self.named = missing;
-            self.reply(Reply { psn: missing, answer: Answer::Nack(NACK_OUT_OF_ORDER), ..reply });
-        }
-    }
-
-    /// Places a packet; delivers its message if it was the last one to arrive.
-    fn place(&mut self, psn: u64, (first, last): (bool, bool), now: Time) {
-        self.counts.packets += 1;
-        if first {
-            self.split(psn);
-        }
-        if last {
-            self.split(psn + 1);
-        }
-        self.arrived.insert(psn);
-        self.counts.held = self.counts.held.max(self.arrived.held());
-        let place = self.parts.partition_point(|part| part.first <= psn) - 1;
-        self.parts[place].arrived += 1;
-        let part = self.parts[place];
-        if let Some(next) = self.parts.get(place + 1).map(|next| next.first)
-            && part.first + part.arrived == next
-        {
-            self.parts[place].is_delivered = true;
-            self.deliver(next - 1, now);
-        }
-        while self.parts.front().is_some_and(|part| part.is_delivered) {
-            self.parts.pop_front();
-            self.counts.in_order += 1;
-        }
-    }
-
-    /// A message begins at a packet.
-    fn split(&mut self, at: u64) {
-        let place = self.parts.partition_point(|part| part.first <= at) - 1;
-        let part = self.parts[place];
-        if part.first == at {
-            return;
-        }
-        let before = self.arrived.count(part.first..at);
-        self.parts[place].arrived = before;
-        self.parts.insert(place + 1, Part { first: at, arrived: part.arrived - before, is_delivered: false });
-    }
-
-    fn deliver(&mut self, last: u64, now: Time) {
-        self.counts.messages += 1;
-        if self.keeps_times {
-            let place = self.delivered.partition_point(|&(psn, _)| psn < last);
-            self.delivered.insert(place, (last, now));
-        }
-        if let Some(place) = self.awaited.iter().position(|&(psn, _)| psn == last) {
-            self.ended.append_one(self.awaited.swap_remove(place).1);
-        }
-    }
-
-    /// Tells the sender at once which links are down, if it has sent something. Returns true if it does.
-    fn report_links(&mut self, now: Time) -> bool {
-        if self.received == 0 {
-            return false;
-        }
-        let (psn, marked, retransmitted) = (self.arrived.expected(), false, false);
-        self.replies.append_one(Reply {
-            psn,
-            at: now,
-            marked,
-            retransmitted,
-            answer: Answer::Probe(0),
-            entropy: 0,
-        });
-        true
-    }
-
-    /// A grant of credit.
-    fn grant(&mut self, credit: u32) -> Segment {
-        self.counts.grants += 1;
-        let psn = self.arrived.expected() - 1;
-        let word = RdmaWord { number: on_wire(psn), flags: [false, true, true], pair: 0 }.bits();
-        let packet = UetPacket::Control(CREDIT);
-        Segment {
-            kind: FrameKind::Ack,
-            word: 0,
-            header: Some(Header::Uet(UetHeader { word, packet, credit, ..UetHeader::default() })),
-            bytes: self.spec.probe_bytes(),
-            ecn_capable: false,
-            entropy: 0,
-        }
-    }
-
-    fn discard(&mut self, bytes: u16) {
-        self.discarded += 1;
-        self.undelivered.add(bytes);
-    }
-
-    fn reply(&mut self, reply: Reply) {
-        if self.spec.mode == UetMode::Uud {
-            return;
-        }
-        if !matches!(reply.answer, Answer::Nack(_)) {
-            self.unanswered = 0;
-        }
-        self.replies.append_one(reply);
+        self.all_mut().for_each(|context| context.start_at(psn));
     }
 }
 
 impl Protocol for UetReceiver {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let header = header_of(received);
-        let is_own = header.context == 0 && RdmaWord::of(header.word).pair == 0;
-        if is_own
-            && received.kind == FrameKind::Ack
-            && header.packet == UetPacket::Control(CREDIT_REQUEST)
-            && let Some(grants) = &mut self.grants
-        {
-            let again = grants.on_request(header.credit, now);
-            self.granted = self.granted.or(Some(again));
-            return;
+        let number = RdmaWord::of(header_of(received).word).pair as usize;
+        match self.context_mut(number) {
+            Some(context) => context.handle_frame(now, received),
+            None => self.discarded += 1,
         }
-        if is_own && received.kind == FrameKind::Ack && header.packet == UetPacket::Control(PROBE) {
-            let psn = self.arrived.expected();
-            // It may have overtaken packets.
-            let last = nearest(RdmaWord::of(header.word).number, psn);
-            if last >= psn && !is_of_path(header.answers) {
-                self.probed = self.probed.max(last);
-            }
-            let probe = Answer::Probe(header.answers);
-            let at = now;
-            let (marked, retransmitted, entropy) = (false, false, received.entropy);
-            let probe = Reply { psn, at, marked, retransmitted, answer: probe, entropy };
-            return self.reply(probe);
-        }
-        if received.kind != FrameKind::Data || !is_own || header.packet != UetPacket::Request {
-            self.discarded += 1;
-            return;
-        }
-        self.take(now, received);
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        let granted = self.grants.as_mut().and_then(|grants| grants.grant(now));
-        if let Some(units) = granted {
-            self.granted = Some(units);
-        }
+        self.all_mut().for_each(|context| context.handle_timeout(now));
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.grants.as_ref().map(|grants| grants.turn).filter(|&turn| turn < Time::NEVER)
+        self.contexts().filter_map(Protocol::poll_timeout).min()
     }
 
     fn accepts_trimmed(&self) -> bool {
-        self.spec.mode != UetMode::Uud
+        self.context.accepts_trimmed()
     }
 
     fn has_work(&self) -> bool {
-        self.granted.is_some() || !self.replies.is_empty()
+        self.ready().is_some()
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if let Some(credit) = self.granted.take() {
-            return Some(self.grant(credit));
-        }
-        let Reply { psn, at, marked, retransmitted, answer, entropy } = self.replies.pop_front()?;
-        let cumulative = self.arrived.expected() - 1;
-        let sack_base = psn.saturating_sub(63).max(cumulative + 1);
-        let (packet, named) = match answer {
-            Answer::Nack(code) => (UetPacket::Nack(code), psn),
-            Answer::Ack => (UetPacket::Ack, cumulative),
-            Answer::Probe(_) => (UetPacket::ProbeAck, cumulative),
-        };
-        let is_nack = matches!(answer, Answer::Nack(_));
-        let probed = if let Answer::Probe(number) = answer { Some(number) } else { None };
-        let is_probe = probed.is_some();
-        self.counts.nacks += u64::from(is_nack);
-        self.counts.acks += u64::from(!is_nack);
-        let header = UetHeader {
-            word: RdmaWord { number: on_wire(named), flags: [is_nack, false, is_probe], pair: 0 }.bits(),
-            packet,
-            retransmitted,
-            answers: probed.unwrap_or(on_wire(psn)),
-            sack_base: on_wire(sack_base),
-            sack: self.arrived.bits(sack_base),
-            received: self.received.div_ceil(COUNTER_UNIT) as u32 & 0xff_ffff,
-            out_of_order: u16::try_from(self.arrived.held()).unwrap_or(u16::MAX),
-            links_down: self.links_down,
-            service: now.saturating_sub(at),
-            ..UetHeader::default()
-        };
-        Some(Segment {
-            kind: if marked { FrameKind::MarkedAck } else { FrameKind::Ack },
-            word: 0,
-            header: Some(Header::Uet(header)),
-            bytes: if is_nack { self.spec.nack_bytes() } else { self.spec.ack },
-            ecn_capable: false,
-            entropy,
-        })
+        let number = self.ready()?;
+        self.turn = if number == self.others.len() { 0 } else { number + 1 };
+        let segment = self.context_mut(number)?.poll_transmit(now)?;
+        Some(label(segment, number, self.labels_paths))
     }
 
     fn next_entropy(&mut self) -> u16 {
-        self.replies.front().filter(|_| self.granted.is_none()).map_or(0, |reply| reply.entropy)
+        let Some(number) = self.ready() else { return 0 };
+        if self.labels_paths {
+            return number as u16;
+        }
+        self.context_mut(number).map_or(0, Protocol::next_entropy)
     }
 
     fn has_records(&self) -> bool {
         false
     }
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
-        match *event {
-            HostEvent::ArrivalRate(rate) => self.on_arrival_rate(rate),
-            HostEvent::LinksDown(links) if self.spec.mrc.is_some() => {
-                self.links_down = links;
-                return self.report_links(now);
-            }
-            _ => {}
-        }
-        false
+        // Each of them observes it.
+        self.all_mut().map(|context| context.on_event(now, event)).filter(|&changed| changed).count() > 0
     }
     fn poll_ended(&mut self) -> Option<u32> {
-        self.ended.pop_front()
+        self.all_mut().find_map(Protocol::poll_ended)
     }
     fn memory_bytes(&self) -> usize {
-        size_of::<UetReceiver>()
-            + self.arrived.memory_bytes()
-            + self.parts.capacity() * size_of::<Part>()
-            + self.delivered.capacity() * size_of::<(u64, Time)>()
-            + self.awaited.capacity() * size_of::<(u64, u32)>()
-            + self.ended.capacity() * size_of::<u32>()
-            + self.replies.capacity() * size_of::<Reply>()
+        // The first one is part of it.
+        let own = size_of::<UetReceiver>() - size_of::<ReceivingContext>();
+        own + self.contexts().map(Protocol::memory_bytes).sum::<usize>()
     }
-    fn facts(&self, _now: Time) -> TransportFacts {
-        TransportFacts {
-            discarded: self.discarded,
-            undelivered: self.undelivered,
-            ..TransportFacts::default()
-        }
+    fn facts(&self, now: Time) -> TransportFacts {
+        let start = TransportFacts { discarded: self.discarded, ..TransportFacts::default() };
+        self.contexts().map(|context| context.facts(now)).fold(start, |sum, own| TransportFacts {
+            discarded: sum.discarded + own.discarded,
+            undelivered: sum.undelivered.and(own.undelivered),
+            ..sum
+        })
     }
 }

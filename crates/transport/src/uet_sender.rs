@@ -1,7 +1,9 @@
-//! Sending end of Ultra Ethernet Transport between two hosts: a packet delivery context and the messages that it takes.
+//! Sending end of Ultra Ethernet Transport between two hosts: packet delivery contexts and the messages that they take.
 //!
 //! Messages are the scheduled transfers from one host to the other, or those of a flow: one of everything, or one after the
-//! other of the size `message`. They are posted to one packet delivery context (PDC), which numbers their packets in order. A packet
+//! other of the size `message`. They are posted to one packet delivery context (PDC), which numbers their packets in order, or to
+//! `contexts` of them in turn, each with its own window, timer and choice of paths; contexts that may send take turns, packet by packet. All
+//! packets of a message are of one context. A packet
 //! leaves as soon as the window has room for it, lost ones first; packets are acknowledged in any order. It requests an
 //! acknowledgement if it is sent again, or if no other packet can follow.
 //!
@@ -13,16 +15,19 @@
 //! Source: Ultra Ethernet Specification 1.0, sections 3.5 (packet delivery) and 3.6 (congestion management), and uet-htsim 40ccb05,
 //! `uec.cpp`, for values that are left to implementations.
 //!
-//! Not modelled: establishing and closing contexts (SYN, close requests); several contexts between two hosts; security; addressing and
+//! Our choice, as the specification leaves it to implementations: messages take the contexts in turn.
+//!
+//! Not modelled: establishing and closing contexts (SYN, close requests); security; addressing and
 //! matching of messages by the semantic sublayer, whose headers take their room.
 
 use crate::endpoint::{
     Congestion, HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts,
 };
+use crate::path_selection::Draws;
 use crate::rdma::RdmaWord;
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
-use crate::uet::{DeliveryContext, Done, PullPacer, UetFacts, UetMode, UetSpec};
+use crate::uet::{DeliveryContext, Done, PullPacer, UetFacts, UetMode, UetSpec, label};
 use frame::{FrameKind, Header, UetHeader};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -46,12 +51,19 @@ pub struct UetSender {
     begins: Time,
     /// Of transfers that have begun, and of those before them.
     outcomes: Vec<TransferOutcome>,
-    /// By transfer, the last packet of its message.
-    last_psn: Vec<u64>,
+    /// By transfer, the context and the last packet of its message.
+    last_psn: Vec<(u32, u64)>,
     /// Acknowledged transfers that others depend on.
     ended: VecDeque<u32>,
     flow: Flow,
     context: DeliveryContext,
+    /// Contexts from the second one on.
+    others: Box<[DeliveryContext]>,
+    /// True if a context is a path.
+    labels_paths: bool,
+    /// Context that takes the next message, and the one whose turn to send is next.
+    posts_to: usize,
+    turn: usize,
     records: VecDeque<Record>,
     discarded: u64,
 }
@@ -79,6 +91,10 @@ impl UetSender {
         UetSender {
             line: facts.rate.bps_f64(),
             context: DeliveryContext::new(spec, facts),
+            others: (1..spec.contexts).map(|_| DeliveryContext::new(spec, facts)).collect(),
+            labels_paths: spec.contexts_are_paths(),
+            posts_to: 0,
+            turn: 0,
             spec: spec.clone(),
             begins: start_of(&due, 0),
             due,
@@ -92,16 +108,18 @@ impl UetSender {
         }
     }
 
-    /// Its context draws paths from this seed.
+    /// Its contexts draw paths from this seed.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> UetSender {
         self.context.choose_paths(seed);
+        let mut draws = Draws::new(seed);
+        self.others.iter_mut().for_each(|context| context.choose_paths(draws.bits()));
         self
     }
 
     /// Shares state with the other contexts of its host, if its receiver grants credit.
     pub fn attach(&mut self, nic: &PullPacer) {
-        self.context.attach(nic);
+        self.all_mut().for_each(|context| context.attach(nic));
     }
     /// Returns true if its receiver grants credit.
     pub fn is_granted(&self) -> bool {
@@ -109,11 +127,44 @@ impl UetSender {
     }
     /// Posts a message of an application that decides when.
     pub(crate) fn send(&mut self, bytes: u64, now: Time) {
-        self.context.post(NO_TRANSFER, now, bytes, false);
+        self.post(NO_TRANSFER, now, bytes, false);
     }
-    /// Its packet delivery context.
+    /// Posts a message to the context whose turn it is; returns its number and the last packet of the message.
+    fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) -> (u32, u64) {
+        let number = self.posts_to;
+        self.posts_to = self.after(number);
+        (number as u32, self.context_mut(number).post(transfer, start, bytes, awaited))
+    }
+    /// Its first packet delivery context, which is the only one by default.
     pub fn context(&self) -> &DeliveryContext {
         &self.context
+    }
+    /// Its packet delivery contexts, in order of their numbers.
+    pub fn contexts(&self) -> impl Iterator<Item = &DeliveryContext> {
+        std::iter::once(&self.context).chain(&*self.others)
+    }
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut DeliveryContext> {
+        std::iter::once(&mut self.context).chain(&mut self.others)
+    }
+    fn context_of(&self, number: usize) -> &DeliveryContext {
+        number.checked_sub(1).map_or(&self.context, |place| &self.others[place])
+    }
+    fn context_mut(&mut self, number: usize) -> &mut DeliveryContext {
+        match number.checked_sub(1) {
+            None => &mut self.context,
+            Some(place) => &mut self.others[place],
+        }
+    }
+    /// The context after this one, in turn.
+    fn after(&self, number: usize) -> usize {
+        if number == self.others.len() { 0 } else { number + 1 }
+    }
+    /// The context that sends next; `None`: none has anything to send.
+    fn ready(&self) -> Option<usize> {
+        if self.others.is_empty() {
+            return self.context.has_work().then_some(0);
+        }
+        (self.turn..=self.others.len()).chain(0..self.turn).find(|&number| self.context_of(number).has_work())
     }
     /// Name of the congestion control.
     pub fn control(&self) -> &'static str {
@@ -134,16 +185,16 @@ impl UetSender {
     /// Of each transfer that has begun, by number.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
-        for (transfer, missing, again, timeouts) in self.context.left() {
+        for (transfer, missing, again, timeouts) in self.contexts().flat_map(DeliveryContext::left) {
             if let Some(outcome) = outcomes.get_mut(transfer as usize) {
                 (outcome.missing, outcome.sent_again, outcome.timeouts) = (missing, again, timeouts);
             }
         }
         outcomes
     }
-    /// The last packet of the message of a transfer; `None`: it has not begun.
-    pub fn last_psn(&self, transfer: usize) -> Option<u64> {
-        self.last_psn.get(transfer).copied().filter(|&psn| psn > 0)
+    /// The context and the last packet of the message of a transfer; `None`: it has not begun.
+    pub fn last_psn(&self, transfer: usize) -> Option<(usize, u64)> {
+        self.last_psn.get(transfer).filter(|(_, psn)| *psn > 0).map(|&(context, psn)| (context as usize, psn))
     }
     /// Returns true if nothing acknowledges its packets.
     pub fn is_unreliable(&self) -> bool {
@@ -155,10 +206,18 @@ impl UetSender {
         let packets = bytes.div_ceil(payload).max(1);
         bytes.saturating_sub(arrived(last + 1 - packets..last + 1) * payload)
     }
+    /// Mean of the smoothed round trips of its contexts; `None`: none was measured.
+    fn round_trip(&self) -> Option<Time> {
+        let (mut sum, mut measured) = (0, 0);
+        for time in self.contexts().filter_map(DeliveryContext::smoothed_round_trip) {
+            (sum, measured) = (sum + time.ps(), measured + 1);
+        }
+        (measured > 0).then(|| Time::from_ps(sum / measured))
+    }
     /// Begins with the PSN after so many packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
-        self.context.start_at(psn);
+        self.all_mut().for_each(|context| context.start_at(psn));
     }
 
     fn begin(&mut self, now: Time) {
@@ -171,42 +230,46 @@ impl UetSender {
     }
 
     fn begin_one(&mut self, transfer: u32, due: Due) {
-        let reused = self.context.counts.sent > 0;
-        let outcome = TransferOutcome { reused, connection: 0, ..TransferOutcome::waiting(due.bytes) };
+        let reused = self.context_of(self.posts_to).counts.sent > 0;
+        let connection = self.posts_to as u32;
+        let outcome = TransferOutcome { reused, connection, ..TransferOutcome::waiting(due.bytes) };
         TransferOutcome::note(&mut self.outcomes, &self.due, transfer, outcome);
-        self.last_psn.resize(self.outcomes.len(), 0);
-        self.last_psn[transfer as usize] = self.context.post(transfer, due.start, due.bytes, due.awaited);
+        self.last_psn.resize(self.outcomes.len(), (0, 0));
+        self.last_psn[transfer as usize] = self.post(transfer, due.start, due.bytes, due.awaited);
     }
 
-    /// Posts the next message of a flow when the one before has been sent.
+    /// Posts the next messages of a flow to contexts that have sent all that they had.
     fn supply(&mut self, now: Time) {
         if self.flow.start > now {
             return;
         }
-        while self.flow.left > 0 && self.context.has_sent_all() {
+        while self.flow.left > 0 {
+            let idle = |number: &usize| self.context_of(*number).has_sent_all();
+            let Some(number) = (0..=self.others.len()).find(idle) else { break };
             let bytes = self.spec.message.unwrap_or(u64::MAX).min(self.flow.left);
             self.flow.left -= if self.spec.total.is_some() || bytes == ENDLESS { bytes } else { 0 };
-            self.context.post(NO_TRANSFER, now, bytes, false);
+            self.context_mut(number).post(NO_TRANSFER, now, bytes, false);
         }
         self.flow.start = Time::NEVER;
     }
 
-    /// The context has changed.
-    fn update(&mut self, now: Time) {
-        if self.context.has_done() {
-            self.take_done(now);
+    /// A context has changed.
+    fn update(&mut self, number: usize, now: Time) {
+        if self.context_of(number).has_done() {
+            self.take_done(number, now);
         }
-        if self.context.has_record() {
-            self.records.extend(self.context.poll_record());
+        if self.context_of(number).has_record() {
+            let record = self.context_mut(number).poll_record();
+            self.records.extend(record);
         }
-        if self.flow.left > 0 && self.context.has_sent_all() {
+        if self.flow.left > 0 && self.context_of(number).has_sent_all() {
             self.flow.start = self.flow.start.min(now);
             self.supply(now);
         }
     }
 
-    fn take_done(&mut self, now: Time) {
-        for Done { transfer, start, bytes, retransmitted, timeouts } in self.context.take_done() {
+    fn take_done(&mut self, number: usize, now: Time) {
+        for Done { transfer, start, bytes, retransmitted, timeouts } in self.context_mut(number).take_done() {
             self.records.append_one(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             if self.due.is_empty() && transfer != NO_TRANSFER {
                 self.ended.append_one(transfer);
@@ -242,13 +305,14 @@ impl Protocol for UetSender {
     fn handle_frame(&mut self, now: Time, received: &Received) {
         let header = header_of(received);
         let is_answer = matches!(received.kind, FrameKind::Ack | FrameKind::MarkedAck);
-        if !is_answer || header.context != 0 || RdmaWord::of(header.word).pair != 0 {
+        let number = RdmaWord::of(header.word).pair as usize;
+        if !is_answer || number > self.others.len() {
             self.discarded += 1;
             return;
         }
         let marked = received.kind == FrameKind::MarkedAck;
-        self.context.on_answer(now, &header, (marked, received.entropy));
-        self.update(now);
+        self.context_mut(number).on_answer(now, &header, (marked, received.entropy));
+        self.update(number, now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -260,28 +324,34 @@ impl Protocol for UetSender {
         self.supply(now);
         if self.flow.stop <= now {
             self.flow = Flow { start: Time::NEVER, stop: Time::NEVER, left: 0 };
-            self.context.close();
+            self.all_mut().for_each(DeliveryContext::close);
         }
-        self.context.handle_timeout(now, is_queued);
+        for (number, context) in (0..).zip(self.all_mut()) {
+            context.handle_timeout(now, &|_, packet| is_queued(number, packet));
+        }
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let first = self.begins.min(self.flow.start).min(self.flow.stop).min(self.context.deadline());
+        let own = self.begins.min(self.flow.start).min(self.flow.stop).min(self.context.deadline());
+        let first = self.others.iter().fold(own, |first, context| first.min(context.deadline()));
         (first < Time::NEVER).then_some(first)
     }
 
     fn has_work(&self) -> bool {
-        self.context.has_work()
+        self.ready().is_some()
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let segment = self.context.transmit(now);
-        self.update(now);
-        segment
+        let number = self.ready()?;
+        self.turn = self.after(number);
+        let segment = self.context_mut(number).transmit(now);
+        self.update(number, now);
+        segment.map(|segment| label(segment, number, self.labels_paths))
     }
 
     fn next_entropy(&mut self) -> u16 {
-        self.context.next_entropy()
+        let Some(number) = self.ready() else { return 0 };
+        if self.labels_paths { number as u16 } else { self.context_mut(number).next_entropy() }
     }
 
     fn poll_record(&mut self) -> Option<Record> {
@@ -295,22 +365,25 @@ impl Protocol for UetSender {
     }
     fn memory_bytes(&self) -> usize {
         size_of::<UetSender>()
-            + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<u64>())
+            + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<(u32, u64)>())
             + self.ended.capacity() * size_of::<u32>()
             + self.records.capacity() * size_of::<Record>()
-            + self.context.memory_bytes()
+            + size_of_val(&*self.others)
+            + self.contexts().map(DeliveryContext::memory_bytes).sum::<usize>()
     }
     fn facts(&self, _now: Time) -> TransportFacts {
-        let counts = self.context.counts;
+        let sum = |of: fn(&DeliveryContext) -> u64| self.contexts().map(of).sum::<u64>();
+        // All of them have the same control.
+        let congestion = (self.context.window() < u64::MAX).then(|| Congestion {
+            window: sum(DeliveryContext::window),
+            round_trip: self.round_trip(),
+            timeouts: sum(|context| context.counts.timeouts),
+            marks: sum(|context| context.counts.marks),
+        });
         TransportFacts {
-            retransmitted: counts.retransmitted,
-            discarded: self.discarded + self.context.discarded(),
-            congestion: (self.context.window() < u64::MAX).then(|| Congestion {
-                window: self.context.window(),
-                round_trip: self.context.smoothed_round_trip(),
-                timeouts: counts.timeouts,
-                marks: counts.marks,
-            }),
+            retransmitted: sum(|context| context.counts.retransmitted),
+            discarded: self.discarded + sum(DeliveryContext::discarded),
+            congestion,
             ..TransportFacts::default()
         }
     }
@@ -322,13 +395,15 @@ impl Protocol for UetSender {
                 }
             }
             HostEvent::Post { tag, bytes } => {
-                self.context.post(tag, now, bytes, true);
+                self.post(tag, now, bytes, true);
             }
             HostEvent::LinkRate(rate) => {
                 self.line = rate.bps_f64();
-                self.context.on_link_rate(rate);
+                self.all_mut().for_each(|context| context.on_link_rate(rate));
             }
-            HostEvent::LinksDown(links) => self.context.on_links_down(Some(links), None),
+            HostEvent::LinksDown(links) => {
+                self.all_mut().for_each(|context| context.on_links_down(Some(links), None));
+            }
             HostEvent::ArrivalRate(_)
             | HostEvent::Step(_)
             | HostEvent::Stamps { .. }

@@ -52,6 +52,9 @@ const UET_TRIMMED: u8 = 1;
 /// Flags in the word of an RDMA or UET frame, above the packet sequence number. On data: last packet of a message, acknowledgement
 /// requested, first packet of a message. On acknowledgements: NAK, request of a READ, receiver not ready.
 const LAST_OR_NAK: u32 = 1 << 24;
+/// Where the number of a context of UET begins in the word, and the bits of it that a number in the packet has beside that of the flow.
+const CONTEXT_SHIFT: u32 = 27;
+const CONTEXT_BITS: u32 = 12;
 const ASKS: u32 = 1 << 25;
 const FIRST_OR_RNR: u32 = 1 << 26;
 /// Maximum station number: what the network 10.0.0.0/8 has room for.
@@ -340,9 +343,9 @@ impl Simulated {
         }
     }
 
-    /// Returns a UET packet. Its context is its flow; of an acknowledgement only the cumulative PSN and the mark are known.
+    /// Returns a UET packet. Its context has the number of its flow, and in the upper bits its own among those of the flow; of an acknowledgement only the cumulative PSN and the mark are known.
     fn uet(&self) -> Result<Contents, Error> {
-        let id = self.flow as u16;
+        let id = (self.flow as u16).wrapping_add((self.word >> CONTEXT_SHIFT << CONTEXT_BITS) as u16);
         let contexts = Contexts { source: id, destination: id };
         let (psn, flag) = (self.word & 0xFF_FFFF, |bit: u32| self.word & bit != 0);
         let (header, flags) = match self.kind {

@@ -70,6 +70,8 @@ def merge_bins(
 ) -> tuple[Times, Values]:
     """At most `most` bins, each the mean (or the largest) of equally many bins next to each other.
 
+    The last one has fewer, or more if less than half of a bin would be left.
+
     Parameters
     ----------
     times, values : array_like
@@ -81,7 +83,10 @@ def merge_bins(
     """
     t = np.asarray(times, dtype=np.int64)
     v = np.asarray(values, dtype=np.float64)
-    firsts = np.arange(0, len(v), -(-len(v) // most))
+    each = -(-len(v) // most)
+    firsts = np.arange(0, len(v), each)
+    if len(firsts) > 1 and 2 * (len(v) - firsts[-1]) < each:
+        firsts = firsts[:-1]
     if largest:
         return t[firsts], np.maximum.reduceat(v, firsts)
     return t[firsts], np.add.reduceat(v, firsts) / np.diff(np.append(firsts, len(v)))

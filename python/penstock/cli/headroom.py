@@ -31,8 +31,8 @@ class Link:
     mtu
         Longest frame, DA to FCS. Default: "1522 B".
     phy
-        PHY of both stations, such as "25GBASE-R RS-FEC"; sets interface delay and response time. Default: the
-        slowest PHY of this rate (`penstock explain phy`).
+        PHY of both stations, such as "25GBASE-R RS-FEC"; sets interface delay and response time. Default:
+        "slowest", that of this rate with the largest delay (`penstock explain phy`).
     interface_delay
         Delay of MAC and PHY of one station, instead of the PHY's value. Links of a scenario have none by
         default.

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from penstock import storage
 from penstock.errors import InputError
 
 from . import EXIT_DONE
@@ -112,4 +113,6 @@ def _has_page(directory: Path) -> None:
     if (directory / "run.json").is_file():
         write_report(Result.load(directory), page)
         return
+    if not directory.is_dir():
+        raise InputError(f"{directory}: no such result directory{storage.made_by(directory)}")
     raise InputError(f"{directory}: has no {PAGE}; expected the directory of a result or of a sweep")

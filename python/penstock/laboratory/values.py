@@ -103,7 +103,8 @@ def assignment(text: str, option: str) -> tuple[str, str]:
     """
     key, sign, values = text.partition("=")
     if not (sign and key.strip() and values.strip()):
-        raise ArgumentError(f'{option} {text}: expected KEY=..., such as "{EXAMPLES[option]}"')
+        left = "NAME" if option == "--measure" else "KEY"
+        raise ArgumentError(f'{option} {text}: expected {left}=..., such as "{EXAMPLES[option]}"')
     return key.strip(), values.strip()
 
 

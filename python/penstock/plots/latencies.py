@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from penstock.analysis.latencies import tails
+from penstock.errors import InputError
 from penstock.measurements import of_result
 from penstock.units import count, duration
 
@@ -28,7 +29,14 @@ def latencies(result: Measurements) -> Figure:
     ----------
     result : Result
         With a table ``latencies``.
+
+    Raises
+    ------
+    InputError
+        If no latency is recorded.
     """
+    if result.table("latencies").num_rows == 0:
+        raise InputError(f'{result.name}: no latency is recorded; add what = "latency" to [[probes]]')
     found = tails(result)
     with style():
         figure, (axes,) = stack(6.4, [2.8], _AROUND)

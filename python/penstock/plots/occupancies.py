@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from penstock import arrow
+from penstock.errors import InputError
 from penstock.measurements import of_result
 from penstock.units import count
 
@@ -33,11 +34,19 @@ _AROUND = Margins(left=0.7, right=0.3, top=0.4, between=0.95, bottom=0.55)
 
 @of_result
 def occupancies(result: Measurements) -> Figure:
-    """A panel for each kind: the share of time in which more than so much waited, of those that held most."""
+    """A panel for each kind: the share of time in which more than so much waited, of those that held most.
+
+    Raises
+    ------
+    InputError
+        If no occupancy is recorded.
+    """
     table = result.table("occupancies")
     table = table.filter(arrow.call("equal", table["unit"], "B"))
     found = set(pc.unique(table["kind"]).to_pylist())
     kinds = [kind for kind in _KINDS if kind in found]
+    if not kinds:
+        raise InputError(f'{result.name}: no occupancy is recorded; add what = "occupancy" to [[probes]]')
     with style():
         figure, panels = stack(6.4, [2.2] * len(kinds), _AROUND)
         for axes, kind in zip(panels, kinds, strict=True):

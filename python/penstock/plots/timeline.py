@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
@@ -20,12 +21,13 @@ from matplotlib.transforms import Affine2D
 from penstock import arrow
 from penstock.analysis import decimate
 from penstock.analysis.groups import groups_of
-from penstock.measurements import of_result, rows
+from penstock.measurements import of_result
 
+from .lines import MAX_BINS, Series, end_ns, steps, width
+from .queues import QUEUES, draw_queues, fullest, is_counter, roots
 from .splits import draw_splits, fullest_splits, waiting_classes
 from .style import (
     FAINT,
-    INK,
     MORE_COLOURS,
     PAUSE_COLOUR,
     QUIET_COLOUR,
@@ -35,7 +37,6 @@ from .style import (
     colours,
     label_right,
     rate_scale,
-    size_scale,
     spread,
     stack,
     style,
@@ -45,51 +46,31 @@ from .style import (
 if TYPE_CHECKING:
     from penstock.measurements import Curve, Measurements
 
-Series = dict[str, "Curve"]
 Pauses = dict[tuple[Any, ...], decimate.Spans]
 
 MAX_LABELLED = 8
 """With more lines than this the extremes get colours and names, the others are grey."""
 MAX_LINES = 200
 """Of more lines only every second, third, ... by its mean is drawn; more could not be distinguished."""
-MAX_BINS = 120
-"""More bins along the axis are merged; bins of a few frames would be a wall of noise."""
 MAX_GAPS = 1_500
 """Pauses closer than this part of the axis are drawn as one; the gap would not be seen."""
 LEAST_BINS = 24
 """Bins are merged further while lines jump between them, but not to fewer than this."""
 _JUMP = 0.15
 """The mean step from bin to bin, as a part of the highest bin, at which a line is a wall of stripes."""
-MAX_QUEUES = 4
-MAX_HOST_QUEUES = 3
 MAX_PAUSE_ROWS = 24
 MAX_MARKS = 8
 """With more faults than this they are lines without names."""
-_BACKLOG = 0.1
-"""Queues of hosts are drawn if one is at least this part as full as the fullest of the switches."""
 _SHARE = 0.01
 """A class that sends less than this part of what its port sends does not share it."""
-_IN_VIEW = 1.5
-"""A watermark is in the picture if it is at most this times the highest line."""
-_THROUGHPUT, _SHARES, _QUEUES, _HOSTS, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 2.0, 1.3, 0.155, 0.5
+_THROUGHPUT, _SHARES, _HOSTS, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 1.3, 0.155, 0.5
 _SPLIT_ROW = 0.26
 """Inches: of the panels, of a row of pauses, of few rows, of a row of shares."""
 _LEAST_BAR = 0.004
 """Inches of the shortest pause."""
 _LETTER = 0.03
 """Inches that a letter of a mark's name adds to its height: the names rise to the right."""
-_TITLE_LETTER, _LEGEND_LETTER, _LEGEND_LINE = 0.083, 0.058, 0.34
-"""Inches: a letter of a title, a letter in a legend of 7 points, the line before it."""
 _AROUND = Margins(left=1.1, right=1.1, top=0.5, between=0.42, bottom=0.45)
-
-
-@dataclass
-class Level:
-    """A watermark in the picture: what it is called, and the queues that are held against it."""
-
-    value: float
-    names: list[str]
-    queues: set[str]
 
 
 @of_result
@@ -100,7 +81,7 @@ def timeline(result: Measurements) -> Figure:
 
     A panel that would be empty is left out, and the heading says so.
     """
-    flows, (filled, hosts, unit) = result.curves().get("flow_throughput_bps", {}), _fullest(result)
+    flows, (filled, hosts, unit) = result.curves().get("flow_throughput_bps", {}), fullest(result)
     spans, paused = _spans(result)
     others = iter(MORE_COLOURS)  # of all that is no flow: no two lines of the picture have one colour
     port, classes = _shared_port(result, filled)
@@ -113,11 +94,15 @@ def timeline(result: Measurements) -> Figure:
         missing.append("no time series of flows was recorded")
     if classes:
         panels.append((_SHARES, lambda axes: _shares(result, axes, port, classes, of_class)))
-    if filled:
-        title = "Queues and counters" if any(map(_is_counter, filled)) else "Longest queues"
-        panels.append((_QUEUES, lambda axes: _queues(result, axes, title, filled, unit, others)))
-    if hosts:
-        panels.append((_HOSTS, lambda axes: _queues(result, axes, "Queues of hosts", hosts, unit, others)))
+    queues = {name: line for name, line in filled.items() if not is_counter(name)}
+    counters = {name: line for name, line in filled.items() if is_counter(name)}
+    for title, lines, high in (
+        ("Longest queues", queues, QUEUES),
+        ("Counters of ingress ports", counters, QUEUES),
+        ("Queues of hosts", hosts, _HOSTS),
+    ):
+        if lines:
+            panels.append((high, partial(draw_queues, result, title, lines, unit, others)))
     if not filled and not hosts:
         missing.append("no time series of a filled queue was recorded")
     if spans:
@@ -140,7 +125,7 @@ def timeline(result: Measurements) -> Figure:
         if missing:
             text = "\n" + "; ".join(missing)
             figure.text(0.01, 1.0, text, va="top", fontsize=8, color=FAINT, linespacing=1.9)
-        end = _end_ns(result)
+        end = end_ns(result)
         scale = time_scale(end)
         for axes, (_, draw) in zip(column, panels, strict=False):
             axes.set_xlim(0.0, end / scale.size if end else 1.0)
@@ -171,7 +156,7 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     bins = _calm([*flows.values(), *(line for lines in members.values() for line in lines)])
     lines = {name: decimate.merge_bins(*line, bins) for name, line in flows.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
-    axes.set_ylabel(f"throughput ({scale.unit})\nmean per {_width(result, lines)}")
+    axes.set_ylabel(f"throughput ({scale.unit})\nmean per {width(result, lines)}")
     ranked = sorted(lines, key=lambda name: float(np.mean(lines[name][1])))
     named = lines if len(lines) <= MAX_LABELLED else {*ranked[:3], *ranked[-3:]}
     palette = colours()
@@ -180,7 +165,7 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
         colour = palette[len(labels) % len(palette)]
         thin = [decimate.merge_bins(*line, bins) for line in members.get(name, ())]
         _draw_thin(result, axes, thin, scale, colour)
-        x, y = _steps(result, lines[name], scale)
+        x, y = steps(result, lines[name], scale)
         axes.plot(x, y, color=colour, zorder=3)
         labels.append(Label(float(np.mean(y[-max(1, len(y) // 10) :])), name, colour))
     others = [lines[name] for name in ranked if name not in named]
@@ -196,7 +181,7 @@ def _draw_thin(result: Measurements, axes: Axes, lines: Sequence[Curve], scale: 
     """Lines behind the others; of many a part."""
     drawn = lines[:: max(1, len(lines) // MAX_LINES)]
     if drawn:
-        ways = [np.column_stack(_steps(result, line, scale)) for line in drawn]
+        ways = [np.column_stack(steps(result, line, scale)) for line in drawn]
         faint = 1.0 if colour == QUIET_COLOUR else 0.35
         axes.add_collection(LineCollection(ways, colors=colour, linewidths=0.5, alpha=faint, rasterized=True))
 
@@ -214,14 +199,17 @@ def _calm(lines: Sequence[Curve]) -> int:
 
 
 def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
-    """A port that several classes share, and what each sends: one where pauses begin, or the fullest one."""
-    sent = result.curves().get("class_tx_bps", {})
-    for queue in [*_roots(result), *filled]:
+    """A port that several classes share, and what each sends: one where pauses begin, or the fullest one.
+
+    At least one of its classes waits.
+    """
+    sent, waiting = result.curves().get("class_tx_bps", {}), waiting_classes(result)
+    for queue in [*roots(result), *filled]:
         port = queue.rpartition("/")[0]
         own = {name: line for name, line in sent.items() if name.rpartition("/")[0] == port}
         total = sum(float(values.mean()) for _, values in own.values())
         sharing = {name: line for name, line in own.items() if float(line[1].mean()) > _SHARE * total}
-        if len(sharing) > 1:
+        if len(sharing) > 1 and any((port, _class_of(name)) in waiting for name in sharing):
             return port, sharing
     return "", {}
 
@@ -237,68 +225,25 @@ def _shares(
     axes.set_title(f"Classes that share {port}")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in classes.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
-    axes.set_ylabel(f"sent ({scale.unit})\nmean per {_width(result, lines)}")
+    axes.set_ylabel(f"sent ({scale.unit})\nmean per {width(result, lines)}")
     labels: list[Label] = []
     waiting = waiting_classes(result)
     for name in sorted(lines):
         colour = of_class[_class_of(name)]
-        x, y = _steps(result, lines[name], scale)
+        x, y = steps(result, lines[name], scale)
         axes.plot(x, y, color=colour, zorder=3)
         height = float(np.mean(y[-max(1, len(y) // 10) :]))
-        seldom = "" if (port, _class_of(name)) in waiting else ", seldom waits"
+        seldom = "" if (port, _class_of(name)) in waiting else "\nseldom waits"
         labels.append(Label(height, f"class {_class_of(name)}{seldom}", colour))
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.1)
 
 
-def _queues(
-    result: Measurements, axes: Axes, title: str, lines: Series, in_frames: bool, palette: Iterator[str]
-) -> None:
-    """Queues over time, each watermark at the queues that it belongs to."""
-    axes.set_title(title)
-    lines = {name: decimate.merge_bins(*line, MAX_BINS, largest=True) for name, line in lines.items()}
-    peak = max(float(values.max()) for _, values in lines.values())
-    scale = Scale(1.0, "frames") if in_frames else size_scale(peak)
-    axes.set_ylabel(f"occupancy ({scale.unit})\nmaximum per {_width(result, lines)}")
-    of_queue = {name: next(palette) for name in lines}
-    for name, line in lines.items():
-        axes.plot(*_steps(result, line, scale), color=of_queue[name], label=name, zorder=3)
-    levels = _levels(result, list(lines), in_frames, largest=_IN_VIEW * peak)
-    axes.set_ylim(0.0, 1.06 * max([peak, *(level.value for level in levels)]) / scale.size)
-    labels: list[Label] = []
-    for level in levels:
-        alone = len(level.queues) == 1 < len(lines)
-        level_colour = of_queue[next(iter(level.queues))] if alone else INK
-        height = level.value / scale.size
-        axes.axhline(height, color=level_colour, linewidth=0.8, linestyle=(0, (4, 3)))
-        labels.append(Label(height, ", ".join(level.names), level_colour))
-    label_right(axes, labels, spacing=0.075 * _QUEUES / (axes.bbox.height / axes.figure.dpi))
-    _name_queues(axes, title, list(lines))
-
-
-def _name_queues(axes: Axes, title: str, names: list[str]) -> None:
-    """A legend beside the title, with letters small enough to fit."""
-    room = axes.bbox.width / axes.figure.dpi - _TITLE_LETTER * len(title) - 0.1
-    columns = 2 if len(names) > 1 else 1
-    wanted = columns * (_LEGEND_LINE + _LEGEND_LETTER * max(map(len, names)))
-    axes.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=columns,
-        fontsize=max(5.0, 7.0 * min(1.0, room / wanted)),
-        borderpad=0.0,
-        borderaxespad=0.2,
-        handlelength=1.4,
-        columnspacing=1.2,
-        labelspacing=0.25,
-    )
-
-
 def _pauses(result: Measurements, axes: Axes, spans: Pauses, paused: int) -> None:
     """One row per paused port and priority, of so many in all, one bar per pause."""
-    end = _end_ns(result)
+    end = end_ns(result)
     scale = time_scale(end)
-    rows = sorted(spans)
+    rows = sorted(spans, key=by_number)
     # Wide enough to be seen; lines around bars would take as long as all bars.
     least = _LEAST_BAR * end / (axes.bbox.width / axes.figure.dpi)
     bars = [
@@ -329,6 +274,13 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses, paused: int) -> Non
     )
 
 
+def by_number(row: tuple[Any, ...]) -> list[tuple[int, str]]:
+    """Sort key of a port and a priority: ``h2.0`` before ``h10.0``."""
+    return [
+        (int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", f"{row[0]} {row[1]}")
+    ]
+
+
 def _bars(spans: decimate.Spans, least: float, height: float) -> Path:
     """A bar each span, none shorter than `least`, as one shape."""
     starts, ends = spans[:, 0], np.maximum(spans[:, 1], spans[:, 0] + least)
@@ -339,82 +291,10 @@ def _bars(spans: decimate.Spans, least: float, height: float) -> Path:
     return Path(corners.reshape(-1, 2), np.tile(np.array(codes, dtype=np.uint8), len(spans)))
 
 
-def _fullest(result: Measurements) -> tuple[Series, Series, bool]:
-    """The fullest queues and counters of switches, the fullest queues of hosts, whether all are in frames.
-
-    Half of those of switches are counters, if there are both. Nothing bounds queues of hosts; they are left
-    out if they hardly matter.
-    """
-    # Pauses are sent at xoff: its unit is the one in which the picture shows why.
-    in_frames = "frames" in (_units(result, "xoff") or _units(result, "limit"))
-    lines = result.curves().get("queue_frames" if in_frames else "queue_bytes", {})
-    peaks = {name: float(values.max(initial=0.0)) for name, (_, values) in lines.items()}
-    used = sorted((name for name in lines if peaks[name] > 0), key=lambda name: -peaks[name])
-    nodes = {node["name"] for node in result.topology["nodes"] if node["role"] == "host"}
-    hosts = [name for name in used if _node(name) in nodes and not _is_counter(name)][:MAX_HOST_QUEUES]
-    used = [name for name in used if _node(name) not in nodes]
-    if hosts and used and peaks[hosts[0]] < _BACKLOG * peaks[used[0]]:
-        hosts = []
-    # Where pauses begin comes first.
-    roots = _roots(result)
-    used.sort(key=lambda name: roots.index(name) if name in roots else len(roots))
-    counters = [name for name in used if _is_counter(name)][: MAX_QUEUES // 2]
-    queues = [name for name in used if not _is_counter(name)][: MAX_QUEUES - len(counters)]
-    shown = [name for name in used if name in {*queues, *counters}]
-    return {name: lines[name] for name in shown}, {name: lines[name] for name in hosts}, in_frames
-
-
-def _units(result: Measurements, watermark: str) -> list[str]:
-    """The units in which a watermark is set somewhere."""
-    table = result.table("watermarks")
-    found: list[str] = pc.unique(
-        table["unit"].filter(arrow.call("equal", table["watermark"], watermark))
-    ).to_pylist()
-    return found
-
-
-def _node(name: str) -> str:
-    """The node of a port or queue: ``edge0.1`` of ``edge0.1.3->h5/0``."""
-    return name.partition("->")[0].rpartition(".")[0]
-
-
-def _roots(result: Measurements) -> list[str]:
-    """The queues that congestion trees begin at, that of the longest pauses first."""
-    if "congestion" not in result.table_names:
-        return []
-    found: list[str] = pc.unique(result.table("congestion")["root"]).to_pylist()
-    return found[: MAX_QUEUES // 2]
-
-
-def _is_counter(name: str) -> bool:
-    return " in/" in name
-
-
-def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest: float) -> list[Level]:
-    """The watermarks of these queues up to the largest value, from below; those that coincide are one.
-
-    `headroom_needed` is no level but an amount above xoff, and what is left of it shows below the limit.
-    """
-    held: dict[tuple[float, str], set[str]] = defaultdict(set)
-    table = result.table("watermarks")
-    for row in rows(table.filter(pc.is_in(table["entity"], value_set=arrow.strings(queues)))):
-        fits = (row["unit"] == "frames") == in_frames and row["value"] <= largest
-        if fits and row["watermark"] != "headroom_needed":
-            held[float(row["value"]), str(row["watermark"])].add(str(row["entity"]))
-    levels: list[Level] = []
-    for (value, name), by in sorted(held.items()):
-        last = levels[-1] if levels else None
-        if last and last.queues == by and value - last.value <= 0.005 * largest:
-            last.names.append(name)
-        else:
-            levels.append(Level(value, [name], by))
-    return levels
-
-
 def _spans(result: Measurements) -> tuple[Pauses, int]:
     """Begin and end of the pauses of the ports and priorities paused longest; and how many were paused."""
     pauses = result.table("pauses")
-    spans = decimate.spans_of(pauses, _end_ns(result))
+    spans = decimate.spans_of(pauses, end_ns(result))
     groups = decimate.rows_by(pauses, ["port", "priority"])
     longest = np.argsort(-decimate.lasting(spans, groups), kind="stable")[:MAX_PAUSE_ROWS]
     firsts = pauses.select(["port", "priority"]).take(
@@ -475,24 +355,6 @@ def _draw_marks(column: list[Axes], marks: list[tuple[float, str]], end_ns: floa
             fontsize=6.5,
             color=FAINT,
         )
-
-
-def _steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
-    """Corners of a line that keeps its value until the next bin, the last one to the end of the run."""
-    times, values = line
-    edges = np.append(times, max(_end_ns(result), float(times[-1]))) / time_scale(_end_ns(result)).size
-    return np.repeat(edges, 2)[1:-1], np.repeat(values / scale.size, 2)
-
-
-def _width(result: Measurements, lines: Series) -> str:
-    """The width of the bins, as a text."""
-    times = next(iter(lines.values()))[0]
-    scale = time_scale(width := float(times[1] - times[0]) if len(times) > 1 else _end_ns(result))
-    return f"{width / scale.size:.3g} {scale.unit}"
-
-
-def _end_ns(result: Measurements) -> float:
-    return float(result.run["simulated_s"]) * 1e9
 
 
 def _heading(result: Measurements) -> str:

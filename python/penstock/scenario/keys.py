@@ -3032,6 +3032,10 @@ class UetKeys(TypedDict, total=False):
     """Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for
     idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
     """
+    contexts: int | None
+    """Packet delivery contexts from one host to another, each with its own window, timer and paths.
+    Default: 1.
+    """
     ses: UetSes | None
     """SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B). Default: "standard"."""
     control: UetControl | None
@@ -3458,6 +3462,8 @@ class MrcKeys(TypedDict, total=False):
     """Bytes of payload in a full packet. Default: "computed"."""
     headers: str | None
     """Bytes of headers in a data frame, DA to FCS. Default: "106 B"."""
+    connections: int | None
+    """Connections from one host to another, each with its own window, timer and paths. Default: 1."""
     ack: str | None
     """Length of an acknowledgement, DA to FCS. Default: "118 B"."""
     ack_every: str | None

@@ -1,8 +1,11 @@
 """Searches over all open parameters of a source at once, against all criteria of a study.
 
 A study that has ``search.toml`` and ``search.py`` beside its ``study.toml`` can be searched. The former lists
-the open parameters with their candidate values, and the requirements of the experiments' criteria on figures.
-The latter has ``measure(context, values) -> dict[str, float]``, which returns the figures of one choice.
+the open parameters with their candidate values, and the experiments whose criteria are asked. The latter has
+``measure(context, values, seed) -> dict[str, float]``, which returns the figures of one choice with one seed.
+
+Each choice is run with several seeds. The bounds of the criteria are those of ``study.toml``: on the mean
+over the seeds, or on each of them (``every = true``).
 
 The first choice is that of the study. A Latin hypercube over all parameters follows, so that each value
 occurs equally often. Each later choice redraws a quarter of the values of one of the best choices so far:
@@ -15,7 +18,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,14 +32,19 @@ from penstock import library, storage
 from penstock.errors import InputError, ScenarioError, SimulationError, StudyError
 from penstock.running import cache
 
+from .description import Asked
 from .reproduce import Context, Study, Table, file_of
 
 DESCRIPTION, CODE = "search.toml", "search"
 FOUND = "search.json"
-SCHEMA = "penstock-search/1"
+SCHEMA = "penstock-search/2"
 SEED = 1
 CHANGED = 0.25
 """Share of the parameters that a changed choice draws anew, at least one."""
+
+
+Figures = dict[str, list[float]]
+"""Values of each figure, one a seed."""
 
 
 @dataclass(frozen=True)
@@ -62,58 +72,51 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Requirement of an experiment's criterion on one figure.
+class Criterion:
+    """A bound of an experiment's criterion, as the search measures it.
 
     Attributes
     ----------
     id : str
-        Experiment of the criterion.
-    figure, what : str
-        Key in the result of `measure`, and description.
-    reported : str
-        The source's number, as text.
-    at_least, at_most : float, optional
-        Inclusive bounds of the criterion.
-    scale : float, optional
+        The experiment.
+    asked : description.Asked
+        Its bound on one figure.
+    scale : float
         Divisor of a miss, which makes figures comparable. Default: the bound, or 1 if that is 0.
-    shown : str
-        Format of the figure. Default ``"{:.3g}"``.
     """
 
     id: str
-    figure: str
-    what: str
-    reported: str = "-"
-    at_least: float = -math.inf
-    at_most: float = math.inf
+    asked: Asked
     scale: float = 0.0
-    shown: str = "{:.3g}"
 
-    def __post_init__(self) -> None:
-        if self.bound() == "":
-            raise StudyError(f"{self.id}, {self.figure}: neither at_least nor at_most is given")
+    def value(self, figures: Figures) -> float:
+        """The figure of a choice: its mean over the seeds, or the worst value if each has to be within.
 
-    def miss(self, figures: Mapping[str, float]) -> float:
+        NaN if it was not measured.
+        """
+        values = figures.get(self.asked.figure, ())
+        if not values:
+            return math.nan
+        return max(values, key=self._miss) if self.asked.every else math.fsum(values) / len(values)
+
+    def miss(self, figures: Figures) -> float:
         """Distance of the figure from its bounds, 0 if it is met; infinite if it was not measured."""
-        value = figures.get(self.figure, math.nan)
+        return self._miss(self.value(figures))
+
+    def _miss(self, value: float) -> float:
+        least, most = self.asked.at_least, self.asked.at_most
         if math.isnan(value):
             return math.inf
-        if value < self.at_least:
-            return (self.at_least - value) / (self.scale or abs(self.at_least) or 1.0)
-        if value > self.at_most:
-            return (value - self.at_most) / (self.scale or abs(self.at_most) or 1.0)
+        if least is not None and value < least:
+            return (least - value) / (self.scale or abs(least) or 1.0)
+        if most is not None and value > most:
+            return (value - most) / (self.scale or abs(most) or 1.0)
         return 0.0
 
-    def bound(self) -> str:
-        """The requirement, as text."""
-        least = "" if math.isinf(self.at_least) else f"at least {self.show(self.at_least)}"
-        most = "" if math.isinf(self.at_most) else f"at most {self.show(self.at_most)}"
-        return ", ".join(filter(None, (least, most)))
-
-    def show(self, value: float | None) -> str:
-        """The figure as text."""
-        return "-" if value is None or math.isnan(value) else self.shown.format(value)
+    def show(self, figures: Figures) -> str:
+        """The figure of a choice, as text."""
+        value = self.value(figures)
+        return "-" if math.isnan(value) else self.asked.shown.format(value)
 
 
 @dataclass(frozen=True)
@@ -137,10 +140,11 @@ class Search:
     """The contents of ``search.toml``."""
 
     study: Study
+    seeds: int
     hypercube: int
     further: int
     parameters: tuple[Parameter, ...]
-    criteria: tuple[Asked, ...]
+    criteria: tuple[Criterion, ...]
     beside: tuple[Beside, ...] = ()
     note: str = ""
     told: str = ""
@@ -164,17 +168,18 @@ class Search:
             text = library.toml(library.text_in(path, "search"))
             found = cls(
                 study,
+                text.pop("seeds"),
                 text.pop("hypercube"),
                 text.pop("further"),
                 tuple(Parameter(**entry) for entry in text.pop("parameters")),
-                tuple(Asked(**entry) for entry in text.pop("criteria")),
+                _criteria(study, text.pop("experiments"), text.pop("scales", {})),
                 tuple(Beside(**entry) for entry in text.pop("beside", [])),
                 text.pop("note", "").strip(),
                 text.pop("told", "").strip(),
             )
+            if found.seeds < 2:
+                raise StudyError(f"seeds is {found.seeds!r}; expected a whole number, at least 2")
             names = [parameter.name for parameter in found.parameters]
-            for asked in found.criteria:
-                study.experiment(asked.id)
             for one in found.beside:
                 for name in one.set:
                     if name not in names:
@@ -206,7 +211,7 @@ class Choice:
     values : dict
         Values of the parameters.
     figures : dict
-        Measured figures; empty if the choice could not be run.
+        Values of each figure, one a seed; empty if the choice could not be run.
     error : str
         Reason why it could not be run.
     name : str
@@ -215,7 +220,7 @@ class Choice:
 
     number: int
     values: dict[str, Any]
-    figures: dict[str, float] = field(default_factory=dict)
+    figures: Figures = field(default_factory=dict)
     error: str = ""
     name: str = ""
 
@@ -243,7 +248,7 @@ class Found:
         """The best over all criteria."""
         return min(self.choices, key=self.rank)
 
-    def nearest(self, asked: Asked) -> Choice:
+    def nearest(self, asked: Criterion) -> Choice:
         """The choice nearest to one required figure; ties are resolved by the overall rank."""
         return min(self.choices, key=lambda choice: (asked.miss(choice.figures), self.rank(choice)))
 
@@ -278,11 +283,11 @@ def search(study: Study, directory: Path, *, say: Callable[[str], None] = lambda
         file = directory / f"{_identity(study, values)}.json"
         if not file.is_file():
             partial = file.with_suffix(".partial")
-            storage.write_json(partial, _measured(measure, context, values))
+            storage.write_json(partial, _measured(measure, context, values, described.seeds))
             partial.replace(file)
         known = json.loads(file.read_text("utf-8"))
         figures = _read(known["figures"])
-        if not known["error"] and (absent := {one.figure for one in described.criteria} - set(figures)):
+        if not known["error"] and (absent := {one.asked.figure for one in described.criteria} - set(figures)):
             raise StudyError(f"{study.folder / CODE}.py: measures no {', '.join(sorted(absent))}")
         return Choice(number, values, figures, known["error"], name)
 
@@ -297,26 +302,48 @@ def search(study: Study, directory: Path, *, say: Callable[[str], None] = lambda
     return found
 
 
+def _criteria(study: Study, ids: Sequence[str], scales: Mapping[str, float]) -> tuple[Criterion, ...]:
+    """The bounds of these experiments; `scales` are by figure."""
+    found = tuple(
+        Criterion(one, asked, scales.get(asked.figure, 0.0))
+        for one in ids
+        for asked in study.experiment(one).asks
+    )
+    figures = [one.asked.figure for one in found]
+    for figure in scales:
+        if figure not in figures:
+            raise StudyError(f"scales: no figure {figure!r}; {library.suggestion(figure, figures)}")
+    return found
+
+
 def _measured(
-    measure: Callable[[Context, dict[str, Any]], Mapping[str, float]],
+    measure: Callable[[Context, dict[str, Any], int], Mapping[str, float]],
     context: Context,
     values: dict[str, Any],
+    seeds: int,
 ) -> dict[str, Any]:
     """The stored figures of a choice; empty if it cannot be run, or a figure is the mean of no values."""
     try:
-        figures = measure(context, values)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            runs = list(threads.map(lambda seed: measure(context, values, seed), range(1, seeds + 1)))
     except (ScenarioError, SimulationError, ArithmeticError) as error:
         return {"values": values, "figures": {}, "error": str(error)}
+    figures = {name: [float(run[name]) for run in runs] for name in runs[0]}
     return {"values": values, "figures": _plain(figures), "error": ""}
 
 
-def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
+def _plain(figures: Figures) -> dict[str, list[float | None]]:
     """The figures with ``None`` for NaN and infinity, which JSON lacks."""
-    return {key: float(value) if math.isfinite(value) else None for key, value in figures.items()}
+    return {
+        name: [value if math.isfinite(value) else None for value in values]
+        for name, values in figures.items()
+    }
 
 
-def _read(figures: Mapping[str, float | None]) -> dict[str, float]:
-    return {key: math.nan if value is None else value for key, value in figures.items()}
+def _read(figures: Mapping[str, Sequence[float | None]]) -> Figures:
+    return {
+        name: [math.nan if value is None else value for value in values] for name, values in figures.items()
+    }
 
 
 def _identity(study: Study, values: Mapping[str, Any]) -> str:
@@ -413,15 +440,17 @@ def _by_figure(found: Found, nearest: Sequence[Choice]) -> Table:
     """A row for each required figure."""
     rows = []
     for asked, near in zip(found.search.criteria, nearest, strict=True):
-        ours, best, theirs = (
-            asked.show(one.figures.get(asked.figure)) for one in (found.choices[0], near, found.best)
-        )
+        ours, best, theirs = (asked.show(one.figures) for one in (found.choices[0], near, found.best))
         reached = asked.miss(near.figures) == 0
         said = f"{best} ({near.number})" if reached else f"**{best}** ({near.number})"
-        rows.append((asked.id, asked.what, asked.reported, asked.bound(), ours, said, theirs))
+        rows.append((asked.id, asked.asked.name, _bounds(asked), ours, said, theirs))
     best_of_all = f"the best ({found.best.number})"
-    columns = ("", "figure", "the source", "asked", "chosen (0)", "the nearest", best_of_all)
+    columns = ("", "figure", "asked", "chosen (0)", "the nearest", best_of_all)
     return Table("search", "Figure by figure", columns, tuple(rows))
+
+
+def _bounds(asked: Criterion) -> str:
+    return f"{asked.asked.bounds} on each" if asked.asked.every else asked.asked.bounds
 
 
 def _by_choice(found: Found, nearest: Sequence[Choice]) -> Table:
@@ -447,9 +476,7 @@ def _beside(found: Found) -> Table:
     """Misses of the study's own choice, for each separate question."""
     asked_of = [("as chosen", found.choices[0]), *((one.name, one) for one in found.beside)]
     missed = [asked for asked in found.search.criteria if asked.miss(found.choices[0].figures) > 0]
-    rows = [
-        (name, *(asked.show(one.figures.get(asked.figure)) for asked in missed)) for name, one in asked_of
-    ]
-    wanted = ("asked", *(asked.bound() for asked in missed))
-    columns = ("", *(f"{asked.id}: {asked.what}" for asked in missed))
+    rows = [(name, *(asked.show(one.figures) for asked in missed)) for name, one in asked_of]
+    wanted = ("asked", *map(_bounds, missed))
+    columns = ("", *(f"{asked.id}: {asked.asked.name}" for asked in missed))
     return Table("search-beside", "Questions beside", columns, (wanted, *rows))

@@ -73,7 +73,7 @@ describe("layout", () => {
 });
 
 describe("loads", () => {
-  const links = [{ a: "x", b: "y", rateBps: 1, delayNs: 1 }, { a: "y", b: "x", rateBps: 1, delayNs: 1 }];
+  const links = [{ a: "x", b: "y", rateBps: 1, reverseRateBps: 1, delayNs: 1 }, { a: "y", b: "x", rateBps: 1, reverseRateBps: 1, delayNs: 1 }];
   const ports = new Table([
     ["port", ["x.0->y", "x.1->y", "y.0->x"]],
     ["node", ["x", "x", "y"]],

@@ -6,7 +6,7 @@
 //! - Where all switches hash, or go by digits of the destination, that is a set for each way through the fabric, while links
 //!   are down as well: transfers that a failure would part are two sets.
 //! - Where some switches choose for each frame, and one of them hashes or has flowlets, it is a set for each tuple.
-//! - Where no switch reads tuples, there is one set.
+//! - Where no switch reads tuples, or UET has several contexts to a host, there is one set.
 //!
 //! Over TCP each set has its connections. A transfer that takes a free connection has the tuple of that connection, and its
 //! path.
@@ -150,7 +150,10 @@ impl<'a> Ways<'a> {
         let list: &TransferList = flow.source.transfers()?;
         let nodes = flow.source.destinations.nodes();
         let base: Vec<Tuple> = (0..nodes.len() as u32).map(|nth| self.spec.tuple(flow, Some(nth))).collect();
-        let apart = if flow.way == Way::Shortest { self.apart } else { Apart::Never };
+        // Several contexts of UET take messages in turn, whichever path they would have.
+        let uet = flow.transport.as_deref().and_then(|own| own.uet());
+        let in_turn = uet.is_some_and(|uet| uet.contexts > 1);
+        let apart = if flow.way == Way::Shortest && !in_turn { self.apart } else { Apart::Never };
         // By destination, the sets so far, and whether there is one alone.
         let mut sets: Vec<BTreeMap<Vec<u32>, u32>> = vec![BTreeMap::new(); nodes.len()];
         let mut alone = vec![apart == Apart::Never; nodes.len()];

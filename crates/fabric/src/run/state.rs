@@ -14,6 +14,7 @@ pub(crate) mod crossbar;
 pub(crate) mod culprits;
 pub(crate) mod deferred;
 pub(crate) mod domains;
+pub(crate) mod ended_wait;
 pub(crate) mod endpoint_state;
 pub(crate) mod event;
 pub(crate) mod faults;

@@ -5,7 +5,7 @@ use crate::run::state::endpoint_state::EndpointState;
 use frame::NodeId;
 use measure::table::{integer, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
-use transport::{UetReceiver, UetSender};
+use transport::{DeliveryContext, ReceivingContext, UetSender};
 use units::Time;
 
 /// Columns of `delivery_contexts`.
@@ -16,6 +16,7 @@ pub(super) static DELIVERY_CONTEXTS: TableSpec = TableSpec {
         text("flow", "Name of the flow; where both ends send, each has a row."),
         text("source", "Sending host."),
         text("destination", "Receiving host."),
+        integer("context", "", "Number of the context among those of its flow between these hosts, from 0."),
         text("mode", "Delivery mode."),
         text("control", "Congestion control."),
         real_or_null(
@@ -82,21 +83,24 @@ pub(super) struct Row<'a> {
     flow: usize,
     source: usize,
     destination: usize,
-    pub sender: &'a UetSender,
-    receiver: &'a UetReceiver,
+    number: u64,
+    sender: &'a UetSender,
+    pub context: &'a DeliveryContext,
+    receiver: &'a ReceivingContext,
 }
 
 type Count = (&'static str, fn(&Row<'_>) -> u64);
 
-const COUNTS: [Count; 26] = [
-    ("in_flight_bytes", |row| row.sender.context().bytes_in_flight()),
-    ("messages", |row| row.sender.context().counts.messages),
+const COUNTS: [Count; 27] = [
+    ("context", |row| row.number),
+    ("in_flight_bytes", |row| row.context.bytes_in_flight()),
+    ("messages", |row| row.context.counts.messages),
     ("messages_delivered", |row| row.receiver.counts.messages),
-    ("application_bytes", |row| row.sender.context().counts.bytes),
-    ("packets_sent", |row| row.sender.context().counts.sent),
-    ("packets_retransmitted", |row| row.sender.context().counts.retransmitted),
+    ("application_bytes", |row| row.context.counts.bytes),
+    ("packets_sent", |row| row.context.counts.sent),
+    ("packets_retransmitted", |row| row.context.counts.retransmitted),
     ("packets_delivered", |row| row.receiver.counts.packets),
-    ("packets_outstanding", |row| row.sender.context().outstanding()),
+    ("packets_outstanding", |row| row.context.outstanding()),
     ("packets_marked", |row| row.receiver.counts.marked),
     ("packets_out_of_order", |row| row.receiver.counts.out_of_order),
     ("reorder_distance_max", |row| row.receiver.counts.reorder_distance),
@@ -104,17 +108,17 @@ const COUNTS: [Count; 26] = [
     ("packets_trimmed", |row| row.receiver.counts.trimmed),
     ("packets_duplicate", |row| row.receiver.counts.duplicates),
     ("acks_sent", |row| row.receiver.counts.acks),
-    ("acks_received", |row| row.sender.context().counts.acks),
-    ("marks_echoed", |row| row.sender.context().counts.marks),
+    ("acks_received", |row| row.context.counts.acks),
+    ("marks_echoed", |row| row.context.counts.marks),
     ("nacks_sent", |row| row.receiver.counts.nacks),
-    ("nacks_received", |row| row.sender.context().counts.nacks),
-    ("timeouts", |row| row.sender.context().counts.timeouts),
+    ("nacks_received", |row| row.context.counts.nacks),
+    ("timeouts", |row| row.context.counts.timeouts),
     ("grants_sent", |row| row.receiver.counts.grants),
-    ("grants_received", |row| row.sender.context().counts.grants),
-    ("credit_requests", |row| row.sender.context().counts.credit_requests),
-    ("probes_sent", |row| row.sender.context().counts.probes),
-    ("losses_inferred", |row| row.sender.context().counts.inferred),
-    ("quick_adapts", |row| row.sender.context().quick_adapts()),
+    ("grants_received", |row| row.context.counts.grants),
+    ("credit_requests", |row| row.context.counts.credit_requests),
+    ("probes_sent", |row| row.context.counts.probes),
+    ("losses_inferred", |row| row.context.counts.inferred),
+    ("quick_adapts", |row| row.context.quick_adapts()),
 ];
 
 impl View<'_> {
@@ -123,9 +127,9 @@ impl View<'_> {
         let ends = self.s.connections();
         let both = |&(near, far)| [(near, far, false), (far, near, true)];
         let rows: Vec<Row<'_>> =
-            ends.iter().flat_map(both).filter_map(|ends| self.context_row(ends)).collect();
+            ends.iter().flat_map(both).flat_map(|ends| self.context_rows(ends)).collect();
         let (flows, nodes) = (&self.s.spec.flows, &self.s.spec.nodes);
-        let windows = rows.iter().map(|row| match row.sender.context().window() {
+        let windows = rows.iter().map(|row| match row.context.window() {
             u64::MAX => f64::NAN,
             bytes => bytes as f64,
         });
@@ -139,7 +143,7 @@ impl View<'_> {
             .reals("window_bytes", windows)
             .reals(
                 "failed_ns",
-                rows.iter().map(|row| row.sender.context().failed().map_or(f64::NAN, Time::as_ns_f64)),
+                rows.iter().map(|row| row.context.failed().map_or(f64::NAN, Time::as_ns_f64)),
             );
         COUNTS
             .iter()
@@ -152,13 +156,15 @@ impl View<'_> {
         [&flows[row.flow].name, &nodes[row.source].name, &nodes[row.destination].name].map(String::clone)
     }
 
-    /// Row of one end that sends to another; `None`: it has no context.
-    pub(super) fn context_row<'a>(
+    /// Rows of one end that sends to another, one for each of its contexts.
+    pub(super) fn context_rows<'a>(
         &self,
         (sending, receiving, is_back): (&'a EndpointState, &'a EndpointState, bool),
-    ) -> Option<Row<'a>> {
-        let sender = sending.endpoint.sending_context()?;
-        let receiver = receiving.endpoint.receiving_context()?;
+    ) -> Vec<Row<'a>> {
+        let senders = sending.endpoint.sending_contexts();
+        let Some((sender, receivers)) = senders.zip(receiving.endpoint.receiving_contexts()) else {
+            return Vec::new();
+        };
         let flow = self.s.path_flow[sending.path as usize] as usize;
         let nth = sending.path - self.s.source(flow).first_path;
         let mut ends = [self.s.spec.flows[flow].from, self.s.spec.flows[flow].source.destinations.nth(nth)];
@@ -166,6 +172,15 @@ impl View<'_> {
             ends.reverse();
         }
         let [source, destination] = ends.map(NodeId::at);
-        Some(Row { flow, source, destination, sender, receiver })
+        let row = |(number, (context, receiver))| Row {
+            flow,
+            source,
+            destination,
+            number,
+            sender,
+            context,
+            receiver,
+        };
+        (0..).zip(sender.contexts().zip(receivers.contexts())).map(row).collect()
     }
 }

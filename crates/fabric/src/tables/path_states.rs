@@ -53,10 +53,10 @@ impl View<'_> {
     pub(super) fn path_states(&self) -> TableBuilder {
         let ends = self.s.connections();
         let both = |&(near, far)| [(near, far, false), (far, near, true)];
-        let contexts = ends.iter().flat_map(both).filter_map(|ends| self.context_row(ends));
+        let contexts = ends.iter().flat_map(both).flat_map(|ends| self.context_rows(ends));
         let rows: Vec<Row> = contexts
             .filter_map(|row| {
-                let (counts, detection) = row.sender.context().path_counts()?;
+                let (counts, detection) = row.context.path_counts()?;
                 Some(Row { names: self.names_of(&row), counts, detection })
             })
             .collect();

@@ -51,5 +51,6 @@ mod transfers;
 mod trimming;
 mod tuples;
 mod uet;
+mod uet_contexts;
 mod warmup;
 mod weights;

@@ -13,19 +13,25 @@ use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transf
 
 const PAYLOAD: u64 = 1_000;
 const HEADERS: u64 = 102;
-const PACKET: u64 = PAYLOAD + HEADERS;
+pub(crate) const PACKET: u64 = PAYLOAD + HEADERS;
 
-fn keys(control: UetControlKeys) -> UetKeys {
+pub(crate) fn keys(control: UetControlKeys) -> UetKeys {
     UetKeys { control, payload: Or::Value(Bytes::new(PAYLOAD)), ..UetKeys::default() }
 }
-fn none() -> UetControlKeys {
+pub(crate) fn none() -> UetControlKeys {
     UetControlKeys::None(Default::default())
 }
 fn nscc() -> UetControlKeys {
     UetControlKeys::Nscc(NsccKeys::default())
 }
 /// Transfers from one host: start, index of the destination, bytes.
-fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &UetKeys, rows: &[(Time, u32, u64)]) {
+pub(crate) fn transfers(
+    net: &mut Net,
+    from: NodeId,
+    to: &[NodeId],
+    keys: &UetKeys,
+    rows: &[(Time, u32, u64)],
+) {
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
     let framing = Framing { frame: PACKET as u16, header: HEADERS as u16 };
     let mut list = TransferList::new(framing, ServiceOrder::RoundRobin);
@@ -53,7 +59,7 @@ fn step(frames: u64) -> ManagerSpec {
         reference_rate: None,
     })
 }
-fn marking(frames: u64) -> SwitchSpec {
+pub(crate) fn marking(frames: u64) -> SwitchSpec {
     SwitchSpec { managers: vec![Some(step(frames)); 8].into(), ..switch() }
 }
 /// `senders` hosts at a switch, over links of 10 Gb/s and 1 us, each with `bytes` for the last host.
@@ -77,7 +83,7 @@ fn times(outcome: &Outcome, column: &str) -> Vec<Time> {
     outcome.reals("transfers", column).iter().map(|&ns| exact(ns)).collect()
 }
 /// A frame on a link, with preamble and gap: 800 ps a byte.
-fn wire(bytes: u64) -> Time {
+pub(crate) fn wire(bytes: u64) -> Time {
     Time::from_ps((bytes + 20) * 800)
 }
 

@@ -685,6 +685,8 @@ fn delivery_contexts() {
         (uet("ack = ‸\"0 B\""), "ack of 0 B", "1 B to 9238 B"),
         (uet("ack_every = ‸\"0 B\""), "ack_every of 0 B", "1 B to"),
         (uet("message = ‸\"0 B\""), "message of 0 B", "\"1 B\""),
+        (uet("contexts = ‸0"), "contexts of 0", "1 to 16"),
+        (uet("contexts = ‸17"), "contexts of 17", "1 to 16"),
         (uet("psn_range = ‸0"), "psn_range of 0", "1 to 1048576"),
         (uet("retries = ‸256"), "retries of 256", "0 to 255"),
         (uet("ack_priority = ‸8"), "ack_priority of 8", "0 to 7"),

@@ -5,6 +5,7 @@ use serde_json::Value;
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
 const NUMBERS: &[&str] = &[
     "psn_range",
+    "connections",
     "reserve",
     "min_active",
     "probe_answers",

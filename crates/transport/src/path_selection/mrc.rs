@@ -15,15 +15,18 @@
 //! skipped, that one is taken. A packet that was trimmed on its last hop changes nothing: that is incast. A value that is assumed bad
 //! is replaced by one of the reserve on the same plane, if there is one. At least `min_active` of the active values stay good or
 //! skipped: losses on the last ones change nothing, so that a connection whose paths have all failed goes on trying them. Values that
-//! are assumed bad are probed every `probe_interval`, while the connection has packets to send or in flight.
+//! are assumed bad are probed every `probe_interval`, while the connection has packets to send or in flight. The next probe of a value leaves
+//! an interval after the last one if that was answered; else an interval, three base round trips and 64 us after it, whichever is later. So
+//! an answer may take longer than an interval. A loss of a packet that left before its value came back changes nothing.
 //!
 //! Values of a plane whose link is down at either end have no turn, and a loss takes none of them out: both ends know the status of their
-//! ports, and the receiver reports its own at once and in each acknowledgement. If all planes are down, their values are used as before.
+//! ports, and the receiver reports its own at once and in each acknowledgement. They are not probed until it is up: their probes would take
+//! other planes. If all planes are down, their values are used as before.
 //!
 //! Source: Open Compute Project, Multipath Reliable Connection 1.0 (2026), as its public API (`mrc.h`: states, entries with a value and
 //! a port, `ev_min_active`) and public models of it have it; OpenAI, "MRC" (128 to 256 values, equally many for each plane, a reserve).
 //!
-//! Our choice, as nothing is public: the numbers of values, the interval and the number of probes.
+//! Our choice, as nothing is public: the numbers of values, the interval and the number of probes, and how long an answer may take.
 //!
 //! Not modelled: values that a controller denies; lists and fields of values (profiles EXPLICIT and GENERATED); the acknowledgement code
 //! by which a receiver reports a failed path (M = 2).
@@ -115,10 +118,18 @@ struct Failed {
     entropy: u16,
     /// When it is probed next.
     probe: Time,
+    /// When it was probed last.
+    sent: Time,
     /// Answers to its probes in a row.
     answers: u8,
     /// A probe has no answer yet.
     asked: bool,
+}
+
+/// Time that the answer to a probe may take, as that of an acknowledgement of MRC: three round trips, and the deepest queue there and back.
+fn patience_of(base_rtt: Time) -> Time {
+    let queues = crate::uet::MrcRules::DEEPEST_QUEUE + crate::uet::MrcRules::DEEPEST_QUEUE;
+    Time::from_ps(base_rtt.ps().saturating_mul(3)).saturating_add(queues)
 }
 
 /// Values in rotation, with their states.
@@ -127,9 +138,13 @@ pub struct MrcPaths {
     planes: u16,
     least: usize,
     interval: Time,
+    /// Time after which a probe has no answer.
+    patience: Time,
     answers: u8,
     /// State of each value.
     states: Box<[State]>,
+    /// When each value came back last.
+    returned: Box<[Time]>,
     /// Active values in order of their turns; a bad one has no replacement.
     active: Box<[u16]>,
     turn: usize,
@@ -167,8 +182,10 @@ impl MrcPaths {
             planes,
             least: keys.least(),
             interval: keys.probe_interval,
+            patience: keys.probe_interval.max(patience_of(facts.base_rtt)),
             answers: keys.probe_answers as u8,
             states: vec![State::Good; all.into()].into(),
+            returned: vec![Time::ZERO; all.into()].into(),
             usable: order.len(),
             down: 0,
             active: order,
@@ -209,22 +226,36 @@ impl MrcPaths {
         self.counts.taken_out += 1;
         self.counts.out += 1;
         let probe = now.saturating_add(self.interval);
-        self.failed.push_back(Failed { entropy, probe, answers: 0, asked: false });
+        self.wait(Failed { entropy, probe, sent: now, answers: 0, asked: false });
+    }
+
+    /// A bad value waits for its next probe, behind those that are probed no later.
+    fn wait(&mut self, failed: Failed) {
+        let place = self.failed.partition_point(|other| other.probe <= failed.probe);
+        self.failed.insert(place, failed);
+    }
+    /// Place of the bad value that is probed next; `None`: there is none whose plane is up.
+    fn next_probed(&self) -> Option<usize> {
+        self.failed.iter().position(|failed| !self.is_down(failed.entropy))
     }
 
     /// A probe of this value is answered.
-    fn answered(&mut self, entropy: u16) {
+    fn answered(&mut self, now: Time, entropy: u16) {
         let Some(place) = self.failed.iter().position(|failed| failed.entropy == entropy && failed.asked)
         else {
             return;
         };
         self.counts.probe_answers += 1;
-        let failed = &mut self.failed[place];
+        let Some(mut failed) = self.failed.remove(place) else { return };
         (failed.answers, failed.asked) = (failed.answers + 1, false);
         if failed.answers < self.answers {
-            return;
+            let probe = failed.sent.saturating_add(self.interval);
+            if probe == failed.probe {
+                return self.failed.insert(place, failed);
+            }
+            return self.wait(Failed { probe, ..failed });
         }
-        self.failed.remove(place);
+        self.returned[usize::from(entropy)] = now;
         self.counts.returned += 1;
         self.counts.out -= 1;
         self.states[usize::from(entropy)] = State::Good;
@@ -275,7 +306,14 @@ impl PathSelection for MrcPaths {
                 }
             }
             PathSignal::Lost | PathSignal::TimedOut => self.fail(now, feedback.entropy),
-            PathSignal::ProbeAnswered => self.answered(feedback.entropy),
+            PathSignal::ProbeAnswered => self.answered(now, feedback.entropy),
+        }
+    }
+
+    fn on_lost(&mut self, now: Time, feedback: PathFeedback, sent: Time) {
+        let returned = self.returned.get(usize::from(feedback.entropy)).copied();
+        if returned.is_none_or(|returned| returned == Time::ZERO || sent >= returned) {
+            self.on_feedback(now, feedback);
         }
     }
 
@@ -286,22 +324,23 @@ impl PathSelection for MrcPaths {
     }
 
     fn probe_at(&self) -> Time {
-        self.failed.front().map_or(Time::NEVER, |failed| failed.probe)
+        self.next_probed().map_or(Time::NEVER, |place| self.failed[place].probe)
     }
 
     fn due_probe(&self, now: Time) -> Option<u16> {
-        self.failed.front().filter(|failed| failed.probe <= now).map(|failed| failed.entropy)
+        let failed = self.failed[self.next_probed()?];
+        (failed.probe <= now).then_some(failed.entropy)
     }
 
     fn on_probe(&mut self, now: Time) {
-        let Some(mut failed) = self.failed.pop_front() else { return };
+        let Some(mut failed) = self.next_probed().and_then(|place| self.failed.remove(place)) else { return };
         // Without an answer the count begins anew.
         if failed.asked {
             failed.answers = 0;
         }
-        (failed.asked, failed.probe) = (true, now.saturating_add(self.interval));
+        (failed.asked, failed.sent, failed.probe) = (true, now, now.saturating_add(self.patience));
         self.counts.probes += 1;
-        self.failed.push_back(failed);
+        self.wait(failed);
     }
 
     fn counts(&self) -> Option<PathCounts> {
@@ -309,7 +348,7 @@ impl PathSelection for MrcPaths {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.states.len() * size_of::<State>()
+        self.states.len() * (size_of::<State>() + size_of::<Time>())
             + self.active.len() * size_of::<u16>()
             + self.reserve.iter().map(|own| own.capacity() * size_of::<u16>()).sum::<usize>()
             + self.failed.capacity() * size_of::<Failed>()

@@ -6,7 +6,8 @@
 //!
 //! Where switches trim, a packet that is lost without a trim shows a path that has failed: after a timeout the selection is frozen for 10 ms
 //! (`freeze`). The values of the buffer are used in turn, again and again, since others may lead to that path. Then the buffer is
-//! cleared, and the next 16 packets (`explore`) have random values. Where switches drop, a timeout may come from congestion, and nothing
+//! cleared, and the next 16 packets (`explore`) have random values, so that a path that works again is found. Neither another timeout while
+//! it is frozen nor one before those packets have left freezes it again: that may be a packet of a stale value. Where switches drop, a timeout may come from congestion, and nothing
 //! freezes. A connection whose keys do not say which takes its switches to trim from the first trimmed packet on.
 //!
 //! Source: T. Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation", EuroSys
@@ -161,7 +162,7 @@ impl PathSelection for Reps {
         self.thaw(now);
         match feedback.signal {
             PathSignal::Acknowledged if self.frozen_until.is_none() => self.keep(feedback.entropy),
-            PathSignal::TimedOut if self.frozen_until.is_none() && self.trimming => {
+            PathSignal::TimedOut if self.frozen_until.is_none() && self.explored == 0 && self.trimming => {
                 (self.frozen_until, self.turn) = (Some(now.saturating_add(self.freeze)), 0);
             }
             PathSignal::Trimmed | PathSignal::TrimmedAtLastHop => self.trimming = true,
@@ -234,6 +235,51 @@ mod tests {
         assert_eq!(it.next(over), 33);
         assert!(random.iter().any(|value| ![7, 8, 9].contains(value)), "{random:?}");
         assert_eq!(it.explored, 0);
+    }
+
+    /// A frozen selection with the values 7, 8 and 9, whose freeze ends at 11 ms.
+    fn frozen() -> Reps {
+        let mut it = reps();
+        it.on_feedback(Time::ZERO, PathFeedback { entropy: 1, signal: PathSignal::Trimmed });
+        [7, 8, 9].into_iter().for_each(|entropy| good(&mut it, entropy));
+        it.on_feedback(Time::from_ms(1), PathFeedback { entropy: 1, signal: PathSignal::TimedOut });
+        it
+    }
+
+    #[test]
+    fn a_timeout_before_the_exploration_is_over_freezes_nothing() {
+        let mut it = frozen();
+        let over = Time::from_ms(11);
+        let timed_out = PathFeedback { entropy: 8, signal: PathSignal::TimedOut };
+        // The freeze ends with this one, which is of a packet that left before.
+        it.on_feedback(over, timed_out);
+        assert_eq!((it.frozen_until, it.explored, it.held), (None, 16, 0));
+        for left in (0..16).rev() {
+            it.next(over);
+            it.on_feedback(over, timed_out);
+            assert_eq!((it.explored, it.frozen_until.is_some()), (left, left == 0), "{left} packets left");
+        }
+        // Another fault after it freezes what has been found by then: nothing, so that values are random, until 21 ms.
+        assert_eq!(it.frozen_until, Some(Time::from_ms(21)));
+        good(&mut it, 5);
+        let random: Vec<u16> = (0..16).map(|_| it.next(Time::from_us(20_999))).collect();
+        assert!(random.iter().any(|&value| value != random[0]) && it.held == 0, "{random:?}");
+    }
+
+    #[test]
+    fn a_path_that_works_again_is_used_after_the_exploration() {
+        let mut it = frozen();
+        // Its fault has ended long before: an acknowledgement alone does not thaw it.
+        good(&mut it, 1);
+        assert_eq!((it.held, it.next(Time::from_us(10_999))), (3, 7));
+        let over = Time::from_ms(11);
+        for _ in 0..16 {
+            let entropy = it.next(over);
+            it.on_feedback(over, PathFeedback { entropy, signal: PathSignal::Acknowledged });
+        }
+        it.on_feedback(over, PathFeedback { entropy: 1, signal: PathSignal::Acknowledged });
+        let kept: Vec<u16> = (0..8).map(|_| it.next(over)).collect();
+        assert_eq!((kept[7], it.frozen_until), (1, None));
     }
 
     proptest! {

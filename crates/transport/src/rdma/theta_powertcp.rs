@@ -7,6 +7,9 @@
 //! N queue pairs at a link of rate B come to rest where (0.05 + N `ai_rate` / B) B T wait. There is no `eta`: the power of round trips
 //! is relative to 1.05 T already, and the authors' simulator divides by a target utilisation in the form with telemetry only.
 //!
+//! T never rises, as in the authors' simulator. If links of the path were faster for a while, or the path shorter, U stays above 1 from then
+//! on, and the window falls towards `min_rate`. When the link of the sender changes its rate, T is measured anew (our choice).
+//!
 //! Source: V. Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022, section 3
 //! (algorithm 2); the authors' simulator (1.05 T, the least gradient, gamma 0.7, 150 Mb/s at 25 Gb/s).
 //!
@@ -104,6 +107,8 @@ impl RdmaControl for ThetaPowerTcp {
     }
     fn on_link_rate(&mut self, _now: Time, fresh: &ThetaPowerTcp) {
         self.of.on_link_rate(&fresh.of);
+        // They may be of a faster link.
+        (self.lowest, self.last) = (f64::INFINITY, None);
     }
     fn path_window(&self) -> Option<&PathWindow> {
         Some(&self.of.window)
@@ -136,6 +141,17 @@ mod tests {
             round_trip,
             telemetry: Telemetry::None,
         }
+    }
+
+    #[test]
+    fn another_rate_of_the_link_measures_the_lowest_round_trip_anew() {
+        let fresh = || ThetaPowerTcp::new(&ThetaPowerTcpKeys::default(), &FACTS);
+        let mut it = fresh();
+        it.on_ack(Time::from_us(100), &ack(1, 3));
+        it.on_link_rate(Time::from_us(101), &fresh());
+        it.on_ack(Time::from_us(112), &ack(2, 12));
+        it.on_ack(Time::from_us(124), &ack(3, 12));
+        assert!((it.of.power - 1.0 / 1.05).abs() < 1e-9 && (it.lowest - 12e-6).abs() < 1e-12);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct UetAck {
     pub marked: bool,
     /// Round trip of the packet that it answers, without the receiver's service time; `None`: not valid.
     pub round_trip: Option<Time>,
+    /// That packet was a full one, whose round trip without queues the base round trip is.
+    pub full: bool,
 }
 
 /// A packet that is known to be lost.

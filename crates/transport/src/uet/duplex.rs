@@ -78,7 +78,8 @@ impl ApplicationSpec for Arc<UetSpec> {
         &self,
         Opening { start, stop, due, facts, random: [mut random, _] }: Opening<'_>,
     ) -> (Endpoint, Endpoint) {
-        let arrivals = facts[1].arrival_rate;
+        // Grants take the time of all links over which packets arrive.
+        let arrivals = facts[1].arrival_rate.times(facts[1].planes);
         let [facts, back] = facts.map(|facts| self.facts_of(&facts));
         let own = UetFacts { rate: arrivals, ..facts };
         // Of several planes those count that both ends have.
@@ -145,7 +146,7 @@ impl DuplexEnd for UetDuplex {
     }
     #[inline]
     fn delivered(&self) -> u64 {
-        self.receiver.counts.in_order
+        self.receiver.delivered_in_order()
     }
     /// Round trips; an application measures its messages itself.
     fn poll_record(&mut self) -> Option<Record> {

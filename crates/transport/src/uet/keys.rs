@@ -1,7 +1,7 @@
 //! Keys of Ultra Ethernet Transport.
 
 use super::UetControlKeys;
-use super::spec::{UetMode, UetSes, UetSpec};
+use super::spec::{MAX_CONTEXTS, UetMode, UetSes, UetSpec};
 use crate::PathSelectionKeys;
 use crate::application::ApplicationKeys;
 use frame::Priority;
@@ -59,6 +59,9 @@ pub struct UetKeys {
     pub preset: UetPreset,
     /// Delivery mode: "rud" (reliable, unordered), "rod" (reliable, ordered), "rudi" (reliable, for idempotent messages, without context) or "uud" (unreliable, unordered). Default: "rud".
     pub mode: UetMode,
+    /// Packet delivery contexts from one host to another, each with its own window, timer and paths; messages take them in turn. With paths = "fixed" each takes a path of its own. With mode = "rud" or "rod", which orders the messages of one context. A count, 1 to 16. Default: 1.
+    #[schemars(range(min = 1, max = 16))]
+    pub contexts: u64,
     /// SES header of requests: "standard" (44 B), "medium" (32 B) or "small" (20 B); without `headers`. Default: "standard".
     pub ses: UetSes,
     /// Congestion control of each packet delivery context: "none", "nscc", "rccc", "eqds", "ndp", or a table of that name with its keys; with mode = "rud" or "rod". Default: nscc.
@@ -104,6 +107,7 @@ impl Default for UetKeys {
         UetKeys {
             preset: UetPreset::default(),
             mode: UetMode::default(),
+            contexts: 1,
             ses: UetSes::default(),
             control: UetControlKeys::default(),
             payload: Or::word(),
@@ -152,6 +156,7 @@ impl UetKeys {
         };
         let spec = UetSpec {
             mode: self.mode,
+            contexts: if self.mode.has_context() { self.contexts as u32 } else { 1 },
             payload,
             headers: headers as u16,
             ack: self.ack.map_or(sizes.1, |ack| ack.get() as u16),
@@ -170,7 +175,8 @@ impl UetKeys {
             control: self.control.clone(),
             ack_priority: self.ack_priority.map(|priority| Priority(priority as u8)),
         };
-        let warnings = self.warnings();
+        // A flow has messages of its own.
+        let warnings = self.warnings(limit != Some(Bytes::new(0)));
         Ok((spec.into(), warnings))
     }
 
@@ -222,6 +228,7 @@ impl UetKeys {
             wrong.push(Remark::about("paths", message, help));
         }
         let counts = [
+            ("contexts", self.contexts, 1, MAX_CONTEXTS, "between two hosts"),
             ("psn_range", self.psn_range, 1, MAX_PSN_RANGE, "packets outstanding"),
             ("retries", self.retries, 0, 255, "retries"),
             ("ack_priority", self.ack_priority.unwrap_or(0), 0, 7, "as a priority"),
@@ -255,14 +262,19 @@ impl UetKeys {
     }
 
     /// Keys without effect.
-    fn warnings(&self) -> Vec<Remark> {
+    fn warnings(&self, is_flow: bool) -> Vec<Remark> {
         let windows = self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_));
         let computes = self.timeout.value().is_none() && self.mode != UetMode::Uud;
         let context = self.mode.has_context();
         let infers = self.mode == UetMode::Rud && self.loss_inference != Some(false);
         Unused::of(self, &UetKeys::default())
-            .unless(context, "mode = \"rud\" or \"rod\"", &["control", "ack_every"])
+            .unless(context, "mode = \"rud\" or \"rod\"", &["control", "ack_every", "contexts"])
             .unless(self.mode == UetMode::Rud, "mode = \"rud\"", &["loss_inference"])
+            .unless(
+                !is_flow || self.message.value().is_some(),
+                "`message`, as a message is sent over one context",
+                &["contexts"],
+            )
             .unless(
                 self.mode != UetMode::Uud,
                 "a reliable mode",

@@ -22,6 +22,7 @@
 //!
 //! Not modelled: immediate data; dynamic ranges of sequence numbers; NACKs for other reasons than trimming; establishing of connections.
 
+use super::spec::MAX_CONTEXTS;
 use super::{MrcRules, UetControlKeys, UetKeys, UetSpec};
 use crate::application::ApplicationKeys;
 use crate::path_selection::{MrcPathsKeys, PathSelectionKeys};
@@ -57,6 +58,9 @@ pub struct MrcKeys {
     pub payload: Or<Bytes, Computed>,
     /// Bytes of headers in a data frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "106 B" (IPv6 and UDP; SRv6 adds 40 B).
     pub headers: Bytes,
+    /// Connections from one host to another, each with its own window, timer and paths; messages take them in turn. A count, 1 to 16. Default: 1.
+    #[schemars(range(min = 1, max = 16))]
+    pub connections: u64,
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "118 B".
     pub ack: Bytes,
     /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less. Default: "computed" (our choice).
@@ -92,6 +96,7 @@ impl Default for MrcKeys {
             paths: PathSelectionKeys::MrcPaths(MrcPathsKeys::default()),
             payload: Or::word(),
             headers: Bytes::new(106),
+            connections: 1,
             ack: Bytes::new(118),
             ack_every: Or::word(),
             psn_range: 1024,
@@ -117,6 +122,7 @@ impl MrcKeys {
         let base = UetKeys {
             control: self.control.clone(),
             paths: self.paths.clone(),
+            contexts: self.connections.clamp(1, MAX_CONTEXTS),
             payload: self.payload,
             headers: Some(self.headers),
             ack: Some(self.ack),
@@ -160,6 +166,11 @@ impl MrcKeys {
             let near = self.psn_range.clamp(1, LARGEST_RANGE).next_multiple_of(RANGE_UNIT);
             let help = format!("expected a multiple of {RANGE_UNIT} up to {LARGEST_RANGE}, like {near}");
             wrong.push(Remark::about("psn_range", message, help));
+        }
+        if !(1..=MAX_CONTEXTS).contains(&self.connections) {
+            let message = format!("connections of {}", self.connections);
+            let help = format!("expected 1 to {MAX_CONTEXTS} between two hosts");
+            wrong.push(Remark::about("connections", message, help));
         }
         let counts = [
             ("linear_retries", self.linear_retries, MAX_LINEAR),

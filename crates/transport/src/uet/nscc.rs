@@ -1,6 +1,6 @@
 //! NSCC, network signal based congestion control of Ultra Ethernet: a window at the sender from delay and ECN marks.
 //!
-//! The queueing delay d of an acknowledgement is its round trip minus the lowest round trip so far; M says that it echoes a mark.
+//! The queueing delay d of an acknowledgement is its round trip minus the lowest round trip of a full packet so far; M says that it echoes a mark.
 //! Without a mark the window grows: by `fair_increase` where d is at least the target, in proportion to target - d below it, and
 //! by `fast_increase` after a whole window without queueing. With a mark and d at or above the target it is multiplied by
 //! 1 - `gamma` (avg - target) / avg, at least `max_decrease`, at most once a round trip, avg being a moving average of d. With a mark
@@ -10,6 +10,10 @@
 //! Quick adapt: at the end of each period of base round trip + target, if packets were trimmed, or d is above `qa_threshold`, and
 //! less than 1/2^`qa_gate` of the largest window arrived in the period, the window becomes what arrived. Feedback on the bytes that
 //! were in flight then is ignored.
+//!
+//! The lowest round trip never rises: if links of the path were faster for a while, or the path shorter, delay and largest window go by that
+//! from then on. When the link of the sender changes its rate the configured round trip counts anew (our choice). Short packets do not lower it (our
+//! choice): on links without much delay a few bytes are back long before a full packet could be, and the largest window would be less than one.
 //!
 //! Source: Ultra Ethernet Specification 1.0, section 3.6.13, and uet-htsim 40ccb05, `uec.cpp`, which agree. All parameters scale with
 //! the bandwidth-delay product, relative to 100 Gb/s and 12 us (150,000 B).
@@ -349,12 +353,12 @@ impl UetControl for Nscc {
             return;
         };
         let round_trip = round_trip.ps() as f64;
-        if round_trip < self.base_rtt {
+        if ack.full && round_trip < self.base_rtt {
             self.base_rtt = round_trip;
             self.max_window = self.own.max_window(round_trip);
             self.clamp();
         }
-        let delay = round_trip - self.base_rtt;
+        let delay = (round_trip - self.base_rtt).max(0.0);
         self.average_in(delay, ack.marked);
         if self.quick_adapt(now, (false, ack.marked), delay, ack.in_flight) {
             return;
@@ -391,7 +395,8 @@ impl UetControl for Nscc {
 
     fn on_link_rate(&mut self, fresh: &Nscc) {
         self.own = fresh.own;
-        self.base_rtt = self.base_rtt.min(fresh.base_rtt);
+        // The lowest one may be of a faster link.
+        self.base_rtt = fresh.base_rtt;
         self.max_window = self.own.max_window(self.base_rtt);
         self.clamp();
     }

@@ -1,6 +1,10 @@
 //! Loss inference without trimming (SLEEK): probes of a packet delivery context, and losses that acknowledgements out of order show.
 //!
 //! Over several links of a NIC only what took the same link shows a loss (our choice), and probes take the links in turn.
+//!
+//! A probe sees the queues of its own path. Where switches or entropy values spread packets, one that left before it may wait in a longer queue
+//! of another path. So a probe shows the loss of packets alone that left at least one and a half of the longest recent round trips before its answer
+//! came (our choice). The longest recent one falls towards a shorter one by an eighth with each that is measured.
 
 use super::UetSpec;
 use super::control::UetFacts;
@@ -26,7 +30,9 @@ pub(crate) struct Probing {
     pub is_due: bool,
     /// Losses before this packet are being repaired.
     pub recovers_until: u64,
-    /// By link of the NIC, the latest transmission that has arrived; empty with one link.
+    /// Longest recent round trip of a packet.
+    slowest: Time,
+    /// By link of the NIC, the latest transmission that has arrived.
     arrived: Box<[Time]>,
     /// Link that the last probe has taken.
     plane: u16,
@@ -42,7 +48,8 @@ impl Probing {
             sent: Time::NEVER,
             is_due: false,
             recovers_until: 0,
-            arrived: vec![Time::ZERO; if facts.planes > 1 { facts.planes.into() } else { 0 }].into(),
+            slowest: facts.base_rtt,
+            arrived: vec![Time::ZERO; facts.planes.max(1).into()].into(),
             plane: 0,
         })
     }
@@ -60,21 +67,36 @@ impl Probing {
     /// Entropy value of the next probe: probes take the links of a NIC in turn. 0: the path of the flow.
     pub fn entropy(&self) -> u16 {
         let planes = self.arrived.len() as u16;
-        if planes > 0 { planes + (self.plane + 1) % planes } else { 0 }
+        if planes > 1 { planes + (self.plane + 1) % planes } else { 0 }
+    }
+    /// A round trip was measured.
+    pub fn measure(&mut self, round_trip: Time) {
+        let fallen =
+            self.slowest.saturating_sub(Time::from_ps(self.slowest.saturating_sub(round_trip).ps() / 8));
+        self.slowest = fallen.max(round_trip);
+    }
+    /// Packets that are not acknowledged are lost if they left by then, as far as the answer to a probe shows that has come now.
+    pub fn lost_before(&self, now: Time) -> Time {
+        now.saturating_sub(self.patience())
+    }
+    /// One and a half of the longest recent round trips.
+    fn patience(&self) -> Time {
+        Time::from_ps(self.slowest.max(self.base).ps() / 2 * 3)
     }
     /// A packet has arrived that was sent with this entropy value.
     pub fn arrive(&mut self, entropy: u16, sent: Time) {
-        let planes = self.arrived.len().max(1);
+        let planes = self.arrived.len();
         if let Some(latest) = self.arrived.get_mut(usize::from(entropy) % planes) {
             *latest = sent.max(*latest);
         }
     }
-    /// Returns true if a packet over the same link has arrived that left at least one and a half round trips later, in which as many windows are
-    /// sent, or if the last probe took that link. Packets over different links overtake each other as long as their queues differ.
-    pub fn is_overtaken(&self, entropy: u16, sent: Time, round_trip: Time, by_probe: bool) -> bool {
-        let plane = usize::from(entropy) % self.arrived.len().max(1);
-        let after = sent + Time::from_ps(self.base.max(round_trip).ps() / 2 * 3);
-        self.arrived.get(plane).is_none_or(|&latest| after <= latest)
+    /// Returns true if a packet over the same link has arrived that left at least one and a half of the longest recent round trips later, in which as many
+    /// windows are sent, or if the last probe took that link. Packets over different links, or over different paths behind one link, overtake each other as
+    /// long as their queues differ.
+    pub fn is_overtaken(&self, entropy: u16, sent: Time, by_probe: bool) -> bool {
+        let plane = usize::from(entropy) % self.arrived.len();
+        let after = sent + self.patience();
+        self.arrived.get(plane).is_some_and(|&latest| after <= latest)
             || by_probe && plane == usize::from(self.plane)
     }
 
@@ -110,6 +132,25 @@ mod tests {
     use units::BitRate;
 
     #[test]
+    fn a_probe_shows_losses_of_packets_that_left_long_before() {
+        let us = Time::from_us;
+        let (spec, _) =
+            UetKeys { loss_inference: Some(true), ..UetKeys::default() }.carrier(None, 4_198).unwrap();
+        let facts = spec.facts(BitRate::from_gbps(100), us(12), false);
+        let mut it = Probing::new(&spec, &facts).unwrap();
+        assert_eq!(it.lost_before(us(100)), us(82));
+        it.measure(us(40));
+        assert_eq!(it.lost_before(us(100)), us(40));
+        // An eighth of 16 us shorter, then of 30 us.
+        it.measure(us(24));
+        assert_eq!(it.lost_before(us(100)), us(43));
+        it.measure(us(8));
+        assert_eq!(it.slowest, us(38) - Time::from_ps(3_750_000));
+        (0..100).for_each(|_| it.measure(us(13)));
+        assert!(it.slowest < us(14) && it.lost_before(us(10)) == Time::ZERO);
+    }
+
+    #[test]
     fn a_packet_is_overtaken_on_its_own_link() {
         let us = Time::from_us;
         let keys = UetKeys { loss_inference: Some(true), ..UetKeys::default() };
@@ -118,22 +159,26 @@ mod tests {
         let mut it = Probing::new(&spec, &facts(3)).unwrap();
         it.arrive(4, us(100));
         // Value 7 takes the same link as 4, value 5 another one. A round trip and a half is 18 us.
-        assert!(it.is_overtaken(7, us(82), us(9), false) && !it.is_overtaken(7, us(83), us(9), false));
-        assert!(!it.is_overtaken(7, us(82), us(20), false) && it.is_overtaken(7, us(70), us(20), false));
-        assert!(!it.is_overtaken(5, us(1), us(9), false));
+        assert!(it.is_overtaken(7, us(82), false) && !it.is_overtaken(7, us(83), false));
+        it.measure(us(20));
+        assert!(!it.is_overtaken(7, us(82), false) && it.is_overtaken(7, us(70), false));
+        assert!(!it.is_overtaken(5, us(1), false));
         // Probes take links 1, 2, 0 in turn.
         let mut links = Vec::new();
         for _ in 0..3 {
             links.push(it.entropy() % 3);
             assert!(it.entropy() > 0);
             it.leave(us(110));
-            let shown: Vec<bool> = (3..6).map(|value| it.is_overtaken(value, us(99), us(9), true)).collect();
+            let shown: Vec<bool> = (3..6).map(|value| it.is_overtaken(value, us(99), true)).collect();
             assert_eq!(shown.iter().position(|&shown| shown), links.last().map(|&link| link.into()));
             assert_eq!(shown.iter().filter(|&&shown| shown).count(), 1);
         }
         assert_eq!(links, [1, 2, 0]);
-        // With one link every packet that left before is.
-        let one = Probing::new(&spec, &facts(1)).unwrap();
-        assert!(one.is_overtaken(5, us(1), us(9), false) && one.entropy() == 0);
+        // One link is every packet's own.
+        let mut one = Probing::new(&spec, &facts(1)).unwrap();
+        assert!(one.is_overtaken(5, us(1), true) && !one.is_overtaken(5, us(1), false));
+        one.arrive(3, us(19));
+        assert!(one.is_overtaken(5, us(1), false) && !one.is_overtaken(5, us(2), false));
+        assert_eq!(one.entropy(), 0);
     }
 }

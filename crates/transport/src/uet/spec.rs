@@ -75,6 +75,9 @@ impl UetMode {
 /// Bytes that arrive for one acknowledgement, at most, where that is computed (UEC 1.0).
 const MAX_COMPUTED_ACK: u64 = 16 << 10;
 
+/// Contexts between the same two hosts: what the word of a frame has room for.
+pub(super) const MAX_CONTEXTS: u64 = 16;
+
 /// Rules of Multipath Reliable Connection that differ from those of UET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MrcRules {
@@ -96,6 +99,8 @@ impl MrcRules {
 pub struct UetSpec {
     /// Delivery mode.
     pub mode: UetMode,
+    /// Contexts between the same two hosts, at least 1.
+    pub contexts: u32,
     /// Bytes of payload of a full packet, above 0.
     pub payload: u16,
     /// Bytes of a data frame beside its payload, DA to FCS.
@@ -167,6 +172,10 @@ impl UetSpec {
     /// Longest frame of either end.
     pub fn longest_frame(&self) -> u16 {
         self.frame_bytes(self.payload).max(self.ack).max(self.probe_bytes())
+    }
+    /// Returns true if all packets of a context take one path, and those of other contexts take others.
+    pub fn contexts_are_paths(&self) -> bool {
+        self.contexts > 1 && self.paths == PathSelectionKeys::Fixed
     }
     /// Returns true if switches may mark its packets.
     pub fn understands_marks(&self) -> bool {
@@ -246,6 +255,9 @@ impl UetSpec {
             if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
         };
         above_zero("a payload", self.payload.into())?;
+        if !(1..=MAX_CONTEXTS).contains(&u64::from(self.contexts)) {
+            return Err(format!("{} contexts; expected 1 to {MAX_CONTEXTS}", self.contexts));
+        }
         above_zero("an acknowledgement", self.ack.into())?;
         above_zero("bytes for an acknowledgement", self.ack_every.unwrap_or(1))?;
         above_zero("a range of sequence numbers", self.psn_range)?;

@@ -84,8 +84,11 @@ fn check(pipe: &Wire, rows: &[(u64, u64)]) -> Result<(), TestCaseError> {
     let counts = pipe.near.context().counts;
     let bytes: u64 = rows.iter().map(|row| row.1).sum();
     prop_assert_eq!(pipe.near.context().failed(), None);
-    prop_assert_eq!((pipe.far.counts.messages, counts.bytes), (rows.len() as u64, bytes));
-    prop_assert_eq!(pipe.far.counts.packets, rows.iter().map(|row| row.1.div_ceil(1_000)).sum::<u64>());
+    prop_assert_eq!((pipe.far.context(0).unwrap().counts.messages, counts.bytes), (rows.len() as u64, bytes));
+    prop_assert_eq!(
+        pipe.far.context(0).unwrap().counts.packets,
+        rows.iter().map(|row| row.1.div_ceil(1_000)).sum::<u64>()
+    );
     prop_assert_eq!((pipe.near.context().bytes_in_flight(), pipe.near.context().outstanding()), (0, 0));
     prop_assert!(pipe.near.poll_timeout().is_none() && !pipe.near.has_work() && !pipe.far.has_work());
     Ok(())
@@ -109,7 +112,7 @@ proptest! {
         let timeout = spec.timeout_of(&facts_of(&spec, trims));
         let (before, after) = (end(&clean, rows.len()).unwrap(), end(&pipe, rows.len()).unwrap());
         // A window may fall to a packet, which then takes a round trip each.
-        let packets = if spec.start(&facts_of(&spec, trims)).window() < u64::MAX { pipe.far.counts.packets } else { 4 };
+        let packets = if spec.start(&facts_of(&spec, trims)).window() < u64::MAX { pipe.far.context(0).unwrap().counts.packets } else { 4 };
         let limit = before + timeout * 3 + us(12) * packets;
         prop_assert!(after <= limit, "{after}, without the loss {before}");
         let (usual, timeouts) = (clean.near.context().counts.timeouts, pipe.near.context().counts.timeouts);

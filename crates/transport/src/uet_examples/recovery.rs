@@ -27,8 +27,12 @@ fn many_packets_out_of_order_show_a_loss() {
             sent += usize::from(end == 0);
             Outcome { extra: if end == 0 && sent == 2 { late } else { Time::ZERO }, ..Outcome::default() }
         });
-        assert_eq!((pipe.near.context().counts.inferred, pipe.far.counts.duplicates), (0, 0), "{late}");
-        assert!(pipe.far.counts.out_of_order > 5);
+        assert_eq!(
+            (pipe.near.context().counts.inferred, pipe.far.context(0).unwrap().counts.duplicates),
+            (0, 0),
+            "{late}"
+        );
+        assert!(pipe.far.context(0).unwrap().counts.out_of_order > 5);
     }
 }
 
@@ -72,8 +76,12 @@ fn credits_give_the_line_rate() {
         let counts = pipe.near.context().counts;
         // The first credit of 18,750 B is used; the rest is granted in units of 4 KiB.
         let grants = (1_106_000 - 18_750) / 4_096;
-        assert!((grants..grants + 20).contains(&pipe.far.counts.grants), "{}", pipe.far.counts.grants);
-        assert_eq!((counts.grants, counts.credit_requests), (pipe.far.counts.grants, 0));
+        assert!(
+            (grants..grants + 20).contains(&pipe.far.context(0).unwrap().counts.grants),
+            "{}",
+            pipe.far.context(0).unwrap().counts.grants
+        );
+        assert_eq!((counts.grants, counts.credit_requests), (pipe.far.context(0).unwrap().counts.grants, 0));
         assert_eq!((counts.retransmitted, counts.timeouts), (0, 0));
     }
 }
@@ -89,8 +97,8 @@ fn a_lost_grant_is_part_of_the_next_or_asked_for_again() {
         Outcome { lost: is_grant, ..Outcome::default() }
     });
     let counts = pipe.near.context().counts;
-    assert!(counts.credit_requests > 0 && counts.grants < pipe.far.counts.grants);
-    assert_eq!((pipe.far.counts.messages, pipe.near.context().failed()), (1, None));
+    assert!(counts.credit_requests > 0 && counts.grants < pipe.far.context(0).unwrap().counts.grants);
+    assert_eq!((pipe.far.context(0).unwrap().counts.messages, pipe.near.context().failed()), (1, None));
     // If none comes through, the context fails.
     let mut pipe = transfers(&UetKeys { control: rccc(false), ..keys() }, &[(0, 100_000)]);
     pipe.run(NEVER, |end, it| Outcome {
@@ -121,7 +129,10 @@ fn requests_for_credit_back_off_while_their_receiver_answers() {
     let mut pipe = transfers(&UetKeys { control, retries: 2, ..keys() }, &[(0, 40_000)]);
     pipe.run_clean(us(2_000_000));
     let counts = pipe.near.context().counts;
-    assert_eq!((pipe.far.counts.messages, counts.retransmitted, counts.timeouts), (1, 0, 0));
+    assert_eq!(
+        (pipe.far.context(0).unwrap().counts.messages, counts.retransmitted, counts.timeouts),
+        (1, 0, 0)
+    );
     assert_eq!(pipe.near.context().failed(), None, "answers count, not grants");
     // After 0.5, 1, 2, 4, 8 and 16 ms; from then on a wait is twice the time between turns.
     assert_eq!(counts.credit_requests, 6);
@@ -171,9 +182,9 @@ proptest! {
             extra: if draw(8) == 0 { us(draw(30)) } else { Time::ZERO },
         });
         let (near, far) = (&pipe.near, &pipe.far);
-        prop_assert_eq!(far.counts.messages, sizes.len() as u64);
-        prop_assert_eq!(far.counts.in_order, sizes.len() as u64);
-        prop_assert_eq!(far.counts.packets, sizes.iter().map(|bytes| bytes.div_ceil(1_000)).sum::<u64>());
+        prop_assert_eq!(far.context(0).unwrap().counts.messages, sizes.len() as u64);
+        prop_assert_eq!(far.context(0).unwrap().counts.in_order, sizes.len() as u64);
+        prop_assert_eq!(far.context(0).unwrap().counts.packets, sizes.iter().map(|bytes| bytes.div_ceil(1_000)).sum::<u64>());
         prop_assert_eq!(near.context().counts.bytes, sizes.iter().sum::<u64>());
         prop_assert_eq!((near.context().bytes_in_flight(), near.context().outstanding()), (0, 0));
         prop_assert!(near.poll_timeout().is_none() && !near.has_work());
@@ -192,7 +203,7 @@ proptest! {
         pipe.far.start_at(first);
         let mut draw = draws(seed).0;
         pipe.run(NEVER, |_, _| Outcome { lost: draw(100) < 5, ..Outcome::default() });
-        prop_assert_eq!((pipe.far.counts.messages, pipe.far.counts.packets), (1, 300));
+        prop_assert_eq!((pipe.far.context(0).unwrap().counts.messages, pipe.far.context(0).unwrap().counts.packets), (1, 300));
         prop_assert!(packets(&pipe).contains(&((1 << 24) - 1)) && packets(&pipe).contains(&0));
     }
 

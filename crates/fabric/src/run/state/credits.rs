@@ -6,7 +6,7 @@ pub(crate) mod updates;
 use crate::run::state::credit_waits::Fills;
 use crate::run::state::credits::bypass_waits::BypassWaits;
 use crate::run::state::credits::updates::PublishedUpdates;
-use crate::run::state::link_control::Ended;
+use crate::run::state::ended_wait::EndedWait;
 use engine::Timer;
 use flow_control::CreditSpec;
 use flow_control::credit::{COUNTS, Receiver, Sender, channel_of_count, counts_of_channel};
@@ -195,12 +195,12 @@ impl CreditState {
         waits.then(|| self.waits[class.at()].began)
     }
     /// Tells of the waits that are over.
-    pub fn waits_over(&mut self, mut ended: impl FnMut(Ended)) {
+    pub fn waits_over(&mut self, mut ended: impl FnMut(EndedWait)) {
         while self.over != 0 {
             let class = TrafficClass(self.over.trailing_zeros() as u8);
             self.over &= self.over - 1;
             let Waits { began, ended: end, .. } = self.waits[class.at()];
-            ended(Ended {
+            ended(EndedWait {
                 priority: self.lowest_priority(class),
                 start: began,
                 end,

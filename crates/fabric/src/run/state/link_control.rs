@@ -12,6 +12,7 @@
 //! - the link is down: [`LinkControl::clear`].
 
 use crate::run::state::credits::CreditState;
+use crate::run::state::ended_wait::EndedWait;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{CHANNELS, ClassMap, PRIORITIES, Priority, members};
 use recurrence::Recurs;
@@ -62,17 +63,6 @@ pub(crate) struct PauseState {
     /// Causes that a pause frame of this port could not carry, because it carried another: effect time, priority, cause.
     #[recurs(measured)]
     pub other_causes: Vec<(Time, u8, u64)>,
-}
-
-/// A pause that has ended at a port.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
-    pub priority: u8,
-    pub start: Time,
-    pub end: Time,
-    pub cause: u64,
-    /// True if it stopped a bypass queue.
-    pub bypass: bool,
 }
 
 impl LinkControl {
@@ -166,7 +156,7 @@ impl LinkControl {
     }
 
     /// Reports the pauses that have run out.
-    pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
+    pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(EndedWait)) {
         if let Some(credits) = self.credits_mut() {
             credits.waits_over(&mut ended);
         }
@@ -176,7 +166,7 @@ impl LinkControl {
             let end = pauses.timers.until(1 << priority);
             if end <= now {
                 *pause = None;
-                ended(Ended { priority, start, end, cause, bypass: false });
+                ended(EndedWait { priority, start, end, cause, bypass: false });
             }
         }
     }
@@ -200,7 +190,7 @@ impl LinkControl {
     }
 
     /// Clears the state of both directions when the link goes down.
-    pub fn clear(&mut self, now: Time, ended: impl FnMut(Ended)) {
+    pub fn clear(&mut self, now: Time, ended: impl FnMut(EndedWait)) {
         if let Some(pauses) = self.pauses_mut() {
             pauses.clear(now, ended);
         }
@@ -245,7 +235,7 @@ impl PauseState {
         until: Time,
         cause: u64,
         now: Time,
-        mut ended: impl FnMut(Ended),
+        mut ended: impl FnMut(EndedWait),
     ) {
         self.settle(now);
         for at in members((signal.xoff | signal.xon) & self.obeys) {
@@ -256,7 +246,7 @@ impl PauseState {
                 && (signal.xoff & bit == 0 || ran_out_at <= now)
             {
                 *pause = None;
-                ended(Ended { priority, start, end: ran_out_at.min(now), cause, bypass: false });
+                ended(EndedWait { priority, start, end: ran_out_at.min(now), cause, bypass: false });
             }
             if signal.xoff & bit != 0 && until > now && pause.is_none() {
                 *pause = Some((now, cause));
@@ -295,13 +285,13 @@ impl PauseState {
         }
     }
 
-    fn clear(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
+    fn clear(&mut self, now: Time, mut ended: impl FnMut(EndedWait)) {
         self.until = self.until.min(now);
         self.settle(now);
         for (priority, pause) in (0..).zip(&mut self.in_force) {
             if let Some((start, cause)) = pause.take() {
                 let end = self.timers.until(1 << priority).min(now);
-                ended(Ended { priority, start, end, cause, bypass: false });
+                ended(EndedWait { priority, start, end, cause, bypass: false });
             }
         }
         self.timers.clear();
@@ -332,7 +322,7 @@ mod tests {
     #[test]
     fn pauses_overlap_in_time_and_end_once_each() {
         let mut control = LinkControl::Pause(Box::new(PauseState::new(0b11, Time::ZERO, Time::ZERO)));
-        let mut receive = |signal, until, cause, now, ends: &mut Vec<Ended>| {
+        let mut receive = |signal, until, cause, now, ends: &mut Vec<EndedWait>| {
             if let LinkControl::Pause(pauses) = &mut control {
                 pauses.receive(signal, until, cause, now, |end| ends.push(end));
             }

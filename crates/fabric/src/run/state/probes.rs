@@ -2,10 +2,10 @@
 
 use crate::run::state::congestion_series::CongestionSeries;
 use crate::run::state::culprits::Culprits;
+use crate::run::state::ended_wait::EndedWait;
 use crate::run::state::frame_log::FrameLog;
 use crate::run::state::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
 use crate::run::state::levels::Levels;
-use crate::run::state::link_control::Ended;
 use crate::run::state::link_series::{BitSeries, LinkSeries};
 use crate::run::state::own::NodeLocal;
 use crate::run::state::tallies::Tallies;
@@ -195,8 +195,8 @@ impl Probes {
     }
 
     /// A pause has ended at a port.
-    pub fn pause_ended(&mut self, port: PortIx, ended: Ended) {
-        let Ended { priority, start, end, cause, bypass } = ended;
+    pub fn pause_ended(&mut self, port: PortIx, ended: EndedWait) {
+        let EndedWait { priority, start, end, cause, bypass } = ended;
         // A pause that an XON ends at its beginning has stopped no frame.
         if end > start
             && let Some(pauses) = &mut self.pauses

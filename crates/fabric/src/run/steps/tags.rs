@@ -71,7 +71,7 @@ pub fn send_probe(
     now: Time,
     events: &mut EventQueue,
 ) {
-    let mut probe = Frame { path, route, ..CONTROL }.at(priority);
+    let mut probe = Frame { path, route, created: now, ..CONTROL }.at(priority);
     here.headers.tag(&mut probe, Tag::Path(news), 0);
     forward::originate(here, egress, probe, now, events);
 }

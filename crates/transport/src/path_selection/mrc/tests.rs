@@ -104,6 +104,69 @@ fn answers_count_in_a_row() {
 }
 
 #[test]
+fn an_answer_may_take_longer_than_an_interval() {
+    let keys = MrcPathsKeys { probe_interval: Time::from_us(10), ..keys(4, 0) };
+    let base_rtt = Time::from_us(20);
+    let mut it = MrcPaths::new(&keys, &PathsFacts { base_rtt, seed: 7, planes: 1, trimming: false });
+    let lost = turns(&mut it, 1)[0];
+    feed(&mut it, Time::ZERO, lost, PathSignal::Lost);
+    let mut at = Time::from_us(10);
+    for _ in 0..3 {
+        assert_eq!((it.probe_at(), it.due_probe(at), it.counts().unwrap().out), (at, Some(lost), 1));
+        it.on_probe(at);
+        // Three round trips and 64 us without an answer.
+        assert_eq!(it.probe_at(), at + Time::from_us(124));
+        // The answer comes after 25 us: the next probe is due already.
+        at += Time::from_us(25);
+        feed(&mut it, at, lost, PathSignal::ProbeAnswered);
+        assert!(it.probe_at() == Time::NEVER || it.probe_at() == at - Time::from_us(15), "{}", it.probe_at());
+        at = it.probe_at().min(at);
+    }
+    assert_eq!((it.counts().unwrap().returned, it.probe_at()), (1, Time::NEVER));
+}
+
+#[test]
+fn values_of_a_plane_that_is_down_are_probed_when_it_is_up() {
+    let mut it = paths(&keys(8, 0), 2);
+    let round = turns(&mut it, 4);
+    // One of each plane: within the plane of the first a spine has failed, then the link of the plane fails as well.
+    feed(&mut it, Time::ZERO, round[0], PathSignal::Lost);
+    feed(&mut it, Time::ZERO, round[1], PathSignal::Lost);
+    assert_eq!(it.due_probe(MS), Some(round[0]));
+    it.on_probe(MS);
+    it.on_planes_down(1 << (round[0] % 2));
+    assert_eq!(probe_all(&mut it, MS), [round[1]]);
+    assert_eq!(probe_all(&mut it, MS * 2), [round[1]]);
+    assert_eq!(probe_all(&mut it, MS * 3), [round[1]]);
+    assert_eq!((it.probe_at(), it.counts().unwrap().out), (Time::NEVER, 1));
+    // The link works again while the spine does not: the probe has no answer.
+    it.on_planes_down(0);
+    assert_eq!((it.probe_at(), it.due_probe(MS * 4)), (MS * 2, Some(round[0])));
+    it.on_probe(MS * 4);
+    // The spine works again: three answers bring the value back.
+    (5..8).for_each(|nth| assert_eq!(probe_all(&mut it, MS * nth), [round[0]]));
+    let counts = it.counts().unwrap();
+    assert_eq!((counts.returned, counts.out, counts.probes, counts.probe_answers), (2, 0, 8, 6));
+}
+
+#[test]
+fn a_loss_from_before_a_value_came_back_does_not_take_it_out() {
+    let mut it = paths(&keys(8, 0), 1);
+    let value = turns(&mut it, 1)[0];
+    let lost = |it: &mut MrcPaths, now: Time, sent: Time| {
+        it.on_lost(now, PathFeedback { entropy: value, signal: PathSignal::TimedOut }, sent);
+        it.counts().unwrap().out
+    };
+    assert_eq!(lost(&mut it, MS, Time::ZERO), 1);
+    (2..5).for_each(|nth| assert_eq!(probe_all(&mut it, MS * nth), [value]));
+    // Packets that left before the fault was known expire now; then one does that left after its end: another fault.
+    assert_eq!(lost(&mut it, MS * 5, Time::from_us(500)), 0);
+    assert_eq!(lost(&mut it, MS * 5, MS * 4 - Time::from_ps(1)), 0);
+    assert_eq!(lost(&mut it, MS * 5, MS * 4), 1);
+    assert_eq!((it.counts().unwrap().taken_out, it.probe_at()), (2, MS * 6));
+}
+
+#[test]
 fn a_quarter_of_the_values_stays_whatever_is_lost() {
     let mut it = paths(&keys(8, 4), 1);
     for _ in 0..100 {

@@ -84,7 +84,8 @@ impl DeliveryContext {
         self.counts.marks += u64::from(marked);
         let is_probe = header.packet == UetPacket::ProbeAck;
         let latest = self.latest_acknowledged;
-        let round_trip = if is_probe { None } else { self.round_trip_of(now, header) };
+        let measured = if is_probe { None } else { self.round_trip_of(now, header) };
+        let (round_trip, full) = measured.map_or((None, false), |(time, full)| (Some(time), full));
         self.note_links(header);
         let mut progress = self.take_sack(header);
         progress |= self.take_cumulative(until);
@@ -94,7 +95,7 @@ impl DeliveryContext {
             self.retry = 0;
         }
         let in_flight = self.bytes_in_flight();
-        self.control.on_ack(now, &UetAck { newly, in_flight, marked, round_trip });
+        self.control.on_ack(now, &UetAck { newly, in_flight, marked, round_trip, full });
         self.infer_losses(now, header, is_probe);
         if self.latest_acknowledged > latest || progress && self.overtaking.is_some() {
             self.note_overtaking(now, self.latest_acknowledged);
@@ -121,19 +122,23 @@ impl DeliveryContext {
         self.set_timer(now);
     }
 
-    /// Round trip of the packet that an acknowledgement answers, if it is certain which transmission that was.
-    pub(super) fn round_trip_of(&mut self, now: Time, header: &UetHeader) -> Option<Time> {
+    /// Round trip of the packet that an acknowledgement answers, if it is certain which transmission that was, and whether it is a full one.
+    pub(super) fn round_trip_of(&mut self, now: Time, header: &UetHeader) -> Option<(Time, bool)> {
         let psn = nearest(header.answers, self.oldest);
         let packet = self.packets.get(psn.checked_sub(self.oldest)? as usize)?;
+        let full = packet.bytes >= self.facts.packet;
         let tries = if header.retransmitted { 2 } else { 1 };
         if packet.tries != tries {
             return None;
         }
         let round_trip = now.saturating_sub(packet.sent).saturating_sub(header.service);
         self.round_trip = (now.saturating_sub(round_trip), now);
+        if let Some(probing) = self.probing.as_deref_mut() {
+            probing.measure(round_trip);
+        }
         let gain = if self.smoothed > 0.0 { SMOOTHING } else { 1.0 };
         self.smoothed += gain * (round_trip.ps() as f64 - self.smoothed);
-        Some(round_trip)
+        Some((round_trip, full))
     }
 
     /// Bytes that have arrived since the last acknowledgement by the counter of the receiver.

@@ -27,8 +27,9 @@ impl DeliveryContext {
         if is_probe && probing.sent < Time::NEVER && header.answers == self.counts.probes as u32 & 0xFFFF {
             let sent = probing.sent;
             let round_trip = now.saturating_sub(sent).saturating_sub(header.service);
+            let long_before = probing.lost_before(now);
             if probing.answered(round_trip) {
-                self.lose_all(now, self.next, (sent, true));
+                self.lose_all(now, self.next, (sent.min(long_before), true));
             }
         } else if !is_probe && self.control.window() < u64::MAX {
             // Without a window, queues and with them reordering may have any length (credits limit those of the last link alone).
@@ -49,11 +50,9 @@ impl DeliveryContext {
 
     /// Packets in flight before one, which left before a time and were overtaken on their link, are lost.
     pub(super) fn lose_all(&mut self, now: Time, until: u64, (before, by_probe): (Time, bool)) {
-        let round_trip = Time::from_ps(self.smoothed as u64);
         for psn in self.oldest..until.min(self.next) {
             let packet = self.packets[(psn - self.oldest) as usize];
-            let is_overtaken =
-                |it: &Probing| it.is_overtaken(packet.entropy, packet.sent, round_trip, by_probe);
+            let is_overtaken = |it: &Probing| it.is_overtaken(packet.entropy, packet.sent, by_probe);
             let is_overtaken = self.probing.as_deref().is_some_and(is_overtaken);
             if packet.state == State::InFlight && packet.sent < before && is_overtaken {
                 self.counts.inferred += u64::from(self.lose(now, psn, UetLossCause::Inferred));

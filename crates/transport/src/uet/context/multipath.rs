@@ -42,7 +42,7 @@ impl Multipath {
     /// A packet that was sent at `sent` is lost.
     pub fn on_lost(&mut self, now: Time, feedback: PathFeedback, sent: Time) {
         let before = self.taken_out();
-        self.selector.on_feedback(now, feedback);
+        self.selector.on_lost(now, feedback, sent);
         if self.taken_out() > before {
             let took = now.saturating_sub(sent);
             self.detection = (self.detection.0.max(took), self.detection.1.saturating_add(took));

@@ -30,7 +30,7 @@ fn settled(window: u64) -> Nscc {
     it
 }
 fn ack(newly: u64, marked: bool, delay: Time) -> UetAck {
-    UetAck { newly, in_flight: 100_000, marked, round_trip: Some(BASE + delay) }
+    UetAck { newly, in_flight: 100_000, marked, round_trip: Some(BASE + delay), full: true }
 }
 #[track_caller]
 fn near(value: f64, expected: f64, tolerance: f64) {
@@ -232,6 +232,33 @@ fn a_shorter_path_has_a_smaller_window() {
     assert_eq!((it.base_rtt, it.window()), (8e6, 150_000));
     // The configured round trip counts where the standard says so.
     near(it.own.base_rtt, 14_022_720.0, 0.5);
+}
+
+#[test]
+fn a_short_packet_is_no_shorter_path() {
+    let mut it = settled(100_000);
+    let short = UetAck { round_trip: Some(Time::from_us(2)), full: false, ..ack(4_096, false, Time::ZERO) };
+    it.on_ack(NOW, &short);
+    near(it.base_rtt, 14_022_720.0, 0.5);
+    near(it.max_window, 262_926.0, 1.0);
+    // No queueing, and not less than none.
+    near(it.increase, it.own.alpha * 4_096.0 * TARGET_PS, 1.0);
+    near(it.average, 0.0, 1e-9);
+}
+
+#[test]
+fn another_rate_of_the_link_begins_with_the_configured_round_trip() {
+    let mut it = nscc(|_| {});
+    it.period_end = Some(Time::from_ms(1_000));
+    // On a faster link the lowest round trip is a short one; back on the first one it is not kept.
+    it.on_ack(NOW, &UetAck { round_trip: Some(Time::from_us(2)), ..ack(256, false, Time::ZERO) });
+    assert_eq!(it.base_rtt, 2e6);
+    it.on_link_rate(&nscc(|_| {}));
+    near(it.base_rtt, 14_022_720.0, 0.5);
+    assert_eq!(it.max_window, nscc(|_| {}).max_window);
+    // It falls again with the next shorter one.
+    it.on_ack(NOW, &UetAck { round_trip: Some(Time::from_us(8)), ..ack(256, false, Time::ZERO) });
+    assert_eq!(it.base_rtt, 8e6);
 }
 
 #[test]

@@ -50,6 +50,8 @@ _TRIMS: Changes = {
 }
 _CONTROL = {"ack_priority": 6}
 """Acknowledgements, NACKs and credits are in the class of trimmed packets."""
+_SEVERAL = 16
+"""Contexts of UET, connections of MRC from one host to another: with RoCE each message has a queue pair."""
 _MARKS: Changes = {"switch.queue_managers": [red_marks("100 kB", "400 kB", 0.2)]}
 _DCQCN = {"control": {"dcqcn": {"preset": "hpcc"}}, "cnp_gap": "4 us", "queue_pairs": "each"}
 _ROCE = {**_DCQCN, "timeout": "1 ms"}
@@ -71,13 +73,25 @@ FABRICS = {
     "DCQCN, PFC, adaptive": _rdma(
         KINDS["PFC"], {"recovery": "reordering"}, _PFC, {"switch.path_choice": {"adaptive": {}}}
     ),
-    "MRC": Fabric(KINDS["trimming"], {"mrc": {"trimming": True, **_CONTROL}}, _TRIMS),
+    "MRC": Fabric(
+        KINDS["trimming"], {"mrc": {"trimming": True, "connections": _SEVERAL, **_CONTROL}}, _TRIMS
+    ),
     "NSCC, sprayed": Fabric(
-        KINDS["trimming"], {"uet": {"trimming": True, "paths": "oblivious", **_CONTROL}}, _TRIMS
+        KINDS["trimming"],
+        {"uet": {"trimming": True, "contexts": _SEVERAL, "paths": "oblivious", **_CONTROL}},
+        _TRIMS,
     ),
     "RCCC, sprayed": Fabric(
         KINDS["credits, trimming"],
-        {"uet": {"trimming": True, "paths": "oblivious", "control": "rccc", **_CONTROL}},
+        {
+            "uet": {
+                "trimming": True,
+                "contexts": _SEVERAL,
+                "paths": "oblivious",
+                "control": "rccc",
+                **_CONTROL,
+            }
+        },
         _TRIMS,
     ),
 }

@@ -19,11 +19,11 @@ SOURCES = {"symmetric": 20, "tcp": 20, "victim": 20, "large": 100, "bursty": 100
 """N0 of each topology; that of the hot spot is open."""
 
 
-def measure(context: Context, values: Values) -> Figures:
+def measure(context: Context, values: Values, seed: int) -> Figures:
     """Measures all figures that `search.toml` names."""
 
     def made(file: str, first: int | None = None) -> Scenario:
-        return changed(context.scenario(file), file, values, first)
+        return changed(context.scenario(file).with_value("simulation.seed", seed), file, values, first)
 
     near, (hot, far) = made("symmetric"), hot_spots(made("hot-spot"), values)
     alone, beside = victim(made("victim"), values)
@@ -68,7 +68,7 @@ def changed(scenario: Scenario, file: str, values: Values, first: int | None = N
 
 
 def tcp(scenario: Scenario, values: Values) -> Figures:
-    """J1, with the largest deviation from what is reported."""
+    """J1, with the largest deviation from the reported figures."""
     for flow in scenario.to_dict()["flows"]:
         for key in ("recovery", "min_timeout", "send_jitter"):
             scenario = scenario.with_value(f"flows.{flow['name']}.source.tcp.{key}", values[key])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Class:
     distance: int
     each: str = ""
     weight: float = 0.0
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further keys of its source."""
 
     @property
     def connections(self) -> int:
@@ -84,7 +86,7 @@ def flows(classes: dict[str, Class], hosts: int, load: float, *, calls: int = 1)
             each = own.connections * (calls if name == "VO" else 1)
             for shift in range(1, hosts):
                 count = each // (hosts - 1) + (shift <= each % (hosts - 1))
-                source = {own.source: {"rate": own.each, "count": count, "counted": True}}
+                source = {own.source: {"rate": own.each, "count": count, "counted": True, **own.more}}
                 to = {"permutation": {"shift": shift}}
                 found.append({"name": f"{name}-{shift}", "to": to, "source": source, **common})
             continue

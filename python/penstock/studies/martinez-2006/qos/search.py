@@ -1,49 +1,54 @@
 """The figures of one choice of the paper's open parameters, for both schedulers, with Table 2 as input.
 
-Runs are those of the short form of the study: 16 hosts, 30 ms, one seed.
+Runs are those of the short form of the study: 16 hosts, 30 ms.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context
 
-from .classes import BEST_EFFORT, LINK_BPS, QOS, SCHEDULERS, Class, scenario, schedulers, table_2
+from . import figures
+from .classes import BEST_EFFORT, LINK_BPS, SCHEDULERS, Class, scenario, schedulers, table_2
 from .measure import Measured, per_class
-from .study import BOUNDS_US, QUICK, SATURATED
+from .study import QUICK
 
 Values = Mapping[str, Any]
 LOADS = (0.78, 0.85, 0.95, 1.0)
-HIGH, TOP = (0.85, 0.95, 1.0), (0.95, 1.0)
 MTU_BYTES, CREDIT_BYTES = 2176, 64
+PICTURES, SCENES = 12_000, 1.0
+"""Number of pictures in the trace, and standard deviation of the logarithm of the scale of a scene."""
 LINK = "s0.0.0->h0"
 """The link on which turns of the table are observed."""
-SHORT = ("NC", "VO")
 
 
-def measure(context: Context, values: Values) -> dict[str, float]:
+def measure(context: Context, values: Values, seed: int) -> figures.Figures:
     """Measures all figures that `search.toml` names."""
-    base, classes = fabric(context.scenario("fabric"), values), changed(values)
+    base, classes = fabric(context.scenario("fabric"), values), changed(context, values)
     settings = schedulers(classes)
     settings["MinBW"]["min_bw"] |= {"rate": {"share": values["nc_share"]}, "depth": values["nc_depth"]}
     hosts = base.to_dict()["topology"]["n_tree"]["k"] ** QUICK.levels
-    runs: dict[tuple[str, float], dict[str, Measured]] = {}
+    points: dict[str, dict[float, dict[str, Measured]]] = {name: {} for name in SCHEDULERS}
     turns: dict[str, float] = {}
     for name in SCHEDULERS:
         for load in LOADS:
             made = scenario(base, classes, settings[name], load, levels=QUICK.levels, times_ms=QUICK.times_ms)
             logged = (name, load) == ("DTable", LOADS[-1])
-            result = (logging(made) if logged else made).with_value("simulation.seed", 1).run()
-            runs[name, load] = per_class(result, hosts * LINK_BPS)
+            result = (logging(made) if logged else made).run(seed=seed)
+            points[name][load] = per_class(result, hosts * LINK_BPS)
             if logged:
                 turns = credits_a_turn(result, classes)
-    return {**absolute(runs), **compared(runs), **turns}
+    return {**figures.overview(points), **figures.compared(points, LOADS), **turns}
 
 
 def fabric(base: Scenario, values: Values) -> Scenario:
@@ -63,7 +68,7 @@ def fabric(base: Scenario, values: Values) -> Scenario:
     return base.with_value("switch.forwarding", values["forwarding"])
 
 
-def changed(values: Values) -> dict[str, Class]:
+def changed(context: Context, values: Values) -> dict[str, Class]:
     """Table 2 with other frame lengths, which it leaves open, and the changes of additional questions."""
     classes = table_2()
     for name in BEST_EFFORT:
@@ -74,9 +79,31 @@ def changed(values: Values) -> dict[str, Class]:
         classes["VO"] = replace(classes["VO"], frame=f"{MTU_BYTES} B", each="1088 kb/s")
     if values["video"] == "constant":
         classes["VI"] = replace(classes["VI"], source="streams")
+    if values["video"] == "scenes":
+        classes["VI"] = replace(classes["VI"], more={"trace": str(scenes(context.out / "scenes.csv"))})
     if values["voice_weight"] != "as in Table 2":
         classes["VO"] = replace(classes["VO"], weight=classes["VI"].weight)
     return classes
+
+
+def scenes(path: Path) -> Path:
+    """Writes a trace of pictures in scenes whose sizes vary more than those of the generator.
+
+    Each scene of 75 pictures on average scales the pictures of the usual pattern by a log-normal factor of
+    its own. The coefficient of variation of all sizes is 1.6; that of the generator is 0.9.
+    """
+    draw = np.random.default_rng(1)
+    lines, scale = ["kind,bytes"], 1.0
+    for nth in range(PICTURES):
+        if nth == 0 or draw.random() < 1 / 75:
+            scale = draw.lognormal(0, SCENES)
+        kind = "IBBPBBPBBPBB"[nth % 12]
+        mean, sigma = {"I": (5.0, 0.3), "P": (2.0, 0.5), "B": (1.0, 0.5)}[kind]
+        size = 2000 * scale * mean * draw.lognormal(0, sigma)
+        lines.append(f"{kind},{max(1, round(size))}")
+    partial = path.with_suffix(f".{threading.get_ident()}")
+    partial.write_text("\n".join(lines) + "\n", "utf-8")
+    return partial.replace(path)
 
 
 def logging(made: Scenario) -> Scenario:
@@ -102,58 +129,3 @@ def credits_a_turn(result: Result, classes: Mapping[str, Class]) -> dict[str, fl
             turns[name].append(needed)
         before = name
     return {f"turn_{name}": sum(turns[name]) / max(1, len(turns[name])) for name in classes}
-
-
-def absolute(runs: Mapping[tuple[str, float], Mapping[str, Measured]]) -> dict[str, float]:
-    """R2."""
-    last = [runs[name, LOADS[-1]] for name in SCHEDULERS]
-
-    def saturates(name: str) -> float:
-        for load in LOADS:
-            sums = [
-                sum(getattr(runs[name, load][of], key) for of in BEST_EFFORT)
-                for key in ("throughput", "offered")
-            ]
-            if sums[0] < SATURATED * sums[1]:
-                return load
-        return 2.0
-
-    begins = [saturates(name) for name in SCHEDULERS]
-    return {
-        "qos_gets": min(run[of].throughput / run[of].offered for run in runs.values() for of in QOS),
-        "saturates_least": min(begins),
-        "saturates_most": max(begins),
-        "by_priority": min(
-            run[one].throughput - run[other].throughput
-            for run in last
-            for one, other in (("EE", "BE"), ("BE", "BK"))
-        ),
-        **{f"longest_{of}": max(run[of].worst_us for run in runs.values()) / 1e3 for of in BOUNDS_US},
-        "nc_by_vo": min(run["NC"].mean_us / run["VO"].mean_us for run in runs.values()),
-        "vi_by_cl": min(run["VI"].mean_us / run["CL"].mean_us for run in runs.values()),
-    }
-
-
-def compared(runs: Mapping[tuple[str, float], Mapping[str, Measured]]) -> dict[str, float]:
-    """R3 to R5: reduction of mean and maximum latency under MinBW, averaged over loads."""
-
-    def better(load: float, of: str, value: str) -> float:
-        ours, theirs = (getattr(runs[name, load][of], value) for name in SCHEDULERS)
-        return float(1 - ours / theirs)
-
-    def average(loads: tuple[float, ...], of: str, value: str) -> float:
-        return sum(better(load, of, value) for load in loads) / len(loads)
-
-    every = (*QOS, *BEST_EFFORT)
-    control = {load: better(load, "NC", "mean_us") for load in LOADS}
-    return {
-        **{f"mean_{of}": average(HIGH, of, "mean_us") for of in QOS},
-        **{f"worst_{of}": average(HIGH, of, "worst_us") for of in QOS},
-        **{f"mean_{of}": average(TOP, of, "mean_us") for of in BEST_EFFORT},
-        **{f"last_{of}": better(LOADS[-1], of, "mean_us") for of in every},
-        "nc_least": min(control.values()),
-        "nc_ahead": min(
-            control[load] - max(better(load, of, "mean_us") for of in every if of != "NC") for load in LOADS
-        ),
-        "nc_mean_ahead": min(control[load] - better(load, "NC", "worst_us") for load in LOADS),
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from penstock.qos.admission import Broker, Refused, ports_of, rates_of
 from penstock.qos.arbitration import distances
@@ -14,7 +14,7 @@ from penstock.running.many import ManyProgress, run_many
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
-from . import pictures
+from . import figures, pictures
 from .classes import (
     BEST_EFFORT,
     ENTRIES,
@@ -28,12 +28,8 @@ from .classes import (
     schedulers,
     table_2,
 )
-from .measure import MTU, Measured, Point, improvement, interval, mean, per_class, turns
+from .measure import Measured, Point, interval, per_class, turns
 
-BOUNDS_US = {"VO": 10_000.0, "VI": 100_000.0}
-"""The latency that a class tolerates (IEEE 802.1D-2004)."""
-SATURATED = 0.99
-"""Share of its offered load below which a class is saturated."""
 SIZES = ("64 B", "512 B", "1088 B", "2176 B")
 CALLS = 4
 """Number of calls that request admission, relative to Table 2."""
@@ -62,7 +58,7 @@ def run(context: Context) -> list[Outcome]:
     context.say("seven classes over the loads")
     curves, overloaded = measured(context, classes, extent)
     draw(context, curves, extent)
-    outcomes += [overview(context, curves, extent), *compared(context, curves, extent)]
+    outcomes += judged(context, curves, extent)
     outcomes.append(admission(context, classes, extent, curves, overloaded))
     return [explained(context, outcome) for outcome in outcomes]
 
@@ -145,13 +141,8 @@ def four_sizes(context: Context) -> Iterator[Outcome]:
         last = {size: shares[name][size][-1][1] for size in SIZES}
         wanted = {size: int(size.split()[0]) / total if key == "R1a" else 1 / len(SIZES) for size in SIZES}
         off = max(abs(last[size] / wanted[size] - 1) for size in SIZES)
-        outcome = context.outcome(
-            key,
-            measured=f"shares {', '.join(f'{size}: {last[size]:.4f}' for size in SIZES)}; within {off:.2%}",
-            passed=off <= (0.05 if key == "R1a" else 0.03),
-            pictures=(figure,),
-        )
-        yield outcome
+        shown = ", ".join(f"{size}: {last[size]:.4f}" for size in SIZES)
+        yield context.judge(key, [{"off": off}], also=f"shares {shown}", pictures=(figure,))
 
 
 def deficits(context: Context) -> Outcome:
@@ -161,20 +152,14 @@ def deficits(context: Context) -> Outcome:
         base = base.with_value(f"flows.{nth}.frame", {"uniform": {"min": "64 B", "max": "2176 B"}})
     log = {"what": "frames", "which": "sw.4->h4", "start": "2 ms", "max_rows": 100_000}
     base = base.with_value("probes", [log])
-    frames = [
-        (row["priority"], row["bytes"]) for row in base.run(seed=1).rows("frames") if row["event"] == "sent"
-    ]
-    found = turns(frames, base.to_dict()["switch"]["scheduler"]["dtable"]["entries"])
-    return context.outcome(
-        "R6",
-        measured=f"{found.turns:,} turns: at most {found.longest} credits in one, deficits up to "
-        f"{found.deficit}; {found.broken} that no deficit explains, {found.wrong} out of order",
-        passed=found.turns >= 1000
-        and found.longest <= 2 * MTU - 1
-        and found.deficit < MTU
-        and found.broken == 0
-        and found.wrong == 0,
-    )
+    entries = base.to_dict()["switch"]["scheduler"]["dtable"]["entries"]
+
+    def measure(seed: int) -> figures.Figures:
+        rows = base.run(seed=seed).rows("frames")
+        found = turns([(row["priority"], row["bytes"]) for row in rows if row["event"] == "sent"], entries)
+        return {key: float(value) for key, value in asdict(found).items()}
+
+    return context.judge("R6", context.over_seeds(measure, "R6"))
 
 
 def measured(
@@ -199,7 +184,7 @@ def measured(
     keys: list[tuple[str, float, int, int]] = [
         (name, load, seed, 1) for load in extent.loads for name in SCHEDULERS for seed in seeds
     ]
-    keys += [(name, extent.loads[-1], 1, CALLS) for name in SCHEDULERS]
+    keys += [(name, extent.loads[-1], seed, CALLS) for name in SCHEDULERS for seed in seeds]
 
     def progress(done: int, all_runs: int) -> None:
         if done % 10 == 0:
@@ -221,7 +206,8 @@ def measured(
         for name in SCHEDULERS
     }
     overloaded: dict[str, Point] = {
-        name: {of: [runs[name, extent.loads[-1], 1, CALLS][of]] for of in classes} for name in SCHEDULERS
+        name: {of: [runs[name, extent.loads[-1], seed, CALLS][of] for seed in seeds] for of in classes}
+        for name in SCHEDULERS
     }
     return curves, overloaded
 
@@ -252,91 +238,25 @@ def draw(context: Context, curves: pictures.Curves, extent: Extent) -> None:
     )
 
 
-def overview(context: Context, curves: pictures.Curves, extent: Extent) -> Outcome:
-    """R2: Figure 2."""
-    points = [(name, load, curves[name][load]) for name in SCHEDULERS for load in extent.loads]
-    least = min(mean(p, of, "throughput") / mean(p, of, "offered") for _, _, p in points for of in QOS)
-    worst = {of: max(one.worst_us for _, _, p in points for one in p[of]) for of in BOUNDS_US}
-    last = [curves[name][extent.loads[-1]] for name in SCHEDULERS]
-    got = [[mean(p, of, "throughput") for of in BEST_EFFORT] for p in last]
-
-    def saturates(name: str) -> float:
-        def share(load: float) -> float:
-            point = curves[name][load]
-            sums = [sum(mean(point, of, key) for of in BEST_EFFORT) for key in ("throughput", "offered")]
-            return sums[0] / sums[1]
-
-        return next((load for load in extent.loads if share(load) < SATURATED), 2.0)
-
-    begins = {name: saturates(name) for name in SCHEDULERS}
-    bursty = all(
-        mean(p, one, "mean_us") > mean(p, other, "mean_us")
-        for _, _, p in points
-        for one, other in (("NC", "VO"), ("VI", "CL"))
-    )
-    return context.outcome(
-        "R2",
-        measured=f"control and QoS get at least {least:.2%}; best effort saturates at "
-        f"{', '.join(f'{load:g} ({name})' for name, load in begins.items())} and then gets "
-        f"{'; '.join(' '.join(f'{share:.4f}' for share in shares) for shares in got)}; longest VO "
-        f"{worst['VO'] / 1e3:.2f} ms, VI {worst['VI'] / 1e3:.1f} ms; NC > VO and VI > CL "
-        f"{'everywhere' if bursty else 'not everywhere'}",
-        passed=least >= 0.995
-        and all(one[0] > one[1] > one[2] for one in got)
-        and all(0.8 <= load <= 0.95 for load in begins.values())
-        and all(worst[of] < BOUNDS_US[of] for of in BOUNDS_US)
-        and bursty,
-        pictures=("figure-2.png",),
-    )
-
-
-def compared(context: Context, curves: pictures.Curves, extent: Extent) -> Iterator[Outcome]:
-    """R3 to R5: MinBW compared with DTable."""
-
-    def better(load: float, of: str, value: str) -> float:
-        return improvement(curves["MinBW"][load], curves["DTable"][load], of, value)
-
-    def average(loads: tuple[float, ...], of: str, value: str) -> float:
-        return sum(better(load, of, value) for load in loads) / len(loads)
-
-    def told(loads: tuple[float, ...], names: tuple[str, ...], value: str) -> str:
-        return ", ".join(f"{of} {average(loads, of, value):+.1%}" for of in names)
-
-    high = tuple(load for load in extent.loads if load >= 0.85)
-    means = {of: average(high, of, "mean_us") for of in QOS}
-    worst = {of: average(high, of, "worst_us") for of in QOS}
-    yield context.outcome(
-        "R3",
-        measured=f"lower under MinBW, loads from 0.85: mean {told(high, QOS, 'mean_us')}; longest "
-        f"{told(high, QOS, 'worst_us')}",
-        passed=min(means["NC"], means["VO"], means["VI"]) > 0
-        and -0.15 < means["CL"] < 0
-        and min(worst["NC"], worst["VO"]) > 0,
-        pictures=("figure-3.png",),
-    )
-    top = tuple(load for load in extent.loads if load >= 0.95)
-    effort = {of: average(top, of, "mean_us") for of in BEST_EFFORT}
-    yield context.outcome(
-        "R4",
-        measured=f"lower under MinBW, loads from 0.95: mean {told(top, BEST_EFFORT, 'mean_us')}",
-        passed=abs(effort["EE"]) < 0.15 and effort["BE"] < 0 and effort["BK"] < 0,
-        pictures=("figure-4.png",),
-    )
-    bars = {load: {of: better(load, of, "mean_us") for of in (*QOS, *BEST_EFFORT)} for load in extent.bars}
-    control = [bars[load]["NC"] for load in extent.bars]
-    longest = [better(load, "NC", "worst_us") for load in extent.bars]
-    yield context.outcome(
-        "R5",
-        measured="; ".join(
-            f"load {load:g}: " + ", ".join(f"{of} {share:+.0%}" for of, share in row.items())
-            for load, row in bars.items()
-        ),
-        passed=min(control) >= 0.10
-        and all(row["NC"] == max(row.values()) for row in bars.values())
-        and all(one > other for one, other in zip(control, longest, strict=True))
-        and all(bars[extent.bars[-1]][of] < 0 for of in ("CL", "BE", "BK")),
-        pictures=("figure-5.png",),
-    )
+def judged(context: Context, curves: pictures.Curves, extent: Extent) -> Iterator[Outcome]:
+    """R2 to R5: Figures 2 to 5, judged over the replications."""
+    found = []
+    for nth in range(extent.replications):
+        points = {
+            name: {load: {of: runs[nth] for of, runs in point.items()} for load, point in loads.items()}
+            for name, loads in curves.items()
+        }
+        found.append(figures.overview(points) | figures.compared(points, extent.bars))
+    for key, picture in (
+        ("R2", "figure-2"),
+        ("R2-voice", "figure-2"),
+        ("R2-background", "figure-2"),
+        ("R3", "figure-3"),
+        ("R3-longest", "figure-3"),
+        ("R4", "figure-4"),
+        ("R5", "figure-5"),
+    ):
+        yield context.judge(key, found, pictures=(f"{picture}.png",))
 
 
 def admission(
@@ -349,18 +269,21 @@ def admission(
     """R7: with more calls, admission control accepts those of Table 2; without it, all are accepted."""
     context.say("asking for admission")
     accepted, asked, refused = ask(context, classes, extent)
-    wanted = classes["VO"].connections
-    hosts = len(accepted)
-    at_most = max(curves[name][extent.loads[-1]]["VO"][0].worst_us for name in SCHEDULERS)
-    without = {name: overloaded[name]["VO"][0].worst_us / 1e3 for name in SCHEDULERS}
-    return context.outcome(
+    wanted, last = classes["VO"].connections, extent.loads[-1]
+    found = [
+        {
+            "least_accepted": min(accepted) / wanted,
+            "most_accepted": max(accepted) / wanted,
+            "admitted_ms": max(curves[name][last]["VO"][nth].worst_us for name in SCHEDULERS) / 1e3,
+            "without_ms": min(overloaded[name]["VO"][nth].worst_us for name in SCHEDULERS) / 1e3,
+        }
+        for nth in range(extent.replications)
+    ]
+    return context.judge(
         "R7",
-        measured=f"{sum(accepted):,} of {asked:,} calls accepted, {min(accepted):,} to {max(accepted):,} "
-        f"a host; "
-        f"the first refused for {refused.port} by {refused.lacks_bps:,} b/s; longest VO "
-        f"{at_most / 1e3:.2f} ms with admission control, without it "
-        f"{', '.join(f'{ms:.1f} ms ({name})' for name, ms in without.items())}",
-        passed=accepted == [wanted] * hosts and at_most < BOUNDS_US["VO"] and min(without.values()) > 10.0,
+        found,
+        also=f"{sum(accepted):,} of {asked:,} calls accepted, the first refused for {refused.port} by "
+        f"{refused.lacks_bps:,} b/s",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 
@@ -108,3 +109,14 @@ def methods(best: tuple[float, int], others: Sequence[tuple[float, int]], most: 
         "method_others_lost": min(lost for _, lost in others),
         "method_4_ahead": (best[0] - max(bytes_ for bytes_, _ in others)) / most,
     }
+
+
+def stalled(result: Result) -> Figures:
+    """Delays of probes of two priorities to one host, and the level of its port: method 3."""
+    took: dict[int, list[int]] = {}
+    for row in result.rows("frames"):
+        if row["kind"] == "tag" and row["event"] == "arrived" and row["direction"] == "in":
+            took.setdefault(row["priority"], []).append(row["time_ps"] - row["created_ps"])
+    low, high = (fmean(took[priority]) for priority in (2, 5))
+    [port] = [row for row in result.rows("ports") if row["port"] == "sw.0->h0"]
+    return {"stalled_by": low / high, "stalled_level": port["queue_bytes_mean"] / (64 * KIB)}

@@ -80,7 +80,7 @@ class Run:
     result: Result
 
     @classmethod
-    def of(cls, scenario: Scenario, *, seed: int = 1, late: bool = False) -> Run:
+    def of(cls, scenario: Scenario, *, seed: int | None = None, late: bool = False) -> Run:
         """Runs the scenario; with `late` a second time, for what is measured after 80 ms."""
         result = scenario.run(seed=seed)
         end = scenario.with_value("simulation.warmup", "80 ms").run(seed=seed) if late else result
@@ -157,6 +157,12 @@ def deviation_us(result: Result) -> float:
         raise StudyError("the log of frames ends before the run")
     streams = result.rows("delay_variation")
     return float(max(of["deviation_max_ns"] for of in streams if of["flow"].startswith("video")) / 1e3)
+
+
+def late_us(result: Result) -> float:
+    """Largest delay of a video frame above the mean of its stream, processing at the receiver included."""
+    streams = [of for of in result.rows("flows") if of["flow"].startswith("video")]
+    return float(max(of["latency_max_ns"] - of["latency_mean_ns"] for of in streams) / 1e3)
 
 
 def video_lost(result: Result) -> int:

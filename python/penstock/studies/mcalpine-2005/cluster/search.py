@@ -37,9 +37,12 @@ OVERHEAD = 82
 """Overhead of a frame on the wire, in bytes."""
 
 
-def measure(context: Context, values: Mapping[str, Any]) -> dict[str, float]:
+def measure(context: Context, values: Mapping[str, Any], seed: int) -> dict[str, float]:
     """Measures all figures that `search.toml` names."""
-    cluster, settings = changed(context.scenario("cluster"), values), settings_of(values)
+    cluster, settings = (
+        changed(context.scenario("cluster").with_value("simulation.seed", seed), values),
+        settings_of(values),
+    )
     plain = {name: Run.of(arranged(cluster, name, settings), late=name == "RED_only") for name in SCENARIOS}
     limiters = settings.limiters
     fast = Run.of(path_rates(at_ten_gigabit(cluster), **limiters), late=False)
@@ -48,7 +51,7 @@ def measure(context: Context, values: Mapping[str, Any]) -> dict[str, float]:
         **figures.queues(plain),
         **target(cluster, limiters, plain["PRC_only"]),
         **figures.messages(plain, fast),
-        **figures.alone(context.scenario("unloaded").run(seed=1)),
+        **figures.alone(context.scenario("unloaded").run(seed=seed)),
         **talks(cluster, settings, values),
     }
 
@@ -115,7 +118,7 @@ def talks(cluster: Scenario, settings: Settings, values: Mapping[str, Any]) -> d
     of = most(values, video=True)
     share, missed, deviation, losses = {}, {}, {}, {}
     for name in SCENARIOS:
-        result = window(arranged(talking, name, settings)).run(seed=1)
+        result = window(arranged(talking, name, settings)).run()
         share[name] = exchanged(result) / of
         missed[name], deviation[name] = video_lost(result), deviation_us(result)
         losses[name] = lost(result)
@@ -127,10 +130,10 @@ def talks(cluster: Scenario, settings: Settings, values: Mapping[str, Any]) -> d
 def methods(talking: Scenario, settings: Settings) -> Iterator[Any]:
     """Methods 1 to 3."""
     shorter = talking.with_value("simulation.duration", f"{WINDOW_S * 1e3:g} ms")
-    yield marked(shorter, settings).run(seed=1)
+    yield marked(shorter, settings).run()
     for method, point in (("messages", {"messages": True}), ("round_trip", {})):
         keys = {**settings.limiters, "prc": {**settings.limiters["prc"], "method": method}}
-        yield path_rates(shorter, point=point, **keys).run(seed=1)
+        yield path_rates(shorter, point=point, **keys).run()
 
 
 def exchanged(result: Any) -> float:

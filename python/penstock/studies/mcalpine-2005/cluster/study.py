@@ -16,7 +16,16 @@ from penstock.studies.reproduce import Context, Outcome
 
 from . import figures
 from .figures import Figures
-from .measure import MOST_FRAMES, Run, database_series, deviation_us, most, queue_series, video_lost
+from .measure import (
+    MOST_FRAMES,
+    Run,
+    database_series,
+    deviation_us,
+    late_us,
+    most,
+    queue_series,
+    video_lost,
+)
 from .scenarios import (
     COLOURS,
     MARK_AFTER,
@@ -66,8 +75,12 @@ def run(context: Context) -> list[Outcome]:
         *(context.judge(one, talking) for one in VIDEO),
         *(context.judge(one, shortest) for one in ("M9b", "M9b-exchange")),
     ]
-    context.say("other intervals of path rate control")
+    stalled = context.scenario("stalled")
+    stalls = context.over_seeds(lambda seed: figures.stalled(stalled.run(seed=seed)), "M14")
+    outcomes.append(context.judge("M14", stalls))
+    context.say("other intervals of path rate control, and processors of hosts")
     variants(context, cluster)
+    processors(context, cluster)
     means = averages(found) | averages(talking)
     tables(context, means, len(found))
     cover = context.save_figure(picture(plain[0][1], means), "cluster", cover=True)
@@ -187,6 +200,47 @@ def variants(context: Context, cluster: Scenario) -> None:
         rows,
         note=f"Means of {len(context.seeds('M11'))} seeds. Video off by: in a run of its own, with video, "
         "from 44 to 84 ms.",
+    )
+
+
+RECEIVE: Mapping[str, Mapping[str, Any]] = {
+    "no processing time": {},
+    "1 us a frame": {"time_per_frame": "1 us"},
+    "1 us a frame, interrupts": {
+        "time_per_frame": "1 us",
+        "interrupt_delay": "30 us",
+        "interrupt_frames": 32,
+    },
+}
+"""Processing of received frames at all hosts."""
+
+
+def processors(context: Context, cluster: Scenario) -> None:
+    """A table of what video is off by at the application, behind the processors of the hosts."""
+    rows = []
+    for name, keys in RECEIVE.items():
+        talking = with_video(cluster)
+        if keys:
+            talking = talking.with_value("host.receive", keys)
+        scenarios = {
+            one: arranged(talking, one)
+            .with_value("simulation.warmup", "44 ms")
+            .with_value("simulation.duration", "84 ms")
+            for one in SCENARIOS
+        }
+
+        def measure(seed: int, scenarios: Mapping[str, Scenario] = scenarios) -> Figures:
+            return {one: late_us(scenario.run(seed=seed)) for one, scenario in scenarios.items()}
+
+        of = averages(context.over_seeds(measure, "M10"))
+        rows.append((name, *(f"{of[one]:.0f}" for one in SCENARIOS)))
+    context.save_table(
+        "processors",
+        "Video at the application: largest delay above the mean (us)",
+        ("hosts", *SCENARIOS),
+        rows,
+        note=f"Means of {len(context.seeds('M10'))} seeds, from 44 to 84 ms. Delays end when the processor "
+        "of the receiver has taken a frame in. Interrupts: 30 us after a frame, or with 32 frames.",
     )
 
 

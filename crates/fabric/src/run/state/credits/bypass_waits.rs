@@ -12,7 +12,7 @@
 //! (`victims`).
 
 use crate::run::state::credits::CreditState;
-use crate::run::state::link_control::Ended;
+use crate::run::state::ended_wait::EndedWait;
 use frame::{CHANNELS, Frame, TrafficClass, members};
 use units::Time;
 
@@ -41,7 +41,7 @@ impl CreditState {
         before: bool,
         free: Time,
         now: Time,
-    ) -> Option<Ended> {
+    ) -> Option<EndedWait> {
         let (was, still) = (self.held >> class & 1 != 0, before && self.short >> class & 1 != 0);
         let began = self.waits[class].began;
         let channel = lacks.map(|frame| self.spec.channels.class(frame.priority()));
@@ -84,10 +84,10 @@ impl CreditState {
 }
 
 impl BypassWait {
-    pub(in crate::run) fn over(&mut self, end: Time) -> Ended {
+    pub(in crate::run) fn over(&mut self, end: Time) -> EndedWait {
         if end > self.since {
             self.ended = end;
         }
-        Ended { priority: self.priority, start: self.since, end, cause: 0, bypass: true }
+        EndedWait { priority: self.priority, start: self.since, end, cause: 0, bypass: true }
     }
 }

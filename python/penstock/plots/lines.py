@@ -1,0 +1,36 @@
+"""Lines of time series, with corners at the edges of their bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import Scale, time_scale
+
+if TYPE_CHECKING:
+    from penstock.measurements import Curve, Measurements
+
+Series = dict[str, "Curve"]
+
+MAX_BINS = 120
+"""More bins along the axis are merged; bins of a few frames would be a wall of noise."""
+
+
+def steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
+    """Corners of a line that keeps its value until the next bin, the last one to the end of the run."""
+    times, values = line
+    edges = np.append(times, max(end_ns(result), float(times[-1]))) / time_scale(end_ns(result)).size
+    return np.repeat(edges, 2)[1:-1], np.repeat(values / scale.size, 2)
+
+
+def width(result: Measurements, lines: Series) -> str:
+    """The width of the bins, as a text."""
+    times = next(iter(lines.values()))[0]
+    scale = time_scale(wide := float(times[1] - times[0]) if len(times) > 1 else end_ns(result))
+    return f"{wide / scale.size:.3g} {scale.unit}"
+
+
+def end_ns(result: Measurements) -> float:
+    """End of the run."""
+    return float(result.run["simulated_s"]) * 1e9

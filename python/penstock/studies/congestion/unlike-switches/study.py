@@ -1,0 +1,178 @@
+"""Congestion control in some switches of a fabric, and two methods of path rate control in one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from penstock.plots.style import style
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+Figures = dict[str, float]
+Keys = Mapping[str, Any]
+OFFERED_BPS = 5e9
+"""Offered load of the victim."""
+FEEDBACK, MESSAGES = "feedback", "messages"
+FECN: Keys = {"fecn": {"expected_sources": 4}}
+"""FECN as a congestion point."""
+WRITES: Keys = {"prc": {}}
+"""Path rate control as a congestion point: it writes levels into the messages of receivers (method 4)."""
+SENDS: Keys = {"prc": {"messages": True}}
+"""The same, and it sends messages of its own to sources (method 2)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Congestion points at both switches, and the controls of the senders' rate limiters.
+
+    Attributes
+    ----------
+    points : mapping
+        Congestion point by switch; a switch that is missing has none.
+    limiter : mapping
+        Control of the hosts' limiters; empty: no limiters.
+    others : mapping
+        That of h3 and h4, if it differs.
+    pause : bool
+        Whether switches send PAUSE; without, a queue has room for 96 KiB.
+    """
+
+    points: Mapping[str, Keys]
+    limiter: Keys
+    others: Keys
+    pause: bool = True
+
+    def of(self, base: Scenario) -> Scenario:
+        """The scenario of this case."""
+        if not self.pause:
+            base = base.with_value("flow_control", None).with_value("switch.buffer", {"queue": "96 KiB"})
+        for switch, point in self.points.items():
+            base = base.with_value(f"switches.{switch}.queue_managers", [dict(point)])
+        if self.limiter:
+            base = base.with_value("host.rate_limiters", {"per": "flow", **self.limiter})
+        for host in ("h3", "h4") if self.others else ():
+            base = base.with_value(f"hosts.{host}.rate_limiters", {"per": "flow", **self.others})
+        return base
+
+
+def fecn(switches: str, *, pause: bool = True) -> Case:
+    """FECN at these switches, and at all hosts unless no switch has it."""
+    return Case(dict.fromkeys(switches, FECN), {"fecn": {}} if switches else {}, {}, pause)
+
+
+def l2ci(bottleneck: Keys, method: str, other: str = "") -> Case:
+    """Path rate control: the congestion point of switch b, and the methods of the senders."""
+    points = {"a": WRITES, **({"b": bottleneck} if bottleneck else {})}
+    return Case(points, {"prc": {"method": method}}, {"prc": {"method": other}} if other else {})
+
+
+CASES: Mapping[str, Case] = {
+    "FECN at a and b": fecn("ab"),
+    "FECN at b": fecn("b"),
+    "FECN at a": fecn("a"),
+    "no FECN": fecn(""),
+    "FECN at b, no PAUSE": fecn("b", pause=False),
+    "FECN at a, no PAUSE": fecn("a", pause=False),
+    "method 4, b writes": l2ci(WRITES, FEEDBACK),
+    "method 4, b is silent": l2ci({}, FEEDBACK),
+    "method 2, b sends": l2ci(SENDS, MESSAGES),
+    "method 2, b writes": l2ci(WRITES, MESSAGES),
+    "methods 4 and 2, b writes and sends": l2ci(SENDS, FEEDBACK, MESSAGES),
+    "methods 4 and 2, b writes": l2ci(WRITES, FEEDBACK, MESSAGES),
+}
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    base = context.scenario("fabric")
+    ids = [one.id for one in context.study.experiments]
+    scenarios = {name: case.of(base) for name, case in CASES.items()}
+
+    def measure(seed: int) -> dict[str, Figures]:
+        return {name: figures(scenario.run(seed=seed)) for name, scenario in scenarios.items()}
+
+    runs = context.over_seeds(measure, *ids)
+    means = {name: {key: fmean(of[name][key] for of in runs) for key in runs[0][name]} for name in CASES}
+    cover = context.save_figure(picture(means), "unlike-switches", cover=True)
+    context.save_table(
+        "cases",
+        "All cases",
+        ("", "h1, h2 (Gb/s)", "h3, h4 (Gb/s)", "victim gets", "lost", "paused (ms)"),
+        [
+            (
+                name,
+                f"{of['first'] / 1e9:.2f}",
+                f"{of['last'] / 1e9:.2f}",
+                f"{of['victim']:.0%}",
+                f"{of['lost']:,.0f}",
+                f"{of['paused_ms']:.0f}",
+            )
+            for name, of in means.items()
+        ],
+        note=f"Means of {len(runs)} seeds. Senders: mean of the two. Paused: all ports together, in 40 ms.",
+    )
+    asked = [claims(of) for of in runs]
+    return [context.judge(one, asked, pictures=[cover] if one == ids[0] else []) for one in ids]
+
+
+def figures(result: Result) -> Figures:
+    """Throughput of the senders and of the victim, losses and pauses of one run."""
+    got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
+    senders = [got[f"sender[h{nth}]"] for nth in range(1, 5)]
+    return {
+        "first": fmean(senders[:2]),
+        "last": fmean(senders[2:]),
+        "victim": got["victim"] / OFFERED_BPS,
+        "lost": sum(row["frames"] for row in result.rows("drops")),
+        "paused_ms": sum(row["paused_s"] for row in result.rows("ports")) * 1e3,
+    }
+
+
+def claims(of: Mapping[str, Figures]) -> Figures:
+    """Figures of the criteria."""
+    both, writes = of["methods 4 and 2, b writes and sends"], of["methods 4 and 2, b writes"]
+    return {
+        "bottleneck_alone": of["FECN at b"]["victim"],
+        "bottleneck_paused": of["FECN at b"]["paused_ms"],
+        "elsewhere": of["FECN at a"]["victim"],
+        "none": of["no FECN"]["victim"],
+        "elsewhere_lost": of["FECN at a, no PAUSE"]["lost"],
+        "bottleneck_lost": of["FECN at b, no PAUSE"]["lost"],
+        "writes": of["method 4, b writes"]["victim"],
+        "sends": of["method 2, b sends"]["victim"],
+        "silent": of["method 4, b is silent"]["victim"],
+        "deaf": of["method 2, b writes"]["victim"],
+        "both_victim": both["victim"],
+        "both_ratio": both["last"] / both["first"],
+        "mixed_share": writes["first"] / (writes["first"] + writes["last"]),
+        "mixed_victim": writes["victim"],
+    }
+
+
+def picture(means: Mapping[str, Figures]) -> Figure:
+    """Senders and victim in each case."""
+    with style():
+        figure = Figure(figsize=(9.6, 6.0), layout="constrained")
+        axes = figure.subplots()
+        places = range(len(means))
+        bars = (
+            ("h1 and h2, each", "first", 1e9),
+            ("h3 and h4, each", "last", 1e9),
+            ("victim", "victim", 0.2),
+        )
+        for nth, (label, key, unit) in enumerate(bars):
+            heights = [of[key] / unit for of in means.values()]
+            axes.barh([place + (nth - 1) * 0.27 for place in places], heights, 0.27, label=label)
+        axes.set_yticks(list(places), list(means))
+        axes.invert_yaxis()
+        axes.set_xlabel("Gb/s; a fair share is 2.5, and the victim offers 5")
+        axes.axvline(2.5, color="black", linewidth=0.8, linestyle=":")
+        figure.legend(loc="outside lower center", ncols=3)
+        figure.suptitle("A victim needs congestion control at the switch that is congested")
+    return figure
