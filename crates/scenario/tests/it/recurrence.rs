@@ -131,7 +131,7 @@ fn what_has_no_class_or_its_own_clock_is_never_skipped() {
         ),
         (
             format!(
-                "{STAR}{PFC}{own}[[flows]]\nfrom = \"h0\"\nto = \"h3\"\nsource = {{ constant = {{ rate = \"1 Gb/s\" }} }}\n"
+                "{STAR}{PFC}{own}[[flows]]\nname = \"other\"\nfrom = \"h0\"\nto = \"h3\"\nsource = {{ constant = {{ rate = \"1 Gb/s\" }} }}\n"
             ),
             "flows beside jobs",
         ),
