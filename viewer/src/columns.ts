@@ -261,6 +261,11 @@ export interface Tables {
     ends_after: number;
     until: string;
     finished: number;
+    skipped: number;
+    repeats_from: number;
+    repeat_period: number;
+    repeat_ns: number | null;
+    not_repeated: string;
     start_ns: number | null;
     end_ns: number | null;
     step_ns: number | null;

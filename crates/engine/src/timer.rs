@@ -1,10 +1,11 @@
 //! Timers that can be moved without searching the event queue.
 
+use recurrence::Recurs;
 use units::Time;
 
 /// One pending wake-up. Moving it leaves the old event in the queue; when that event runs, it does not
 /// match the armed time and is ignored. So a timer costs one word, and re-arming costs one event.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 pub struct Timer {
     at: Time,
 }

@@ -10,6 +10,7 @@ mod on_links;
 pub(crate) mod precision;
 pub(crate) mod preview;
 mod progress;
+pub(crate) mod recurrence;
 mod sources;
 pub(crate) mod threads;
 mod ties;
@@ -28,9 +29,10 @@ use crate::run::state::pool::Waiting;
 use crate::run::steps::probes;
 use crate::simulation::deadlock::DeadlockWatch;
 use crate::simulation::jobs::JobWatch;
+use crate::simulation::recurrence::RecurrenceWatch;
 use crate::simulation::threads::{Pilot, Threads};
 use crate::spec::routing::Wiring;
-use crate::spec::{OnDeadlock, Spec};
+use crate::spec::{OnDeadlock, Skip, Spec};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use measure::Passage;
@@ -69,6 +71,7 @@ pub struct Simulation {
     series_stop: Time,
     pub(crate) watch: DeadlockWatch,
     pub(crate) jobs: JobWatch,
+    recurrence: RecurrenceWatch,
     /// A session drives the run, on one thread.
     driven: bool,
     /// The end of a preview, which took the place of the run.
@@ -168,6 +171,7 @@ impl Simulation {
             driven: false,
             previewed: None,
             jobs: JobWatch::new(!spec.jobs.is_empty(), spec.duration),
+            recurrence: RecurrenceWatch::new(spec.jobs.len(), JobWatch::interval(spec.duration)),
             dependency_cycle: None,
         };
         simulation.dependency_cycle = dependencies::cycle(&simulation);
@@ -213,6 +217,9 @@ impl Simulation {
         }
         self.settle();
         let at_end = status == RunStatus::Done && limit == end;
+        if limit == self.recurrence.next && status == RunStatus::Done {
+            self.take_digests();
+        }
         let over = limit == self.jobs.next && self.look_at_jobs();
         if status == RunStatus::Done && self.watch.next != Time::NEVER {
             self.look_for_deadlock();
@@ -226,6 +233,9 @@ impl Simulation {
         }
         if (at_end || over) && self.warmed_up {
             self.check_conservation()?;
+            if self.spec.guards.skip == Skip::Check {
+                self.check_recurrence()?;
+            }
             if cfg!(debug_assertions) {
                 self.check_sources();
             }
@@ -241,7 +251,7 @@ impl Simulation {
     /// cut.
     fn next_stop(&self) -> Time {
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
-        end.min(self.watch.next).min(self.jobs.next)
+        end.min(self.watch.next).min(self.jobs.next).min(self.recurrence.next)
     }
 
     /// The run may end at `stop`: of frames that are on links then, series have what has passed.

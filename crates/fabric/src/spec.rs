@@ -27,7 +27,7 @@ pub mod weights;
 pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 pub use self::domain::Domain;
 pub use self::faults::{FaultSpec, Reaction, Says};
-pub use self::guards::{GuardSpec, OnDeadlock};
+pub use self::guards::{GuardSpec, OnDeadlock, Skip};
 pub use self::job::JobSpec;
 pub use self::negotiated::{Negotiated, NegotiatedFeature};
 pub use self::pattern::{Pattern, matches, range};

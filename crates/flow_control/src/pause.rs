@@ -16,6 +16,7 @@
 use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings};
 use frame::{PRIORITIES, members};
+use recurrence::Recurs;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
@@ -53,7 +54,7 @@ pub fn pause_time(quanta: u16, rate: BitRate) -> Time {
 }
 
 /// Contents of one pause frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct PauseSignal {
     /// Priorities to stop, bit n for priority n.
     pub xoff: u8,
@@ -76,12 +77,18 @@ impl PauseSignal {
 }
 
 /// Pauses that a transmitter must obey: the time until which each priority is stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct PauseTimers {
+    #[recurs(with = PauseTimers::walk_until)]
     until: [Time; PRIORITIES],
 }
 
 impl PauseTimers {
+    /// Visits the end of each pause, for a digest of the state.
+    fn walk_until(&self, walk: &mut recurrence::Walk) {
+        self.until.iter().for_each(|&until| walk.past(until));
+    }
+
     /// Applies a pause frame. `obeyed`: priorities for which pausing is enabled; the bits of others are
     /// ignored. `until`: the end of the frame's reception plus the announced time. `now`: the time at which
     /// XON takes effect.

@@ -16,6 +16,7 @@
 use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings, PauseSpec, Watermarks};
 use frame::Occupancy;
+use recurrence::Recurs;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
 
@@ -66,9 +67,10 @@ impl PriorityPauses {
 }
 
 /// A pause requested by this station, as far as it can determine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct OutstandingPause {
     /// Time from which the XOFF must be renewed; zero if none is in force.
+    #[recurs(past)]
     renew_at: Time,
 }
 
@@ -146,13 +148,14 @@ pub enum Counted {
 
 /// Occupancy of the frames that arrived through one port with one priority, and the pause requested because
 /// of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Recurs)]
 pub struct IngressCounter {
     /// Frames waiting in the station.
     pub occupancy: Occupancy,
     /// The pause in force.
     pub pause: OutstandingPause,
     /// Time since which the occupancy is above the low watermark.
+    #[recurs(measured)]
     pub rising_since: Time,
 }
 

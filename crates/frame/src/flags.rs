@@ -5,6 +5,7 @@
 //! trimmed on its last hop. Fields of only some frames belong in a [`Header`](crate::Header), which has no such bound.
 
 use crate::Priority;
+use recurrence::Recurs;
 
 /// Explicit congestion notification: the two bits of RFC 3168 section 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub enum FrameKind {
 }
 
 /// Priority, kind and ECN bits of a frame, and single-bit flags. Equality includes the priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct Flags(u16);
 
 const PRIORITY: u16 = (1 << 5) - 1;
@@ -85,7 +86,7 @@ const KIND_OF: [FrameKind; 64] = {
 };
 
 /// Payload that a frame has lost to packet trimming on its way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub enum Trim {
     /// None.
     #[default]

@@ -63,7 +63,7 @@ pub fn members(set: impl Into<u32>) -> impl Iterator<Item = usize> {
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, recurrence::Recurs)]
         pub struct $name(pub $inner);
 
         impl $name {

@@ -1,9 +1,10 @@
 //! Occupancy of a piece of memory, in bytes and in frames at once.
 
+use recurrence::Recurs;
 use units::Amount;
 
 /// Waiting frames, counted both ways: limits and watermarks are in either unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct Occupancy {
     /// Bytes, DA to FCS.
     pub bytes: u64,

@@ -7,9 +7,10 @@
 //! switches copy it where the others leave that.
 
 use crate::NodeId;
+use recurrence::Recurs;
 
 /// Next step of a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct Route(u32);
 
 /// The decoded form of a [`Route`].

@@ -16,6 +16,10 @@ pub struct Computation {
 }
 
 impl Computation {
+    /// Returns how many times before iterations, and how many factors of computations, come in turn.
+    pub(crate) fn turns(&self) -> [usize; 2] {
+        [self.before.len(), self.factors.len()]
+    }
     /// Computations of these times before iterations, in turn, each multiplied by a factor, in turn; without factors none is.
     pub fn new(before: Arc<[Time]>, factors: impl IntoIterator<Item = f64>) -> Computation {
         let fixed = |factor: f64| (factor * f64::from(1 << POINT)).round() as u32;

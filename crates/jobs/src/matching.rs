@@ -6,18 +6,23 @@
 //! Source: Hoefler, Schneider and Lumsdaine, LogGOPSim (2010), section 3.2; the MPI standard, section 3.5.
 
 use crate::rank::Blocked;
+use recurrence::{Recurs, Walk};
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
 
 /// Messages without a receive, and receives without a message.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Recurs)]
 pub(crate) struct Matching {
     /// Receives of one sender and label, in order.
+    #[recurs(with = Matching::walk_orders)]
     exact: BTreeMap<(u32, u32), VecDeque<(u64, Blocked)>>,
     /// Receives that accept any sender or label, in order.
+    #[recurs(scratch)]
     wild: VecDeque<(u64, Blocked)>,
     /// Messages by sender and label, in order of arrival, and when each arrived.
+    #[recurs(scratch)]
     arrived: BTreeMap<(u32, u32), VecDeque<(u64, Time)>>,
+    #[recurs(scratch)]
     order: u64,
 }
 
@@ -28,6 +33,28 @@ impl Blocked {
 }
 
 impl Matching {
+    /// Visits receives and messages; of their numbers only the order among them matters.
+    fn walk_orders(&self, walk: &mut Walk) {
+        let mut numbered = |queue: &VecDeque<(u64, Blocked)>| {
+            walk.word(queue.len() as u64);
+            for (number, blocked) in queue {
+                walk.word(self.order - number);
+                blocked.walk(walk);
+            }
+        };
+        numbered(&self.wild);
+        self.exact.values().for_each(numbered);
+        walk.word(self.exact.len() as u64);
+        for (key, queue) in &self.arrived {
+            key.walk(walk);
+            walk.word(queue.len() as u64);
+            for (number, arrived) in queue {
+                walk.word(self.order - number);
+                walk.instant(*arrived);
+            }
+        }
+    }
+
     /// A message has been delivered. Returns the receive that takes it, or keeps it.
     pub fn deliver(&mut self, from: u32, tag: u32, now: Time) -> Option<Blocked> {
         self.order += 1;

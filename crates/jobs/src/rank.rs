@@ -21,10 +21,13 @@ mod occupied;
 mod posting;
 mod reading;
 mod records;
+mod recurring;
+mod working;
 
 pub use driven::{Notice, NoticeKind};
 pub use log::{Step, StepKind};
 pub use records::{Blocked, IterationTimes, PeerCounts, Post, RankCounts, Unsent};
+pub use recurring::SkippedIterations;
 
 use crate::computation::Computation;
 use crate::keys::JobCosts;
@@ -36,6 +39,7 @@ use driven::Driven;
 use log::Log;
 use occupied::Occupied;
 use program::Work;
+use recurrence::Recurs;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -59,22 +63,30 @@ enum Then {
 type Occupation = (Time, u64, u32, u32, Then);
 
 /// Messages in flight to one peer, and counts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Recurs)]
 struct Peer {
     unsent: VecDeque<Unsent>,
+    #[recurs(measured)]
     counts: PeerCounts,
 }
 
 /// A rank at work.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub struct Rank {
+    #[recurs(constant)]
     workload: Arc<Workload>,
+    #[recurs(constant)]
     rank: u32,
+    #[recurs(constant)]
     costs: JobCosts,
+    #[recurs(with = Rank::walk_computation)]
     computation: Computation,
     /// Its computations so far.
+    #[recurs(scratch)]
     computations: u64,
+    #[recurs(scratch)]
     start: Time,
+    #[recurs(scratch)]
     iterations: u32,
     /// By lane, the number of its next action; by operation of a program, what it still waits for.
     at: Box<[u32]>,
@@ -85,9 +97,12 @@ pub struct Rank {
     /// The computation before the lanes is not over.
     computing: bool,
     /// By processor, until when it is occupied.
+    #[recurs(with = Rank::walk_processors)]
     busy_until: Vec<Time>,
     /// What processors are occupied with.
+    #[recurs(with = Rank::walk_work)]
     working: BinaryHeap<Reverse<Occupation>>,
+    #[recurs(scratch)]
     requests: u64,
     matching: Matching,
     posts: VecDeque<Post>,
@@ -95,12 +110,18 @@ pub struct Rank {
     local: VecDeque<(u32, u32)>,
     peers: BTreeMap<u32, Peer>,
     unsent: u64,
+    #[recurs(scratch)]
     times: Vec<IterationTimes>,
+    #[recurs(measured)]
+    skipped: Option<SkippedIterations>,
+    #[recurs(measured)]
     counts: RankCounts,
     /// Computation of this iteration.
     occupied: Occupied,
+    #[recurs(measured)]
     log: Log,
     /// Of a list of messages.
+    #[recurs(unless_empty = "lists of messages and sessions")]
     driven: Option<Box<Driven>>,
 }
 
@@ -147,6 +168,7 @@ impl Rank {
             peers: BTreeMap::new(),
             unsent: 0,
             times: Vec::new(),
+            skipped: None,
             counts: RankCounts::default(),
             occupied: Occupied::default(),
             log: Log::new(recorded),
@@ -427,43 +449,6 @@ impl Rank {
         self.counts.overhead = self.counts.overhead.saturating_add(cost);
         let kind = (StepKind::ReceiveCost, Some((from, tag, bytes)));
         cost == Time::ZERO || self.work((lane, cpu), kind, cost, Then::Go, now)
-    }
-
-    fn compute(&mut self, (lane, cpu): (u32, u8), time: Time, now: Time) -> bool {
-        let time = self.drawn(time);
-        time == Time::ZERO || self.work((lane, cpu), (StepKind::Compute, None), time, Then::Go, now)
-    }
-
-    /// The time of its next computation, with its factor.
-    fn drawn(&mut self, time: Time) -> Time {
-        let time = self.computation.scaled(time, self.computations);
-        self.computations += 1;
-        self.counts.computed = self.counts.computed.saturating_add(time);
-        time
-    }
-
-    /// Occupies a processor, with a message or a computation. Returns false: the lane waits.
-    fn work(
-        &mut self,
-        (lane, cpu): (u32, u8),
-        (kind, message): (StepKind, Option<(u32, u32, u64)>),
-        time: Time,
-        then: Then,
-        now: Time,
-    ) -> bool {
-        let cpu = usize::from(cpu);
-        self.busy_until.resize(self.busy_until.len().max(cpu + 1), Time::ZERO);
-        let begin = self.busy_until[cpu].max(now);
-        let done = begin.saturating_add(time);
-        self.busy_until[cpu] = done;
-        if kind == StepKind::Compute {
-            self.occupied.add(begin, done, now);
-        }
-        let (peer, tag, bytes) = message.unwrap_or((self.rank, 0, 0));
-        let step = self.log.occupy(cpu, Step { peer, tag, bytes, begin, ..self.step(kind, lane, now) });
-        self.working.push(Reverse((done, self.requests, lane, step, then)));
-        self.requests += 1;
-        false
     }
 
     /// Delivers messages to itself, and ends the iteration if it is over.

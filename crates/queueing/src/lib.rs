@@ -96,6 +96,13 @@ macro_rules! queue_managers {
             $($(#[$doc])* $name($params),)*
         }
 
+        /// Its parameters and its state, of which no part is an instant that lies still.
+        impl recurrence::Recurs for Manager {
+            fn walk(&self, walk: &mut recurrence::Walk) {
+                walk.shown(self);
+            }
+        }
+
         /// A queue manager at work.
         #[derive(Clone, Debug)]
         pub enum Manager {

@@ -13,9 +13,10 @@
 //! pool has the sum, so that it is never exhausted before them.
 
 use crate::dynamic_threshold::{Alpha, SharedMemorySpec};
+use recurrence::Recurs;
 
 /// Bytes that one queue holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub struct Holding {
     /// Bytes in reserved and shared memory.
     pub own: u64,
@@ -70,11 +71,13 @@ pub struct Rules {
 }
 
 /// A pool of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Recurs)]
 pub struct Pool {
     /// The shared part in bytes.
+    #[recurs(constant)]
     size: u64,
     /// The headroom that all may use together.
+    #[recurs(constant)]
     headroom: u64,
     used: u64,
     headroom_used: u64,
@@ -117,9 +120,10 @@ impl Rules {
 }
 
 /// The memory of one switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub struct SharedMemory {
     pools: Vec<Pool>,
+    #[recurs(constant)]
     rules: Vec<Rules>,
 }
 

@@ -25,7 +25,7 @@ pub use stations::*;
 pub use transfers::*;
 
 use ::jobs::Precision;
-use fabric::spec::{OnDeadlock, OnLosslessDrop};
+use fabric::spec::{OnDeadlock, OnLosslessDrop, Skip};
 use fabric::topology::Topology;
 use flow_control::FlowControl;
 use flow_control::watchdog::WatchdogSpec;
@@ -118,6 +118,9 @@ pub struct Simulation {
     /// Precision at which all jobs end: half of the width of the confidence interval of the mean time of an iteration, as a share of that mean, and the confidence. The interval is that of Student's t for 10 batches of consecutive iterations; it is computed for 10, 20, 30 and more iterations. When every job has ended or is known this precisely, all jobs end with the iterations that have begun, and their figures are estimates. A text like "5 % at 95 %": above 0 and at most 100 %, at 90, 95 or 99 %. Default: none (jobs run all of their iterations).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Precision>,
+    /// Iterations of jobs that repeat earlier ones exactly, as the state of the whole run is the same but for a shift in time: "off" simulates them; "iterations" does not, so that the tables `jobs` and `collectives` are those of the whole run, and all others those of the part that is simulated; "check" simulates them and compares their times. Without effect beside `until`. Default: "off".
+    #[serde(default)]
+    pub skip: Skip,
     /// How much memory the engine may use, recorded results included. A run that exceeds it gives a warning, ends early, and keeps what was measured until then. The key changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run in parallel. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,

@@ -128,6 +128,16 @@ macro_rules! schedulers {
             $($(#[doc = $doc])+ $name($params),)*
         }
 
+        /// Its parameters and its state. One with instants that lie still, such as a virtual time, equals no later one.
+        impl recurrence::Recurs for Scheduler {
+            fn walk(&self, walk: &mut recurrence::Walk) {
+                match self {
+                    Scheduler::StrictPriority(own) => own.walk(walk),
+                    other => walk.shown(other),
+                }
+            }
+        }
+
         /// A scheduler at work.
         #[derive(Clone, Debug)]
         pub enum Scheduler {

@@ -1,7 +1,9 @@
 //! A set of small integers with constant-time search: bits in two levels.
 
+use recurrence::Recurs;
+
 /// Members 0 to `capacity` - 1.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub(crate) struct ReadySet {
     words: Vec<u64>,
     /// Bit n: word n is not zero.

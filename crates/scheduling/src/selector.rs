@@ -19,6 +19,15 @@ pub struct Selector<D = Scheduler> {
     in_service: Option<u8>,
 }
 
+/// Its discipline with its parameters, and the queues that it has been told of.
+impl<D: recurrence::Recurs> recurrence::Recurs for Selector<D> {
+    fn walk(&self, walk: &mut recurrence::Walk) {
+        let Selector { discipline, active, in_service } = self;
+        discipline.walk(walk);
+        (*active, *in_service).walk(walk);
+    }
+}
+
 impl<D: Discipline> Selector<D> {
     /// Creates a scheduler without frames.
     pub fn new(discipline: D) -> Selector<D> {

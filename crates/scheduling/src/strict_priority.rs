@@ -10,6 +10,7 @@
 use crate::ready::ReadySet;
 use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts};
 use keys::Remarks;
+use recurrence::Recurs;
 use units::{BitRate, Time};
 
 /// No parameters.
@@ -34,7 +35,7 @@ impl Configuration for StrictPriorityParams {
 }
 
 /// The active queues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub struct StrictPriority {
     active: ReadySet,
 }

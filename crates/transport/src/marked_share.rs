@@ -4,8 +4,10 @@
 //!
 //! Source: RFC 8257, section 3.3; M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1.
 
+use recurrence::Recurs;
+
 /// Estimate of the share of marked bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 pub(crate) struct MarkedShare {
     gain: f64,
     alpha: f64,

@@ -2,6 +2,7 @@
 
 use crate::endpoint::Protocol;
 use crate::room::Append;
+use recurrence::{Recurs, Walk};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::Time;
@@ -26,6 +27,19 @@ struct Member<T> {
     /// entry each time.
     looked_at: Time,
     looked_later: Time,
+}
+
+/// Scheduled calls are no part of the state: one that comes too early does nothing, and none comes too late.
+impl<T: Recurs> Recurs for Members<T> {
+    fn walk(&self, walk: &mut Walk) {
+        let Members { all, line, looks: _, next_look: _ } = self;
+        line.walk(walk);
+        walk.word(all.len() as u64);
+        for Member { endpoint, in_line, looked_at: _, looked_later: _ } in all {
+            in_line.walk(walk);
+            endpoint.walk(walk);
+        }
+    }
 }
 
 impl<T: Protocol> Members<T> {

@@ -25,6 +25,7 @@
 
 mod out_of_order;
 mod received;
+mod recurring;
 mod replies;
 mod trimmed;
 
@@ -40,6 +41,7 @@ use crate::rdma::{
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
 use frame::{FrameKind, RdmaHeader, Stamps, Telemetry, Trim};
+use recurrence::Recurs;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -49,30 +51,39 @@ use workload::Due;
 const MOST_PAIRS: u32 = 1 << 24;
 
 /// Receives messages over RDMA.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub struct RdmaReceiver {
+    #[recurs(constant)]
     spec: Arc<RdmaSpec>,
     pairs: Vec<ReceivePair>,
     /// Number of transfers whose delivery times are recorded; 0: none are.
+    #[recurs(constant)]
     transfers: usize,
     replies: VecDeque<Reply>,
     /// Earliest time of the next CNP for any queue pair.
+    #[recurs(past)]
     next_cnp: Time,
     /// Rule that distinguishes loss from reordering; `None`: there is none.
+    #[recurs(constant)]
     rule: Option<LossRule>,
     /// Lower bound of the time at which a packet of any queue pair counts as lost.
+    #[recurs(past)]
     lost_at: Time,
+    #[recurs(measured)]
     discarded: u64,
     /// Discarded data.
+    #[recurs(measured)]
     undelivered: Undelivered,
     /// Requester of READs, if its messages are READs.
+    #[recurs(unless_empty = "READs")]
     reader: Option<Box<Reader>>,
     /// Delivered messages that others depend on.
+    #[recurs(unless_empty = "transfers that others wait for")]
     ended: VecDeque<u32>,
 }
 
 /// A packet that arrived out of order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 struct Kept {
     /// Length of its frame.
     bytes: u16,
@@ -80,9 +91,10 @@ struct Kept {
     last: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Recurs)]
 struct ReceivePair {
     /// Next packet expected; all earlier ones have arrived.
+    #[recurs(scratch)]
     expected: u64,
     /// Packets since the last acknowledgement.
     unanswered: u32,
@@ -92,32 +104,48 @@ struct ReceivePair {
     nak: bool,
     marked: bool,
     /// Packet named by the last NAK, and the earliest time of another NAK for it.
+    #[recurs(with = ReceivePair::walk_named)]
     named: Option<u64>,
+    #[recurs(past)]
     nak_at: Time,
     /// First packet that arrived trimmed and is not yet the expected one (go-back-N).
+    #[recurs(unless_empty = "packet trimming")]
     trimmed: Option<u64>,
+    #[recurs(past)]
     next_cnp: Time,
     /// Send time of the last packet to be acknowledged.
     sent: Time,
     /// Telemetry collected by that packet on its path.
+    #[recurs(with = ReceivePair::walk_telemetry)]
     telemetry: Telemetry,
+    #[recurs(unless_empty = "in-band telemetry")]
     stamps: Option<Box<Stamps>>,
     /// Packets that have arrived from the expected one on, by offset, and which of them end a message.
     kept: VecDeque<Option<Kept>>,
     /// Times at which the application finishes the messages that it still processes.
+    #[recurs(with = ReceivePair::walk_taken)]
     taken: VecDeque<Time>,
+    #[recurs(measured)]
     not_ready: u64,
     refuses: bool,
     /// Last packets, arrived or yet to arrive again, of messages that others depend on, with their transfer numbers.
+    #[recurs(with = ReceivePair::walk_awaited)]
     awaited: Vec<(u64, u32)>,
     /// Packets that arrived out of order; `None`: there are none.
+    #[recurs(unless_empty = "receivers that tolerate reordering")]
     disorder: Option<Box<Disorder>>,
     /// Delivery times of its messages.
+    #[recurs(measured)]
     delivered: Vec<Time>,
+    #[recurs(measured)]
     messages: u64,
+    #[recurs(measured)]
     came_marked: u64,
+    #[recurs(measured)]
     trims: u64,
+    #[recurs(measured)]
     cnps: u64,
+    #[recurs(measured)]
     naks: u64,
 }
 

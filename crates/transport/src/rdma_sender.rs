@@ -27,42 +27,56 @@ use crate::rdma::{
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
 use frame::FrameKind;
+use recurrence::Recurs;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{BitRate, Time};
 use workload::Due;
 
 /// Sends messages over RDMA.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub struct RdmaSender {
+    #[recurs(constant)]
     spec: Arc<RdmaSpec>,
+    #[recurs(constant)]
     facts: PathFacts,
+    #[recurs(constant)]
     due: Arc<[Due]>,
     /// How many of the transfers with a start have begun.
     begun: usize,
     /// The start of the one that begins next; [`Time::NEVER`]: none does.
     begins: Time,
     /// Those that others wait for and that are acknowledged.
+    #[recurs(unless_empty = "transfers that others wait for")]
     ended: VecDeque<(u32, MessageTimes)>,
     /// Of transfers that have begun, and of those before them that have not.
+    #[recurs(measured)]
     outcomes: Vec<TransferOutcome>,
     /// What their time was spent on, of those that are acknowledged.
+    #[recurs(measured)]
     times: Vec<MessageTimes>,
     /// By transfer, its place among the messages of its queue pair.
+    #[recurs(measured)]
     ordinals: Vec<u32>,
     pairs: Members<QueuePair>,
     /// By queue pair, messages posted.
+    #[recurs(measured)]
     posted: Vec<u32>,
     /// Queue pairs without messages, the one that was used last at the end.
     free: Vec<u32>,
     flow: Flow,
+    #[recurs(unless_empty = "records that are not collected")]
     records: VecDeque<Record>,
+    #[recurs(measured)]
     discarded: u64,
     /// Of READs, by queue pair and READ.
+    #[recurs(unless_empty = "READs")]
     served: Vec<Vec<Served>>,
     /// What it sends through, if that has limits, and what its queue pairs are called there.
+    #[recurs(unless_empty = "NICs with limits")]
     nic: Option<(SharedNic, u64)>,
     /// Seed of the draws of its queue pairs.
+    #[recurs(constant)]
     seed: u64,
 }
 
@@ -78,10 +92,12 @@ struct Served {
 }
 
 /// The messages of a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 struct Flow {
     /// When the next one is posted, and until when, or [`Time::NEVER`].
+    #[recurs(past)]
     start: Time,
+    #[recurs(past)]
     stop: Time,
     left: u64,
 }

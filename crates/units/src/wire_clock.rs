@@ -62,6 +62,11 @@ impl WireClock {
         Time::from_ps(exact / u64::from(self.ps_den))
     }
 
+    /// Remainder of the last instant, in parts of a picosecond that depend on the rate.
+    pub fn remainder(&self) -> u32 {
+        self.remainder
+    }
+
     /// Returns true if bytes take the same time with another clock.
     #[inline(always)]
     pub fn is_as_fast_as(&self, other: &WireClock) -> bool {

@@ -228,6 +228,9 @@ def told(result: Measurements, name: str) -> list[str]:
             "link."
         )
     lines.extend(estimates(result, name))
+    lines.extend(repetitions(result, name))
+    if own.get("not_repeated"):
+        lines.append(f"No repetition of its iterations was found: {own['not_repeated']}.")
     lines.extend(_slowest(result, name))
     lines.extend(critical_path.told(result, name))
     if (own.get("recorded") or 0) < own["iterations"]:
@@ -249,10 +252,36 @@ def estimates(result: Measurements, name: str | None = None) -> list[str]:
     ]
 
 
+@of_result
+def repetitions(result: Measurements, name: str | None = None) -> list[str]:
+    """The jobs whose iterations repeat exactly, or one of them, a sentence each."""
+    found = (row for row in of_jobs(result) if row.get("repeat_period"))
+    return [_repeats(row) for row in found if name is None or row["job"] == name]
+
+
+def _repeats(row: Mapping[str, Any]) -> str:
+    """That a job repeats, and what was skipped for it."""
+    period, first = row["repeat_period"], count(row["repeats_from"])
+    every = "each" if period == 1 else f"every {count(period)}"
+    repeats = (
+        f"Job {row['job']} repeats exactly from iteration {first} on, {every} in {duration(row['repeat_ns'])}"
+    )
+    if not row["skipped"]:
+        return f'{repeats}: skip = "iterations" of [simulation] would simulate few of them.'
+    return (
+        f"{repeats}: {count(row['skipped'])} of {count(row['iterations'])} iterations were skipped. The "
+        "tables jobs and collectives have all of them, other tables only those that were simulated."
+    )
+
+
 def _not_recorded(own: Mapping[str, Any]) -> str:
     """How to record the steps of more iterations."""
     recorded = own.get("recorded") or 0
     which = f"The first {count(recorded)} of" if recorded else "None of"
+    if own.get("skipped"):
+        return (
+            f"{which} {count(own['iterations'])} iterations are recorded: those before the first skipped one."
+        )
     return (
         f"{which} {count(own['iterations'])} iterations are recorded; a larger `timeline_rows` of the job "
         "records more."

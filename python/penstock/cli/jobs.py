@@ -45,7 +45,7 @@ def show_jobs(out: Screen, result: Result) -> None:
     out.print(shown)
     if (more := len(found) - MOST) > 0:
         out.print(f"and {count(more)} more jobs; all of them are in the result")
-    for line in jobs.estimates(result):
+    for line in [*jobs.estimates(result), *jobs.repetitions(result)]:
         out.print(line)
     for chain in jobs.unfinished(result):
         out.print(f"{chain.job} has not ended:", *jobs.sentences(chain))

@@ -58,6 +58,10 @@ class SimulationKeys(TypedDict, total=False):
     """Precision at which all jobs end: half of the width of the confidence interval of the mean time of
     an iteration, as a share of that mean, and the confidence. Default: none.
     """
+    skip: Skip | None
+    """Iterations of jobs that repeat earlier ones exactly, as the state of the whole run is the same but
+    for a shift in time: "off" simulates them. Default: "off".
+    """
     memory_limit: str | None
     """How much memory the engine may use, recorded results included. Default: "available"."""
 
@@ -3674,6 +3678,8 @@ OnLosslessDrop = Literal["stop", "count"]
 """What a lost frame of a lossless class does."""
 OnDeadlock = Literal["stop", "count"]
 """What a deadlock does."""
+Skip = Literal["off", "iterations", "check"]
+"""Treatment of iterations of jobs that repeat earlier ones exactly."""
 ProbesText = ProbesKeys | Sequence[ProbeKeys]
 """Recordings in addition to the totals: a table for all time series, or a list of probes."""
 Which = str | Sequence[str]

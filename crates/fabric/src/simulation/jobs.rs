@@ -39,9 +39,13 @@ const SAMPLES: u64 = 16;
 const LOOKS: u64 = 4_096;
 
 impl JobWatch {
+    /// Time between two looks in a run of this duration.
+    pub fn interval(duration: Time) -> Time {
+        Time::from_ps((duration.ps() / LOOKS).max(Time::from_us(10).ps()))
+    }
     /// A watch over jobs in a run of this duration, if there are any.
     pub fn new(jobs: bool, duration: Time) -> JobWatch {
-        let interval = Time::from_ps((duration.ps() / LOOKS).max(Time::from_us(10).ps()));
+        let interval = JobWatch::interval(duration);
         JobWatch {
             next: if jobs { interval } else { Time::NEVER },
             interval,
@@ -121,6 +125,7 @@ impl Simulation {
     pub(super) fn look_at_jobs(&mut self) -> bool {
         let interval = self.jobs.interval;
         self.jobs.next = self.jobs.next.saturating_add(interval);
+        self.look_for_boundaries();
         if let Some(precision) = self.spec.guards.until {
             self.end_jobs_at(precision);
         }

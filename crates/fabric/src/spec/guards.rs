@@ -17,6 +17,8 @@ pub struct GuardSpec {
     pub watchdog: Option<WatchdogSpec>,
     /// Precision of the iteration times at which all jobs end; `None`: they run all of their iterations.
     pub until: Option<Precision>,
+    /// Treatment of iterations that repeat earlier ones exactly.
+    pub skip: Skip,
 }
 
 impl Default for GuardSpec {
@@ -26,8 +28,22 @@ impl Default for GuardSpec {
             deadlock_interval: Time::from_us(100),
             watchdog: None,
             until: None,
+            skip: Skip::default(),
         }
     }
+}
+
+/// Treatment of iterations of jobs that repeat earlier ones exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Skip {
+    /// They are simulated.
+    #[default]
+    Off,
+    /// They are not simulated: their times follow from those that they repeat.
+    Iterations,
+    /// They are simulated and compared with those that they repeat.
+    Check,
 }
 
 /// What a deadlock does.

@@ -28,7 +28,27 @@ pub(super) static JOBS: TableSpec = TableSpec {
             "until",
             "Precision of the time of an iteration at which all jobs end, as the scenario has it; empty without.",
         ),
-        integer("finished", "", "Iterations that all ranks have ended."),
+        integer("finished", "", "Iterations that all ranks have ended, or that were skipped."),
+        integer(
+            "skipped",
+            "",
+            "Iterations that were not simulated, as they repeat others exactly (`skip`). They count here and in `collectives` like others; all other tables are of those that were simulated.",
+        ),
+        integer(
+            "repeats_from",
+            "",
+            "The first iteration, from 0, at whose begin the state of the whole run came again after `repeat_period` iterations; 0 if it was found at none.",
+        ),
+        integer(
+            "repeat_period",
+            "",
+            "Iterations after which the state of the whole run comes again, but for a shift in time: what follows repeats. 0: none was found.",
+        ),
+        real_or_null("repeat_ns", "ns", "Time of these iterations; null without."),
+        text(
+            "not_repeated",
+            "Why no repetition was found; empty if one was, or if fewer than two states were compared.",
+        ),
         real_or_null("start_ns", "ns", "When the first rank began; null if none has."),
         real_or_null("end_ns", "ns", "When the last rank ended the last iteration; null if one has not."),
         real_or_null(
@@ -152,11 +172,11 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 impl JobRow<'_> {
     /// Iterations that all ranks have ended.
     fn finished(&self) -> usize {
-        self.ranks.iter().map(|rank| rank.machine.finished()).min().unwrap_or(0)
+        self.ranks.iter().map(|rank| rank.machine.passed()).min().unwrap_or(0)
     }
     fn iterations(&self) -> impl Iterator<Item = Iteration> + '_ {
         (0..self.finished()).map(|nth| {
-            let times = || self.ranks.iter().map(move |rank| rank.machine.times()[nth]);
+            let times = || self.ranks.iter().map(move |rank| rank.machine.time_of(nth));
             let mut took: Vec<(Time, u32)> =
                 times().zip(0..).map(|(own, rank)| (own.ended - own.began, rank)).collect();
             took.sort_unstable_by_key(|&(time, rank)| (time, std::cmp::Reverse(rank)));
@@ -177,10 +197,35 @@ impl JobRow<'_> {
     /// Of each rank and finished iteration, the time without and with computation, in nanoseconds.
     fn parts(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let finished = self.finished();
-        self.ranks.iter().flat_map(move |rank| rank.machine.times().iter().take(finished)).map(|own| {
+        let ranks = self.ranks.iter();
+        ranks.flat_map(move |rank| (0..finished).map(|nth| rank.machine.time_of(nth))).map(|own| {
             let compute = own.computing.as_ns_f64();
             ((own.ended - own.began).as_ns_f64() - compute, compute)
         })
+    }
+    /// Iterations whose steps are recorded: none from the first one on that was skipped.
+    fn recorded(&self) -> u64 {
+        let skipped = self.ranks.iter().filter_map(|rank| rank.machine.skipped());
+        skipped.map(|own| own.at as u64).fold(self.spec.recorded.into(), u64::min)
+    }
+    /// Iterations that were skipped.
+    fn skipped(&self) -> u64 {
+        let skipped = self.ranks.first().and_then(|rank| rank.machine.skipped());
+        skipped.map_or(0, |own| own.len() as u64)
+    }
+    /// Messages and bytes that ranks have posted, those of skipped iterations included.
+    fn posted(&self) -> [u64; 2] {
+        let counts = self.ranks.iter().map(|own| own.machine.counts());
+        let [mut messages, mut bytes] =
+            counts.fold([0, 0], |sum, own| [sum[0] + own.sent, sum[1] + own.bytes_sent]);
+        if self.skipped() > 0 {
+            let workload = self.spec.workload.start(self.spec.ranks());
+            for (_, sent) in self.ranks.iter().flat_map(|own| workload.sends(own.number)) {
+                messages += self.skipped();
+                bytes += sent * self.skipped();
+            }
+        }
+        [messages, bytes]
     }
     fn factor(&self) -> f64 {
         self.spec.workload.bus_factor(self.spec.ranks())
@@ -231,6 +276,7 @@ impl View<'_> {
             Some((last - first.began).as_ns_f64() / row.finished() as f64)
         };
         let or_null = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);
+        let found = |job: usize| self.s.recurrence_of(job);
         JOBS.builder()
             .texts("job", rows.iter().map(|row| row.spec.name.clone()))
             .integers("ranks", rows.iter().map(|row| row.spec.ranks().into()))
@@ -240,13 +286,23 @@ impl View<'_> {
             .integers("iterations", rows.iter().map(|row| row.spec.iterations.into()))
             .integers(
                 "ends_after",
-                rows.iter().map(|row| row.ranks.first().map_or(0, |rank| rank.machine.iterations().into())),
+                rows.iter().map(|row| {
+                    row.ranks.first().map_or(0, |rank| u64::from(rank.machine.iterations())) + row.skipped()
+                }),
             )
             .texts(
                 "until",
                 rows.iter().map(|_| self.s.spec.guards.until.map_or_else(String::new, |own| own.to_string())),
             )
             .integers("finished", rows.iter().map(|row| row.finished() as u64))
+            .integers("skipped", rows.iter().map(JobRow::skipped))
+            .integers("repeats_from", (0..rows.len()).map(|job| found(job).map_or(0, |own| own.first as u64)))
+            .integers(
+                "repeat_period",
+                (0..rows.len()).map(|job| found(job).map_or(0, |own| own.period as u64)),
+            )
+            .reals("repeat_ns", (0..rows.len()).map(|job| or_null(found(job).map(|own| own.takes))))
+            .texts("not_repeated", (0..rows.len()).map(|job| self.s.not_recurred(job)))
             .reals("start_ns", rows.iter().map(|row| or_null(start(row))))
             .reals("end_ns", rows.iter().map(|row| or_null(last(row).filter(|_| done(row)))))
             .reals("step_ns", rows.iter().map(|row| step(row).unwrap_or(f64::NAN)))
@@ -256,19 +312,13 @@ impl View<'_> {
             .reals("algorithm_bps", rows.iter().map(|row| row.bits() / row.collective_secs()))
             .reals("bus_bps", rows.iter().map(|row| row.bits() / row.collective_secs() * row.factor()))
             .reals("bound_bps", rows.iter().map(|row| self.slowest_link(row.spec)))
-            .integers(
-                "messages",
-                rows.iter().map(|row| row.ranks.iter().map(|own| own.machine.counts().sent).sum()),
-            )
-            .integers(
-                "bytes_sent",
-                rows.iter().map(|row| row.ranks.iter().map(|own| own.machine.counts().bytes_sent).sum()),
-            )
+            .integers("messages", rows.iter().map(|row| row.posted()[0]))
+            .integers("bytes_sent", rows.iter().map(|row| row.posted()[1]))
             .reals(
                 "stalled_ns",
                 rows.iter().zip(stalled).map(|(row, own)| if done(row) { 0.0 } else { own.as_ns_f64() }),
             )
-            .integers("recorded", rows.iter().map(|row| row.spec.recorded.into()))
+            .integers("recorded", rows.iter().map(JobRow::recorded))
     }
 
     /// Iterations of jobs: one row each.

@@ -94,11 +94,18 @@ fn name(kind: StepKind) -> &'static str {
 /// All steps of these ranks, in their order.
 fn rows_of<'a>(ranks: &[&'a RankState]) -> Vec<Row<'a>> {
     let mut rows = Vec::with_capacity(ranks.iter().map(|state| state.machine.steps().len()).sum());
+    // From a skipped iteration on none is recorded at any rank.
+    let mut ends: BTreeMap<u32, usize> = BTreeMap::new();
+    for (job, skipped) in ranks.iter().filter_map(|state| Some((state.job, state.machine.skipped()?))) {
+        let end = ends.entry(job).or_insert(skipped.at);
+        *end = skipped.at.min(*end);
+    }
     for &state in ranks {
         let first = rows.len() as u64;
         let mut times: Vec<(u32, MessageTimes)> = state.times.clone();
         times.sort_unstable_by_key(|own| own.0);
-        for (number, step) in (0..).zip(state.machine.steps()) {
+        let end = ends.get(&state.job).copied().unwrap_or(usize::MAX) as u32;
+        for (number, step) in (0..).zip(state.machine.steps()).take_while(|own| own.1.iteration < end) {
             let known = times.binary_search_by_key(&number, |own| own.0).ok().map(|place| times[place].1);
             rows.push(Row { job: state.job, state, step, first, times: known, message: None, ideal: None });
         }

@@ -68,6 +68,10 @@ impl Log {
     pub fn new(iterations: u32) -> Log {
         Log { iterations, cause: NONE, ..Log::default() }
     }
+    /// Records no more steps.
+    pub fn stop(&mut self) {
+        self.iterations = 0;
+    }
     /// Iteration number `iteration` begins.
     pub fn begin(&mut self, iteration: u32) {
         self.iteration = iteration;

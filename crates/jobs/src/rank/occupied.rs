@@ -1,13 +1,15 @@
 //! Time in which at least one of the processors of a rank computes.
 
+use recurrence::Recurs;
 use units::Time;
 
 /// The union of intervals, none of which is added after its beginning.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Recurs)]
 pub(super) struct Occupied {
     /// Intervals that later ones may meet: disjoint, ascending.
     pending: Vec<(Time, Time)>,
     /// Sum of those that are over.
+    #[recurs(duration)]
     over: Time,
 }
 

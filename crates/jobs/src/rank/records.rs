@@ -1,9 +1,10 @@
 //! Records of a rank: messages to post, counts, times, waits.
 
+use recurrence::Recurs;
 use units::Time;
 
 /// A message to be posted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Recurs)]
 pub struct Post {
     /// Rank that receives it.
     pub to: u32,
@@ -57,7 +58,7 @@ pub struct IterationTimes {
 }
 
 /// A lane that waits for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Recurs)]
 pub struct Blocked {
     /// The lane, or the operation of a program.
     pub lane: u32,
@@ -70,11 +71,12 @@ pub struct Blocked {
     /// Since when.
     pub since: Time,
     /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
+    #[recurs(measured)]
     pub step: u32,
 }
 
 /// A message that is posted and not acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Recurs)]
 pub struct Unsent {
     /// Its label.
     pub tag: u32,
@@ -85,5 +87,6 @@ pub struct Unsent {
     /// The lane, or the operation of a program.
     pub lane: u32,
     /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
+    #[recurs(measured)]
     pub step: u32,
 }

@@ -3,11 +3,15 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
-use fabric::spec::GuardSpec;
+use fabric::spec::{GuardSpec, Skip};
 use flow_control::FlowControl;
 use flow_control::watchdog::WatchdogSpec;
 use jobs::Precision;
+use keys::Remark;
 use units::Time;
+
+/// Iterations that a job needs so that some may be skipped: two periods and one at either end.
+const FEWEST_ITERATIONS: u64 = 4;
 
 /// The guards of a scenario.
 pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
@@ -21,6 +25,9 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
     {
         context.beware(why, &Place::of("simulation"));
     }
+    if let Err(why) = check_skip(model) {
+        context.beware(why, &Place::of("simulation"));
+    }
     if let Some(watchdog) = model.watchdog {
         check_watchdog(model, watchdog, context);
     }
@@ -29,7 +36,25 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
         deadlock_interval: interval,
         watchdog: model.watchdog,
         until: model.simulation.until,
+        skip: model.simulation.skip,
     }
+}
+
+/// Whether there are iterations to skip.
+fn check_skip(model: &Model) -> Result<(), Remark> {
+    let most = model.jobs.iter().map(|job| job.iterations).max().unwrap_or(0);
+    if model.simulation.skip == Skip::Off || most >= FEWEST_ITERATIONS {
+        return match model.simulation.until {
+            Some(_) if model.simulation.skip == Skip::Iterations => Err(Remark::about(
+                "skip",
+                "`skip` beside `until`",
+                "`until` ends the jobs; leave one of them out",
+            )),
+            _ => Ok(()),
+        };
+    }
+    let message = format!("`skip`, and no job has more than {most} iterations");
+    Err(Remark::about("skip", message, "it needs a job with at least 4 iterations"))
 }
 
 fn check_watchdog(model: &Model, watchdog: WatchdogSpec, context: &mut Context<'_>) {

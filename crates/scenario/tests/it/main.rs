@@ -14,6 +14,7 @@ mod maps;
 mod names;
 mod pinned;
 mod promises;
+mod recurrence;
 mod robust;
 mod schema;
 mod strict;

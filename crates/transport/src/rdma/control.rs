@@ -3,6 +3,7 @@
 use super::dcqcn_rest::{Crowd as DcqcnCrowd, Rest as DcqcnRest};
 use super::path_window::PathWindow;
 use frame::{Stamps, Telemetry};
+use recurrence::Recurs;
 use units::{BitRate, Time};
 
 /// Properties of the path of a queue pair that a control gets before the first packet.
@@ -139,7 +140,7 @@ pub trait RdmaControl {
 }
 
 /// A rate between a minimum and that of the link, at which nothing limits it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 pub struct LinkRate {
     /// In bits of frames (DA to FCS) a second.
     pub line: f64,

@@ -24,19 +24,21 @@
 
 use super::control::{PathFacts, RdmaControl, gap};
 use super::dcqcn_keys::DcqcnKeys;
+use recurrence::Recurs;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
 /// The rate limiter of a queue pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub struct Dcqcn {
     /// Of all queue pairs with the same description.
+    #[recurs(constant)]
     keys: Arc<DcqcnKeys>,
     state: State,
 }
 
 /// State of a queue pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 struct State {
     /// Rates in bits of frames a second: that of the link, Rc and Rt.
     line: f64,

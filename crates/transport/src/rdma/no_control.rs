@@ -10,6 +10,7 @@
 
 use super::control::{PathFacts, RdmaControl, RdmaControlConfiguration};
 use keys::Remark;
+use recurrence::Recurs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,7 @@ impl NoControlKeys {
 }
 
 /// A control that never changes anything.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Recurs)]
 pub struct NoControl;
 
 impl NoControl {

@@ -3,6 +3,7 @@
 //! Source: InfiniBand Architecture Specification volume 1 sections 9.2.1 (opcodes), 9.3.3 (RETH), 9.3.5 (AETH), 9.3.7 (ImmDt).
 
 use super::spec::RdmaVerb;
+use recurrence::Recurs;
 
 /// Length of the AETH, in an acknowledgement and in the first and the last packet of a READ's response.
 pub const AETH_BYTES: u16 = 4;
@@ -12,7 +13,7 @@ pub const RETH_BYTES: u16 = 16;
 const IMMDT_BYTES: u16 = 4;
 
 /// Operation of a message of a queue pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub enum Operation {
     /// SEND, which completes a receive of the peer's application.
     #[default]

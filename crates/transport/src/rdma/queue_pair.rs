@@ -21,6 +21,7 @@
 mod facts;
 mod next;
 mod paths;
+mod recurring;
 mod serving;
 mod spending;
 mod timer;
@@ -37,6 +38,7 @@ use super::time_spent::{Clocks, MessageClock, MessageTimes, SpentClock};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::room::Append;
 use frame::{FrameKind, RdmaHeader, Stamps};
+use recurrence::Recurs;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -115,56 +117,78 @@ impl Message {
 }
 
 /// Sends messages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub struct QueuePair {
+    #[recurs(constant)]
     spec: Arc<RdmaSpec>,
+    #[recurs(constant)]
     number: u32,
     window: u64,
+    #[recurs(with = QueuePair::walk_control)]
     control: RdmaController,
+    #[recurs(with = QueuePair::walk_recovery)]
     recovery: Recovery,
     /// Messages that are not complete.
+    #[recurs(with = QueuePair::walk_messages)]
     messages: VecDeque<Message>,
     /// Clocks of the time by activity.
+    #[recurs(measured)]
     clocks: Box<Clocks>,
     /// Index of the message of the last packet that was looked up.
     at: usize,
     /// Next packet to send, if there is one and the window admits it, or [`NONE`]; updated wherever it changes.
+    #[recurs(from = self.unacknowledged)]
     ready: u64,
     /// First unacknowledged packet, and the one after the last ever sent.
+    #[recurs(scratch)]
     unacknowledged: u64,
+    #[recurs(from = self.unacknowledged)]
     highest: u64,
     /// Number after the last packet of the last message, and the bytes up to there.
+    #[recurs(from = self.unacknowledged)]
     end: u64,
+    #[recurs(scratch)]
     end_bytes: u64,
     /// Time and length of the last packet sent. No other follows until `due`.
     last: (Time, u32),
+    #[recurs(past)]
     due: Time,
     closed: bool,
     retry: u32,
     /// Time before which receiver or NIC is not ready, and consecutive times that the receiver was not ready.
+    #[recurs(past)]
     waits: Time,
     not_ready: u32,
     /// Packet for which the NIC is ready, or [`NONE`].
+    #[recurs(from = self.unacknowledged)]
     admitted: u64,
     /// True if a request arrived before an earlier one, which is missing: a NAK is due.
     request_missing: bool,
     /// Packet named by the last such NAK, or [`NONE`].
+    #[recurs(from = self.unacknowledged)]
     told_missing: u64,
     /// Expiry of the retransmission timer; [`Time::NEVER`]: it does not run.
     deadline: Time,
     /// Packet up to which acknowledgements were requested, and the time of the last request or progress.
+    #[recurs(with = QueuePair::walk_request)]
     requested: (u64, Time),
     /// Time at which the queue pair entered the error state, or [`Time::NEVER`].
     failed: Time,
     /// Packet whose round trip is timed, or [`NONE`], and the time at which it left.
+    #[recurs(with = QueuePair::walk_timed)]
     timed: (u64, Time),
     /// Counters of the queue pair.
+    #[recurs(measured)]
     pub counts: PairCounts,
     /// Results not yet returned: completed messages, and a round trip from its beginning, or [`Time::NEVER`], to its end.
+    #[recurs(unless_empty = "messages that have ended and are not reported")]
     done: Vec<Done>,
+    #[recurs(measured)]
     round_trip: (Time, Time),
+    #[recurs(measured)]
     discarded: u64,
     /// Path selection; `None`: packets stay on one path.
+    #[recurs(unless_empty = "paths by entropy")]
     paths: Option<Box<Paths>>,
 }
 

@@ -15,6 +15,7 @@ use super::checks;
 use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use crate::marked_share::MarkedShare;
 use keys::Remark;
+use recurrence::{Recurs, Walk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Computed, Or, Time};
@@ -69,6 +70,15 @@ pub struct RdmaDctcp {
 }
 
 impl RdmaDctcp {
+    /// Visits its state. Every packet to be acknowledged comes after `first`, so that earlier limits are all alike.
+    pub(super) fn walk_from(&self, first: u64, walk: &mut Walk) {
+        let RdmaDctcp { rate, ai: _, share, until, no_cut_until } = self;
+        rate.walk(walk);
+        share.walk(walk);
+        walk.word(until.saturating_sub(first));
+        walk.word(no_cut_until.saturating_sub(first));
+    }
+
     /// A queue pair that has seen no mark.
     pub fn new(keys: &RdmaDctcpKeys, facts: &PathFacts) -> RdmaDctcp {
         let packet_a_trip = f64::from(facts.packet) * 8.0 / facts.base_rtt.as_secs_f64();

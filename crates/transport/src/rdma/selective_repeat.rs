@@ -16,6 +16,7 @@
 //!
 //! Not modelled: a retransmission that is lost again is found by the timeout alone; the states of the receiver for READ.
 
+use recurrence::{Numbered, Recurs, Walk};
 use std::collections::VecDeque;
 
 /// State of the packets from the first outstanding one on.
@@ -40,6 +41,18 @@ pub struct SelectiveRepeat {
 }
 
 impl SelectiveRepeat {
+    /// Visits its state; packets count from `base`.
+    pub(super) fn walk_from(&self, base: u64, walk: &mut Walk) {
+        let SelectiveRepeat { arrived, first, next, until, head, heard, trimmed, resent } = self;
+        arrived.walk(walk);
+        first.walk_from(base, walk);
+        next.walk_from(base, walk);
+        until.walk_from(base, walk);
+        (*head, *heard).walk(walk);
+        trimmed.walk_from(base, walk);
+        resent.walk_from(base, walk);
+    }
+
     /// Returns the next packet to send.
     pub fn next(&self, unacknowledged: u64, highest: u64) -> u64 {
         if let Some(&first) = self.trimmed.front() {

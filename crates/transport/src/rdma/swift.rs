@@ -14,6 +14,7 @@
 use super::checks;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration, RdmaLoss};
 use keys::Remark;
+use recurrence::Recurs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
@@ -107,7 +108,7 @@ impl SwiftKeys {
 }
 
 /// A window that delays move.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 pub struct Swift {
     packet: f64,
     /// In picoseconds.

@@ -22,6 +22,7 @@
 use super::checks;
 use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration};
 use keys::{Remark, Unused};
+use recurrence::{Recurs, Walk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Or, Time, Unlimited};
@@ -133,6 +134,29 @@ pub struct Timely {
 }
 
 impl Timely {
+    /// Visits its state. Every packet to be acknowledged comes after `first`, and all increases from [`HYPER_AFTER`] on are alike.
+    pub(super) fn walk_from(&self, first: u64, walk: &mut Walk) {
+        let Timely {
+            rate,
+            delta: _,
+            ewma: _,
+            beta: _,
+            patched_beta: _,
+            low: _,
+            high: _,
+            unit: _,
+            last,
+            difference,
+            increases,
+            from,
+        } = self;
+        rate.walk(walk);
+        last.walk(walk);
+        difference.walk(walk);
+        walk.word((*increases).min(HYPER_AFTER).into());
+        walk.word(from.saturating_sub(first));
+    }
+
     /// A queue pair without a sample.
     pub fn new(keys: &TimelyKeys, facts: &PathFacts) -> Timely {
         let ps = |time: Time| time.ps() as f64;

@@ -4,21 +4,23 @@ use super::RdmaReceiver;
 use crate::endpoint::Received;
 use crate::room::Append;
 use frame::Trim;
+use recurrence::Recurs;
 use units::Time;
 
 /// A queued acknowledgement or NAK.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 pub(super) struct Reply {
     /// The queue pair.
     pub pair: u32,
     /// Packet that arrived out of order, or one that is lost.
+    #[recurs(unless_empty = "packets out of order")]
     pub arrived: Option<u32>,
     /// Echo of the packet that it acknowledges; `None`: it acknowledges all that have arrived.
     pub echo: Option<Echo>,
 }
 
 /// Fields of a packet that its acknowledgement echoes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 pub(super) struct Echo {
     pub entropy: u16,
     pub marked: bool,

@@ -8,26 +8,31 @@ use crate::run::state::crossbar::Crossbar;
 use crate::run::state::sharing::Sharing;
 use frame::Occupancy;
 use queueing::BufferSpec;
+use recurrence::Recurs;
 use units::Time;
 
 /// The architecture of a node, and its state.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 pub(crate) enum Architecture {
     /// A frame enters the queue of its egress port on arrival; all queues lie in one memory.
     OutputQueued(NodeMemory),
     /// A frame waits at its input until a crossbar takes it to its output.
+    #[recurs(unknown = "crossbars")]
     Crossbar(Box<Crossbar>),
 }
 
 /// Occupancy counters of the frames that wait at the ports of a node, together.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 pub(crate) struct NodeMemory {
     /// Limits of the buffer.
+    #[recurs(constant)]
     pub buffer: BufferSpec,
     /// True if `buffer` sets any limit.
+    #[recurs(constant)]
     pub limited: bool,
     /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues, and not of
     /// ports that send ahead: there the limits are those of queues.
+    #[recurs(measured)]
     pub last_entry: Time,
     /// Total occupancy, maintained where it has a limit, and that of each class, where a class has one.
     pub total: Occupancy,

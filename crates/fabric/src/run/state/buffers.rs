@@ -6,6 +6,7 @@ use crate::run::state::pool::{List, Pool, Waiting};
 use crate::run::state::port::Port;
 use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
+use recurrence::Recurs;
 use units::Time;
 
 /// The queues of all ports, and the frames that wait in them and in receivers.
@@ -19,28 +20,35 @@ pub(crate) struct Buffers {
 }
 
 /// One traffic class of one port: three cache lines, which every frame touches that waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 #[repr(align(64))]
 pub(crate) struct Queue {
     pub occupancy: Occupancy,
     /// Its frames, unless it has several lists.
+    #[recurs(scratch)]
     pub list: List,
     /// Number of lists: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
+    #[recurs(constant)]
     pub voqs: u32,
     /// True if its lists are pairs: a bypass queue, and the ordered one.
     bypass: bool,
     /// Frames in its bypass queues, and those that have left them, modulo 2^32.
     bypassed: u32,
+    #[recurs(measured)]
     left_bypass: u32,
     /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
+    #[recurs(constant)]
     first_voq: u32,
     turn: u32,
     /// Frames at its head that have been sent ahead of their time.
     pub committed: u8,
     /// Bytes and frames over time.
+    #[recurs(measured)]
     pub sojourns: Sojourns,
     /// Waiting times above zero.
+    #[recurs(measured)]
     pub waits: Latency,
+    #[recurs(measured)]
     pub drops: u64,
 }
 

@@ -88,6 +88,11 @@ impl Slots {
 }
 
 impl Copies {
+    /// Returns true if switches copy frames.
+    pub fn is_used(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
     /// Creates the state of a part with this many ports, without copies; `paths` is the number of paths in the whole fabric.
     pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
         let inputs = (0..ports).map(|_| Slots::default()).collect();

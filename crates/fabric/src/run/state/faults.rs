@@ -94,6 +94,11 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
+    /// Returns true if nothing is scheduled.
+    pub fn is_none(&self) -> bool {
+        self.events.is_empty() && self.actions.is_empty() && self.schedules.iter().all(Option::is_none)
+    }
+
     /// Bytes of the table that all parts of a fabric have together.
     pub fn shared_bytes(&self) -> usize {
         size_of_val(&*self.actions) + size_of_val(&*self.schedulers) + size_of_val(&*self.domains)

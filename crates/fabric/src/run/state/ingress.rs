@@ -3,13 +3,16 @@
 use flow_control::PauseKind;
 use flow_control::pfc::{IngressCounter, Levels};
 use frame::PRIORITIES;
+use recurrence::Recurs;
 
 /// The counters of one port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 pub(crate) struct IngressPort {
     /// Its watermarks, unless they move.
+    #[recurs(constant)]
     pub levels: Levels,
     /// The counted priorities; none if its node has no ingress counters.
+    #[recurs(constant)]
     pub kind: PauseKind,
     /// The node shares its memory by dynamic thresholds: they are the watermarks.
     pub moving: bool,

@@ -15,41 +15,53 @@ use crate::run::state::credits::CreditState;
 use crate::run::state::ended_wait::EndedWait;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{CHANNELS, ClassMap, PRIORITIES, Priority, members};
+use recurrence::Recurs;
 use units::Time;
 
 /// The flow control of a link, at one of its ends.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 pub(crate) enum LinkControl {
     /// Neither end obeys or sends pauses or credits.
     None,
     /// PAUSE, PFC or TPFC (`stops`, `pausing`).
     Pause(Box<PauseState>),
     /// Credits of virtual channels (`credits`).
+    #[recurs(unknown = "credit-based flow control")]
     Credit(Box<CreditState>),
     /// PFC for some priorities, and credits for others.
+    #[recurs(unknown = "credit-based flow control")]
     Both(Box<(PauseState, CreditState)>),
 }
 
 /// The pauses of a port: those it obeys, and those it sends.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 pub(crate) struct PauseState {
     /// Priorities whose pauses this port obeys.
+    #[recurs(constant)]
     pub obeys: u8,
     /// From the end of a pause frame to its effect at this port's transmitter, and at that of its peer.
+    #[recurs(constant)]
     pub response: Time,
+    #[recurs(constant)]
     pub peer_response: Time,
     pub timers: PauseTimers,
     /// For each priority the pause in force: when it began and why.
+    #[recurs(measured)]
     in_force: [Option<(Time, u64)>; PRIORITIES],
     /// Begin and end of the time for which the port has been paused in any priority, as known so far, and its total before.
+    #[recurs(measured)]
     since: Time,
+    #[recurs(measured)]
     until: Time,
+    #[recurs(measured)]
     paused: Time,
     /// The pause frame that waits, the cause of each priority's XOFF in it, and its time in quanta.
     signal: PauseSignal,
+    #[recurs(measured)]
     causes: [u64; PRIORITIES],
     quanta: [u16; PRIORITIES],
     /// Causes that a pause frame of this port could not carry, because it carried another: effect time, priority, cause.
+    #[recurs(measured)]
     pub other_causes: Vec<(Time, u8, u64)>,
 }
 

@@ -5,24 +5,33 @@ use crate::run::state::passed::Passed;
 use engine::Stream;
 use frame::{CHANNELS, PointId, Priority};
 use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, Measures, QueueManager, Quiet};
+use rand_xoshiro::rand_core::Rng;
+use recurrence::{Recurs, Walk};
 use units::BitRate;
 
 /// The manager of one queue. Fields common to all managers come first, so that one with little state of its own lies in few
 /// cache lines.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 #[repr(C, align(64))]
 pub(crate) struct Managed {
+    #[recurs(with = Managed::walk_random)]
     pub(in crate::run) random: Stream,
+    #[recurs(measured)]
     pub(in crate::run) counts: ManagedCounts,
     /// Identifier of the congestion point in its messages.
+    #[recurs(constant)]
     pub(in crate::run) point: PointId,
     /// Priority of its messages; `None`: that of the frame.
+    #[recurs(constant)]
     pub(in crate::run) message_priority: Option<Priority>,
     /// Octets of the sampled frame that its messages repeat.
+    #[recurs(constant)]
     pub(in crate::run) header_octets: u8,
     /// Counts by class of a manager of several queues of a port, in place of `counts`.
+    #[recurs(measured)]
     pub(in crate::run) by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
     /// The queues whose frames it measures.
+    #[recurs(constant)]
     pub(in crate::run) measures: Measures,
     pub(in crate::run) manager: Manager,
 }
@@ -35,6 +44,13 @@ pub(crate) struct ManagedCounts {
 }
 
 impl Managed {
+    /// Visits the position in its random stream.
+    fn walk_random(&self, walk: &mut Walk) {
+        // Four outputs are the 256 bits of its state.
+        let mut random = self.random.clone();
+        (0..4).for_each(|_| walk.word(random.next_u64()));
+    }
+
     /// Creates the manager of an empty queue.
     pub fn new(spec: &ManagerSpec, link: &LinkFacts, random: Stream) -> Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));

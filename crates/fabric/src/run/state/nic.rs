@@ -2,6 +2,7 @@
 
 use crate::run::state::index::{EndpointIx, LimiterIx, SourceIx};
 use frame::{TrafficClass, members};
+use recurrence::{Recurs, Walk};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -52,6 +53,24 @@ struct NicClass {
 }
 
 impl Nic {
+    /// Visits what the NIC contributes to a digest of the state; `number_of`: the number of an endpoint in the whole fabric.
+    pub fn walk(&self, number_of: impl Fn(EndpointIx) -> u32, walk: &mut Walk) {
+        let Nic { in_line, blocked, stopped, keeps: _, classes } = self;
+        (*in_line, *blocked, *stopped).walk(walk);
+        for class in classes {
+            let NicClass { pulled, line, blocked, stopped_for: _, changed: _ } = class;
+            pulled.walk(walk);
+            walk.unless_empty(blocked, "flows beside jobs");
+            walk.word(line.len() as u64);
+            for one in line {
+                match one {
+                    InLine::Endpoint(endpoint) => walk.word(number_of(*endpoint).into()),
+                    InLine::Limiter(_) => walk.unknown("rate limiters"),
+                }
+            }
+        }
+    }
+
     /// Creates a NIC that holds this many frames of endpoints in each of these classes.
     pub fn new(keeps: u32, classes: usize) -> Nic {
         let classes = vec![NicClass::default(); classes].into();

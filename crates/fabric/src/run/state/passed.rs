@@ -7,15 +7,18 @@
 use crate::run::state::index::PortIx;
 use frame::Frame;
 use queueing::{NotHeard, Quiet};
+use recurrence::{Recurs, Walk};
 use units::Time;
 
 /// Counts of a number at a port, and of the class that is called by the same number: a half of a cache line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Recurs)]
 #[repr(align(32))]
 pub(crate) struct Passed {
     /// Bytes sent.
+    #[recurs(measured)]
     bytes: u64,
     /// Frames sent.
+    #[recurs(measured)]
     frames: u64,
     /// Time until which the manager of the class needs no updates.
     until: Time,
@@ -72,6 +75,11 @@ pub(crate) struct PassedPorts {
 }
 
 impl PassedPorts {
+    /// Visits what the counts of a port contribute to a digest of the state: what queue managers have not heard of.
+    pub fn walk_port(&self, port: PortIx, walk: &mut Walk) {
+        self.counts[port.at()..].iter().step_by(self.ports.max(1)).for_each(|own| own.walk(walk));
+    }
+
     /// Nothing has passed yet.
     pub fn new(ports: usize, numbers: usize) -> PassedPorts {
         PassedPorts { ports, counts: memory::filled(Passed::default(), ports * numbers) }

@@ -9,30 +9,41 @@ use flow_control::renewal::Renewal;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, Drain, PauseKind, PauseLength, PauseSpec, Target};
 use frame::{PRIORITIES, TrafficClass, members};
+use rand_xoshiro::rand_core::Rng;
+use recurrence::{Recurs, Walk};
 use units::{Amount, Time};
 
 /// The part of a switch that sends pauses.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 pub(crate) struct PauseSender {
+    #[recurs(constant)]
     pub spec: PauseSpec,
     /// Selection of targets to pause above the target watermark.
+    #[recurs(constant)]
     pub target: Option<Target>,
+    #[recurs(constant)]
     pub first_port: PortIx,
     /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.
+    #[recurs(constant)]
     pub levels: Vec<Levels>,
     /// Length of pauses, and times of their renewal.
+    #[recurs(constant)]
     pub timing: PauseTiming,
     /// Searches for targets in progress.
+    #[recurs(unless_empty = "searches for the targets of pauses")]
     pub searches: Vec<Search>,
     /// By port and class; empty with ingress accounting.
+    #[recurs(unless_empty = "pauses by egress queue")]
     pub egress: Vec<EgressCounter>,
     /// With egress accounting, by port and class: how many queues keep that port paused.
     pub pause_counts: Vec<u32>,
     /// By port: when the next pause has to be renewed.
     pub renewals: Vec<Timer>,
     /// Draws for random sampling.
+    #[recurs(with = PauseSender::walk_random)]
     pub random: Stream,
     /// Scratch.
+    #[recurs(scratch)]
     pub ports: Vec<u32>,
 }
 
@@ -148,6 +159,13 @@ impl PauseCause {
 }
 
 impl PauseSender {
+    /// Visits the position in its random stream.
+    fn walk_random(&self, walk: &mut Walk) {
+        // Four outputs are the 256 bits of its state.
+        let mut random = self.random.clone();
+        (0..4).for_each(|_| walk.word(random.next_u64()));
+    }
+
     /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
     pub fn group(&self, priority: u8) -> Option<usize> {
         self.spec.kind.group(priority)

@@ -12,6 +12,7 @@ use crate::run::state::storms::PortWatch;
 use crate::run::state::trimming::PortTrimming;
 use engine::Timer;
 use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority, TrafficClass};
+use recurrence::Recurs;
 use scheduling::Selector;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
@@ -19,18 +20,22 @@ use units::{BitRate, ClockOffset, Time, WireClock};
 pub(crate) const HEAD_BYTES: u16 = 64;
 
 /// What every frame that passes a port touches: one cache line.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Recurs)]
 #[repr(align(64))]
 pub(crate) struct Port {
     /// Until when the transmitter is busy.
+    #[recurs(past)]
     pub busy_until: Time,
     /// The pending decision; armed only while something waits.
     pub decision: Timer,
     pub clock: WireClock,
     /// Delay of the link and bytes around each frame.
+    #[recurs(constant)]
     pub timing: LinkTiming,
     /// What happens at the other end when a frame has come there, and where: as events are ordered.
+    #[recurs(constant)]
     pub arrives_as: Place,
+    #[recurs(constant)]
     pub first_queue: QueueIx,
     /// Classes with frames waiting, bit n for class n.
     pub waiting: u32,
@@ -40,11 +45,12 @@ pub(crate) struct Port {
     /// Features of the port beyond sending frames in order. With none of them, a frame that finds the port free goes straight to the link.
     pub features: PortFeatures,
     /// Those of its node, for what gets another priority here those of that.
+    #[recurs(constant)]
     pub classes: ClassMap,
 }
 
 /// Features of a port beyond sending frames in order, as a set of bits. [`stages`](crate::run::state::stages) lists them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Recurs)]
 pub(crate) struct PortFeatures(u32);
 
 impl PortFeatures {
@@ -170,47 +176,65 @@ impl Port {
 }
 
 /// What a port needs now and then.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 pub(crate) struct ColdPort {
     /// Nominal: what the clock of the node makes of it is [`Port::clock`].
+    #[recurs(constant)]
     pub rate: BitRate,
     /// Nominal rate of what arrives.
+    #[recurs(constant)]
     pub arrival_rate: BitRate,
     /// Why nothing may leave: [`LINK_DOWN`], [`SWITCH_OFF`]; 0: all is well.
     pub down: u8,
     /// Whether failed links keep what waits for them.
+    #[recurs(constant)]
     pub keeps: bool,
+    #[recurs(constant)]
     pub clock: ClockOffset,
     /// That of the peer's node, and how long its bytes take.
+    #[recurs(constant)]
     pub peer_clock: ClockOffset,
+    #[recurs(constant)]
     pub arrives_by: WireClock,
     pub scheduler: Selector,
     /// What it divided; `None`: it takes no part in who sends.
+    #[recurs(measured)]
     pub contention: Option<Box<Contention>>,
     /// All frames that wait here.
     pub occupancy: Occupancy,
     /// Delay of the link alone.
+    #[recurs(constant)]
     pub delay: Time,
     /// State of the link's flow control.
     pub control: LinkControl,
+    #[recurs(measured)]
     pub counts: PortCounts,
     /// Time until which the same classes are stopped, unless a pause or an update arrives.
+    #[recurs(past)]
     pub stops_until: Time,
     /// Watches for pause storms; at switches that do.
+    #[recurs(unless_empty = "watchdogs of pause storms")]
     pub watch: Option<Box<PortWatch>>,
     /// Frames are sent ahead of their time, and a queue manager is notified of departures late.
+    #[recurs(constant)]
     pub notes_departures: bool,
     /// The source that is alone at its NIC, and sends ahead.
+    #[recurs(unless_empty = "greedy sources")]
     pub sole_source: Option<Box<SoleGreedySource>>,
     /// The rates that the link had before faults changed it.
+    #[recurs(unless_empty = "changes of link rates")]
     pub former: Vec<FormerRate>,
     /// The new priorities of frames that leave here.
+    #[recurs(constant)]
     pub remap: Option<[Priority; PRIORITIES]>,
     /// Treatment of frames at the edge of a congestion notification domain.
+    #[recurs(constant)]
     pub domain: Option<Box<PortDomain>>,
     /// Trimming of frames that find no room; `None`: they are lost.
+    #[recurs(unless_empty = "packet trimming")]
     pub trimming: Option<Box<PortTrimming>>,
     /// Link-level retry, in both directions.
+    #[recurs(unless_empty = "link-level retry")]
     pub retry: Option<Box<RetryState>>,
 }
 

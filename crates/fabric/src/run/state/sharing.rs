@@ -13,12 +13,14 @@ use crate::run::state::losses::Cause;
 use flow_control::pfc::Levels;
 use frame::{Frame, PRIORITIES, TrafficClass};
 use queueing::{Holding, PoolsSpec, PortProfiles, Refused, SharedMemory, Side};
+use recurrence::Recurs;
 use units::Amount;
 
 /// Bytes held by a priority group or an egress queue, and its rules.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Recurs)]
 pub(in crate::run) struct Account {
     holding: Holding,
+    #[recurs(constant)]
     rules: u16,
 }
 
@@ -29,21 +31,26 @@ impl Account {
 }
 
 /// The shared memory of a switch.
-#[derive(Debug)]
+#[derive(Debug, Recurs)]
 pub(crate) struct Sharing {
     pub memory: SharedMemory,
+    #[recurs(constant)]
     first_port: PortIx,
     /// By port, priorities whose frames are charged at the ingress.
+    #[recurs(constant)]
     charged: Vec<u8>,
     /// The group of each priority.
+    #[recurs(constant)]
     groups: [u8; PRIORITIES],
     /// A frame that is charged where it came in is charged to its egress queue too.
+    #[recurs(constant)]
     both: bool,
     /// By port and traffic class.
     pub(in crate::run) egress: Vec<Account>,
     /// By port and group of priorities.
     pub(in crate::run) ingress: Vec<Account>,
     /// Side of each pool; empty if the memory is one.
+    #[recurs(constant)]
     sides: Vec<Side>,
 }
 

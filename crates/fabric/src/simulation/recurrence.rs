@@ -1,0 +1,334 @@
+//! Recurrence of the state of a run whose jobs repeat: at which iterations it equals an earlier one but for a shift in time.
+//!
+//! If the whole dynamic state at one boundary equals that at an earlier one, what follows is the same, shifted. A boundary is the begin of
+//! an iteration of a job at its last rank; the state is taken a fixed time later, when the run comes back. A state with a part that has no
+//! class yet equals no other one, and the result names that part.
+//!
+//! A recurrence counts once another period has confirmed it: the same digest, after the same time. Digests are taken where the work of a
+//! digest is small beside that of the frames since the last one, so that short iterations are looked at now and then. Both depend on
+//! simulated quantities alone: the result is the same on any number of threads.
+
+mod state;
+
+use crate::run::state::outcome::SimulationError;
+use crate::run::state::ranks::RankState;
+use crate::simulation::Simulation;
+use crate::spec::Skip;
+use recurrence::Digest;
+use state::State;
+use units::Time;
+
+/// Frames that links carry for each word of a digest, at least, unless iterations are to be skipped: digests take less than a hundredth
+/// of the time then.
+const HOPS_A_WORD: u64 = 32;
+/// Digests that are taken at consecutive boundaries, so that short periods are found.
+const BURST: u64 = 8;
+/// Iterations of a job whose state is looked at, at least: two periods and a last iteration.
+const FEWEST: u32 = 4;
+/// States with a part that has no class after which no more are looked at.
+const UNKNOWN: usize = 3;
+/// Digests without a match of a run that is to skip, after which only every second boundary is looked at, then every fourth, and so on,
+const MISSES: usize = 16;
+/// down to one in this many, as a power of two.
+const RAREST: usize = 6;
+
+/// Looks for recurrences.
+#[derive(Debug)]
+pub(crate) struct RecurrenceWatch {
+    /// Time of the next digest; [`Time::NEVER`]: none is due.
+    pub next: Time,
+    /// Time from a boundary to its digest.
+    offset: Time,
+    jobs: Vec<JobHistory>,
+    /// Digests that are left of a burst, and the number and the work of all so far.
+    burst: u64,
+    digests: u64,
+    words: u64,
+    /// The states of the last digest and of the one before.
+    states: [State; 2],
+}
+
+/// A state of a job at a boundary.
+#[derive(Clone, Debug)]
+struct Mark {
+    iteration: usize,
+    at: Time,
+    digest: Digest,
+    /// Iterations that have begun at all ranks, by job.
+    begun: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct JobHistory {
+    marks: Vec<Mark>,
+    /// The boundary whose digest is due.
+    due: Option<(usize, Time)>,
+    found: Option<Recurrence>,
+    /// Equal states were followed by different times.
+    contradicted: bool,
+    /// States with a part that has no class.
+    unknown: usize,
+}
+
+/// A recurrence of the state at the boundaries of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recurrence {
+    /// The first iteration at whose begin the state was one that came again.
+    pub first: usize,
+    /// Iterations of the job in a period.
+    pub period: usize,
+    /// Time of a period.
+    pub takes: Time,
+    /// Iterations of all jobs in a period.
+    pub of_jobs: Vec<usize>,
+    /// Iterations of the job that had begun at all ranks when the recurrence was confirmed.
+    pub confirmed: usize,
+}
+
+impl RecurrenceWatch {
+    /// A watch over so many jobs, which looks at them at this interval.
+    pub fn new(jobs: usize, offset: Time) -> RecurrenceWatch {
+        RecurrenceWatch {
+            next: Time::NEVER,
+            offset,
+            jobs: (0..jobs).map(|_| JobHistory::default()).collect(),
+            burst: 0,
+            digests: 0,
+            words: 0,
+            states: Default::default(),
+        }
+    }
+
+    fn schedule(&mut self) {
+        let due = self.jobs.iter().filter_map(|job| job.due).map(|(_, at)| at);
+        self.next = due.min().unwrap_or(Time::NEVER);
+    }
+}
+
+impl JobHistory {
+    /// Returns true if states are still looked at.
+    fn is_open(&self) -> bool {
+        self.found.is_none() && !self.contradicted && self.unknown < UNKNOWN
+    }
+
+    /// Returns true if the state at the begin of this iteration is to be looked at.
+    fn wants(&self, iteration: usize, skips: bool) -> bool {
+        let last = self.marks.last().map_or(0, |mark| mark.iteration);
+        // Once two states are equal, the next period decides.
+        let matched = self
+            .marks
+            .split_last()
+            .is_some_and(|(last, all)| all.iter().any(|one| one.digest == last.digest));
+        // Without a budget the distance grows with the number of those in vain.
+        let step = if skips { 1 << (self.marks.len() / MISSES).min(RAREST) } else { 1 };
+        self.is_open() && self.due.is_none() && iteration >= last + if matched { 1 } else { step }
+    }
+
+    /// Adds a mark. Returns false if it contradicts an earlier recurrence.
+    fn add(&mut self, mark: Mark) -> bool {
+        let same = |other: &&Mark| other.digest == mark.digest;
+        let mut alike = self.marks.iter().rev().filter(same);
+        let (last, before) = (alike.next(), alike.next());
+        let mut consistent = true;
+        if let (Some(last), Some(before)) = (last, before) {
+            let [first, second] = [(before, last), (last, &mark)]
+                .map(|(from, to)| (to.iteration - from.iteration, to.at - from.at));
+            let rate = |own: (usize, Time), other: usize| u128::from(own.1.ps()) * other as u128;
+            consistent = rate(first, second.0) == rate(second, first.0);
+            if consistent {
+                let shortest = if first.0 <= second.0 { (before, last) } else { (last, &mark) };
+                let (from, to) = shortest;
+                let begun = from.begun.iter().zip(&to.begun);
+                self.found = Some(Recurrence {
+                    first: before.iteration,
+                    period: to.iteration - from.iteration,
+                    takes: to.at - from.at,
+                    of_jobs: begun.map(|(from, to)| to - from).collect(),
+                    confirmed: mark.iteration,
+                });
+            }
+        }
+        self.marks.push(mark);
+        consistent
+    }
+}
+
+impl Simulation {
+    /// Notes boundaries that have passed since the last look, and schedules their digests.
+    pub(super) fn look_for_boundaries(&mut self) {
+        let is_open = self.recurrence.jobs.iter().any(JobHistory::is_open);
+        if self.driven || !is_open || self.spec.jobs.iter().all(|job| job.iterations < FEWEST) {
+            return;
+        }
+        let (now, begun) = (self.now(), self.iterations_begun());
+        let skips = self.spec.guards.skip != Skip::Off;
+        let is_wanted = |own: (&JobHistory, &(usize, Time))| {
+            own.0.wants(own.1.0, skips) && own.1.1 + self.recurrence.offset > now
+        };
+        let is_wanted = self.recurrence.jobs.iter().zip(&begun).any(is_wanted);
+        if !is_wanted || !skips && !self.can_afford() {
+            return;
+        }
+        let watch = &mut self.recurrence;
+        for ((history, (iteration, at)), spec) in watch.jobs.iter_mut().zip(begun).zip(&self.spec.jobs) {
+            let due = at + watch.offset;
+            // One that was noticed too late would be taken too late.
+            let is_between = iteration > 0 && iteration < spec.iterations as usize;
+            if due > now && is_between && history.wants(iteration, skips) {
+                history.due = Some((iteration, due));
+            }
+        }
+        watch.schedule();
+    }
+
+    /// Returns true if a digest may be taken: within a burst, or if enough frames have been carried for another one.
+    fn can_afford(&mut self) -> bool {
+        if self.recurrence.burst > 0 {
+            return true;
+        }
+        let endpoints: usize = self.parts().map(|part| part.hosts.endpoints.len()).sum();
+        // Before the first one, what its parts may take.
+        let guess = (3 * self.ports() + endpoints) as u64 * 64;
+        let each = self.recurrence.words.checked_div(self.recurrence.digests).unwrap_or(guess);
+        if self.frame_hops() < (self.recurrence.words + each * BURST) * HOPS_A_WORD {
+            return false;
+        }
+        self.recurrence.burst = BURST;
+        true
+    }
+
+    /// By job, the last iteration that has begun at all of its ranks, and when it did.
+    fn iterations_begun(&self) -> Vec<(usize, Time)> {
+        let ranks = self.ranks();
+        let of_job = |ranks: &[&RankState]| {
+            let last = ranks.iter().map(|own| own.machine.times().len()).min()?.checked_sub(1)?;
+            let began = ranks.iter().filter_map(|own| own.machine.began(last)).max()?;
+            Some((last, began))
+        };
+        ranks
+            .chunk_by(|one, next| one.job == next.job)
+            .map(|ranks| of_job(ranks).unwrap_or((0, Time::ZERO)))
+            .collect()
+    }
+
+    /// Takes the digests that are due now.
+    pub(super) fn take_digests(&mut self) {
+        let now = self.now();
+        let state = self.state();
+        let begun: Vec<usize> = self.iterations_begun().into_iter().map(|own| own.0).collect();
+        let watch = &mut self.recurrence;
+        watch.burst = watch.burst.saturating_sub(1);
+        watch.digests += 1;
+        watch.words += state.words;
+        let digest = state.digest();
+        for history in &mut watch.jobs {
+            let Some((iteration, _)) = history.due.take_if(|due| due.1 <= now) else { continue };
+            if state.unknown.is_some() {
+                history.unknown += 1;
+                continue;
+            }
+            let is_consistent = history.add(Mark { iteration, at: now, digest, begun: begun.clone() });
+            debug_assert!(is_consistent, "equal states are followed by equal times");
+            history.contradicted |= !is_consistent;
+        }
+        watch.states.swap(0, 1);
+        watch.states[0] = state;
+        watch.schedule();
+        if self.spec.guards.skip == Skip::Iterations {
+            self.skip_iterations();
+        }
+    }
+
+    /// Leaves out as many periods as all jobs have before their last iterations, if a recurrence is known.
+    fn skip_iterations(&mut self) {
+        let found = self.recurrence.jobs.iter().find_map(|job| job.found.as_ref());
+        let Some(found) = found.filter(|_| self.warmed_up && self.spec.guards.until.is_none()) else {
+            return;
+        };
+        let Recurrence { takes, of_jobs, .. } = found.clone();
+        let ranks = self.ranks();
+        if ranks.iter().any(|own| own.machine.skipped().is_some()) {
+            return;
+        }
+        let (mut periods, mut rest) = (usize::MAX, Time::ZERO);
+        for own in &ranks {
+            let period = of_jobs[own.job as usize];
+            if period == 0 || own.machine.is_done() {
+                continue;
+            }
+            let left = own.machine.iterations() as usize - own.machine.times().len();
+            let known = own.machine.finished() >= period;
+            periods = periods.min(if known { left / period } else { 0 });
+            rest = rest.max(takes * (left / period + 2) as u64);
+        }
+        let fits = self.now().saturating_add(rest) <= self.spec.duration;
+        if periods == 0 || periods == usize::MAX || !fits {
+            return;
+        }
+        for shard in &mut self.shards {
+            let whole = shard.world.whole();
+            for own in shard.world.hosts.ranks.ranks.all_mut(whole) {
+                let period = of_jobs[own.job as usize];
+                if period > 0 && !own.machine.is_done() {
+                    own.machine.skip(period, periods, takes);
+                }
+            }
+        }
+    }
+
+    /// Compares iterations with those that they repeat, from the confirmation of a recurrence on.
+    pub(super) fn check_recurrence(&self) -> Result<(), SimulationError> {
+        let ranks = self.ranks();
+        for (number, history) in (0..).zip(&self.recurrence.jobs) {
+            let Some(found) = &history.found else { continue };
+            let spec = &self.spec.jobs[number as usize];
+            for own in ranks.iter().filter(|own| own.job == number) {
+                let times = own.machine.times();
+                // The last iterations differ, as ranks that have ended send no more.
+                let last =
+                    (spec.iterations as usize).saturating_sub(found.period + 1).min(own.machine.finished());
+                for nth in found.confirmed..last {
+                    let (before, now) = (times[nth - found.period], times[nth]);
+                    if now.began != before.began + found.takes || now.ended != before.ended + found.takes {
+                        let message = format!(
+                            "iteration {nth} of rank {} of job {} does not repeat iteration {}, although the state recurred: this is a \
+                             fault of the simulator, please report it with the scenario",
+                            own.number,
+                            spec.name,
+                            nth - found.period
+                        );
+                        return Err(SimulationError { message });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The recurrence at the boundaries of a job, if one is confirmed.
+    pub fn recurrence_of(&self, job: usize) -> Option<&Recurrence> {
+        self.recurrence.jobs.get(job)?.found.as_ref()
+    }
+
+    /// Why the state of a run has not recurred at the boundaries of a job, as the end of a sentence; empty if it has, or if fewer than
+    /// two states were compared.
+    pub fn not_recurred(&self, job: usize) -> String {
+        let watch = &self.recurrence;
+        let Some(history) = watch.jobs.get(job).filter(|own| own.found.is_none()) else {
+            return String::new();
+        };
+        if let Some(unknown) = watch.states[0].unknown {
+            return format!("no class yet: {unknown}");
+        }
+        if history.contradicted {
+            return "equal states were followed by different times".into();
+        }
+        if history.marks.len() < 2 {
+            return String::new();
+        }
+        let differs = watch.states[0].differs(&watch.states[1]);
+        let parts: Vec<String> =
+            differs.into_iter().map(|(part, many)| format!("{many} {}", part.name(many > 1))).collect();
+        format!("{} differed at the last of {} states", parts.join(", "), history.marks.len())
+    }
+}

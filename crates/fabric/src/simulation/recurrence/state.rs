@@ -1,0 +1,394 @@
+//! Digests of the parts of a state.
+//!
+//! Everything is identified by its number in the whole fabric, so that a digest does not depend on the number of threads. Scheduled
+//! calls are left out where a timer or a state machine says when the next one is due: one that comes too early does nothing.
+
+use crate::Whole;
+use crate::run::fabric::Fabric;
+use crate::run::state::endpoint_state::EndpointState;
+use crate::run::state::event::{Event, PauseFrame, What};
+use crate::run::state::headers::{Carried, Headers};
+use crate::run::state::hosts::Hosts;
+use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::links::Links;
+use crate::run::state::node::Node;
+use crate::run::state::ranks::RankState;
+use crate::run::state::view::NodeView;
+use crate::simulation::Simulation;
+use engine::Shard;
+use frame::{Frame, FrameKind, Header, RdmaHeader, Telemetry};
+use recurrence::{Digest, Recurs, Walk};
+use std::collections::BTreeMap;
+use transport::{Endpoint, RdmaWord};
+use units::Time;
+
+/// A part of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Rank,
+    QueuePair,
+    Receiver,
+    Port,
+    Queue,
+    Node,
+    Frame,
+}
+
+impl Part {
+    /// Its name, for one and for several.
+    pub fn name(self, several: bool) -> &'static str {
+        match (self, several) {
+            (Part::Rank, false) => "rank",
+            (Part::Rank, true) => "ranks",
+            (Part::QueuePair, false) => "queue pair",
+            (Part::QueuePair, true) => "queue pairs",
+            (Part::Receiver, false) => "receiver",
+            (Part::Receiver, true) => "receivers",
+            (Part::Port, false) => "port",
+            (Part::Port, true) => "ports",
+            (Part::Queue, false) => "port with queues",
+            (Part::Queue, true) => "ports with queues",
+            (Part::Node, false) => "node",
+            (Part::Node, true) => "nodes",
+            (Part::Frame, false) => "port with frames in flight",
+            (Part::Frame, true) => "ports with frames in flight",
+        }
+    }
+}
+
+/// The digests of a state by part and number. Those of frames in flight to one place are added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    parts: Vec<((Part, u64), Digest)>,
+    /// Words that were visited: the work of taking the digest.
+    pub words: u64,
+    /// Why no other state equals this one; `None`: it may.
+    pub unknown: Option<&'static str>,
+}
+
+impl State {
+    fn add(&mut self, part: Part, number: u64, walk: &Walk) {
+        self.words += walk.cost() + PART;
+        self.unknown = self.unknown.or(walk.reason());
+        self.parts.push(((part, number), walk.digest()));
+    }
+
+    /// Puts all parts in order, and adds up those of one place.
+    fn complete(&mut self) {
+        self.parts.sort_unstable();
+        self.parts.dedup_by(|next, first| {
+            let is_same = next.0 == first.0;
+            if is_same {
+                first.1 = first.1.wrapping_add(next.1);
+            }
+            is_same
+        });
+    }
+
+    /// The digest of the whole.
+    pub fn digest(&self) -> Digest {
+        let mut walk = Walk::new(Time::ZERO);
+        for &((part, number), digest) in &self.parts {
+            (part as u64, number, digest as u64).walk(&mut walk);
+            walk.word((digest >> 64) as u64);
+        }
+        walk.digest()
+    }
+
+    /// By kind of part, how many differ from those of another state.
+    pub fn differs(&self, other: &State) -> Vec<(Part, usize)> {
+        let [own, others]: [BTreeMap<_, _>; 2] =
+            [self, other].map(|state| state.parts.iter().copied().collect());
+        let changed = own.iter().filter(|(key, digest)| others.get(*key) != Some(*digest)).map(|own| own.0);
+        let gone = others.keys().filter(|key| !own.contains_key(*key));
+        let mut counts: BTreeMap<Part, usize> = BTreeMap::new();
+        changed.chain(gone).for_each(|key| *counts.entry(key.0).or_default() += 1);
+        counts.into_iter().collect()
+    }
+}
+
+/// By path, the packet from which the numbers on it count; `None`: it has no queue pair.
+type Bases = Vec<Option<u64>>;
+
+/// Work beside the words of a part, in words.
+const PART: u64 = 16;
+
+impl Simulation {
+    /// Takes the digests of the present state, of which nothing is ahead of its time.
+    pub(super) fn state(&mut self) -> State {
+        if let Some(workers) = &mut self.workers {
+            workers.deliver(&mut self.shards);
+        }
+        let now = self.now();
+        let mut state = State::default();
+        let mut bases: Bases = vec![None; self.path_flow.len()];
+        for part in self.parts() {
+            note_bases(part, &mut bases);
+        }
+        let ranks = self.ranks();
+        for of_job in ranks.chunk_by(|one, next| one.job == next.job) {
+            let behind = of_job.iter().map(|own| own.machine.times().len()).min().unwrap_or(0);
+            of_job.iter().for_each(|own| rank(own, behind, now, &mut state));
+        }
+        for own in self.parts().flat_map(|part| part.hosts.endpoints.all(part.whole())) {
+            walk_endpoint(own, &bases, now, &mut state);
+        }
+        for part in self.parts() {
+            walk_part(part, &bases, now, &mut state);
+        }
+        for Shard { world, runner } in &mut self.shards {
+            let whole = world.whole();
+            for event in runner.windows().pending() {
+                let place = world.numbering.first_port + event.place(whole).number();
+                walk_event(event, &world.headers, &bases, now, (place, &mut state));
+            }
+        }
+        state.complete();
+        state
+    }
+}
+
+fn note_bases(part: &Fabric, bases: &mut Bases) {
+    for own in part.hosts.endpoints.all(part.whole()) {
+        if let Endpoint::RdmaSender(sender) = &own.endpoint {
+            let first = sender.queue_pairs().next().map_or(0, |pair| pair.first_unacknowledged());
+            bases[own.path as usize] = Some(first);
+        }
+    }
+}
+
+fn rank(own: &RankState, behind: usize, now: Time, state: &mut State) {
+    // Its timer follows from its machine.
+    let RankState { job, number, port: _, machine, ends: _, times: _, wakes_at: _, deferred: _ } = own;
+    let mut walk = Walk::new(now);
+    machine.walk(&mut walk);
+    walk.word((machine.times().len() - behind) as u64);
+    state.add(Part::Rank, u64::from(*job) << 32 | u64::from(*number), &walk);
+}
+
+fn walk_part(part: &Fabric, bases: &Bases, now: Time, state: &mut State) {
+    let NodeView {
+        numbering,
+        node_of: _,
+        nodes,
+        pause_senders,
+        links,
+        buffers: _,
+        ingress,
+        headers: _,
+        telemetry,
+        routes,
+        hosts,
+        faults,
+        copies,
+        ledger: _,
+        probes: _,
+        horizon: _,
+        deciding: _,
+        deferred: _,
+    } = &**part;
+    let whole = part.whole();
+    let mut walk = Walk::new(now);
+    let unknown = [
+        (!telemetry.is_empty(), "in-band telemetry"),
+        (routes.spreading.is_some(), "switches that choose a path for each frame"),
+        (!faults.is_none(), "faults"),
+        (copies.is_used(), "multicast"),
+    ];
+    unknown.iter().filter(|own| own.0).for_each(|own| walk.unknown(own.1));
+    walk_hosts(hosts, whole, &mut walk);
+    state.add(Part::Node, u64::MAX, &walk);
+    for (index, node) in nodes.enumerated(whole) {
+        let Node {
+            first_port: _,
+            classes: _,
+            is_host: _,
+            lossless,
+            returns_tags: _,
+            pause_sender,
+            architecture,
+        } = node;
+        let mut walk = Walk::new(now);
+        lossless.walk(&mut walk);
+        architecture.walk(&mut walk);
+        pause_sender.iter().for_each(|&own| pause_senders[own].walk(&mut walk));
+        walk.past(hosts.next_cnp.get(index).copied().unwrap_or_default());
+        state.add(Part::Node, u64::from(numbering.first_node + index.number()), &walk);
+    }
+    for port in links.ports.keys(whole) {
+        let mut walk = Walk::new(now);
+        walk_port(links, hosts, port, &mut walk);
+        ingress.get(port).iter().for_each(|own| own.walk(&mut walk));
+        state.add(Part::Port, numbering.port(port).into(), &walk);
+    }
+    for (port, own) in links.ports.enumerated(whole) {
+        let mut walk = Walk::new(now);
+        own.queues().for_each(|queue| walk_queue(part, queue, bases, &mut walk));
+        state.add(Part::Queue, numbering.port(port).into(), &walk);
+    }
+}
+
+fn walk_queue(part: &Fabric, queue: QueueIx, bases: &Bases, walk: &mut Walk) {
+    let NodeView { numbering, links, buffers, headers, .. } = &**part;
+    buffers.queues[queue].walk(walk);
+    links.managers.of(queue).iter().for_each(|own| own.walk(walk));
+    for waiting in buffers.frames(queue) {
+        walk_frame(&waiting.frame, headers, bases, walk);
+        walk.instant(waiting.since);
+        walk.instant(waiting.leaves);
+        waiting.across.map(|port| numbering.port(port)).walk(walk);
+    }
+}
+
+fn walk_port(links: &Links, hosts: &Hosts, port: PortIx, walk: &mut Walk) {
+    let Links { ports, cold, nics, passed, managers: _, stamps_returned: _, neighbours: _ } = links;
+    ports[port].walk(walk);
+    cold[port].walk(walk);
+    passed.walk_port(port, walk);
+    if let Some(nic) = &nics[port] {
+        nic.walk(|endpoint| hosts.endpoints[endpoint].number, walk);
+    }
+}
+
+/// Visits what the hosts of a part have beside connections and ranks.
+fn walk_hosts(hosts: &Hosts, whole: Whole, walk: &mut Walk) {
+    let Hosts {
+        sources,
+        endpoints: _,
+        peers: _,
+        endpoints_of_path: _,
+        next_cnp: _,
+        lossless: _,
+        limiters,
+        limiters_of_path: _,
+        flow_numbers: _,
+        receivers,
+        overtaking: _,
+        completions: _,
+        releases,
+        ranks: _,
+        stream_counts: _,
+        receiver_of_path: _,
+        receiving,
+    } = hosts;
+    let unknown = [
+        (sources.all(whole).iter().any(|own| !own.silent), "flows beside jobs"),
+        (!limiters.is_empty(), "rate limiters"),
+        (!releases.waiting.is_empty(), "transfers that wait for others"),
+        (receiving.all(whole).iter().any(Option::is_some), "hosts that take time to receive"),
+        (receivers.iter().any(|own| own.expected > 0), "receivers that count ahead"),
+    ];
+    unknown.iter().filter(|own| own.0).for_each(|own| walk.unknown(own.1));
+}
+
+fn walk_endpoint(own: &EndpointState, bases: &Bases, now: Time, state: &mut State) {
+    // Its calls follow from its machine.
+    let EndpointState {
+        endpoint,
+        number,
+        path,
+        behind: _,
+        way: _,
+        bypassable: _,
+        stripes: _,
+        priority: _,
+        notifies: _,
+        limiter: _,
+        peers,
+        awaited: _,
+        wakes_at: _,
+        wakes_later: _,
+        in_line,
+        since: _,
+        stopped: _,
+        stopped_before: _,
+        measured: _,
+    } = own;
+    let mut walk = Walk::new(now);
+    in_line.walk(&mut walk);
+    walk.unless_empty(peers, "connections that wait for each other");
+    let part = match endpoint {
+        Endpoint::RdmaSender(sender) => {
+            sender.walk(&mut walk);
+            if sender.queue_pairs().count() > 1 {
+                walk.unknown("several queue pairs between two hosts");
+            }
+            Part::QueuePair
+        }
+        Endpoint::RdmaReceiver(receiver) => {
+            receiver.walk(&mut walk);
+            let base = bases[*path as usize].unwrap_or_default();
+            walk.word(receiver.expected(0).wrapping_sub(base));
+            Part::Receiver
+        }
+        _ => {
+            walk.unknown("transports other than RDMA");
+            Part::QueuePair
+        }
+    };
+    state.add(part, (*number).into(), &walk);
+}
+
+/// Visits a frame, whose numbers count from those of its queue pair.
+fn walk_frame(frame: &Frame, headers: &Headers, bases: &Bases, walk: &mut Walk) {
+    let Frame { created, path, route, word, bytes, flags } = frame;
+    walk.instant(*created);
+    (*path, *route, *bytes).walk(walk);
+    flags.walk(walk);
+    let Some(base) = bases[path.at()] else {
+        return walk.unknown("frames of flows beside jobs");
+    };
+    if flags.is_wide() {
+        return match headers.at(*word) {
+            Carried::Header(Header::Rdma(header)) => walk_header(header, base, walk),
+            _ => walk.unknown("frames with tags"),
+        };
+    }
+    match flags.kind() {
+        FrameKind::Data | FrameKind::Ack | FrameKind::MarkedAck => walk.word(relative(*word, base).into()),
+        _ => walk.word((*word).into()),
+    }
+}
+
+/// The word of a packet, with its number from `base` on.
+fn relative(word: u32, base: u64) -> u32 {
+    let own = RdmaWord::of(word);
+    RdmaWord { number: own.number.wrapping_sub(base as u32), ..own }.bits()
+}
+
+fn walk_header(header: &RdmaHeader, base: u64, walk: &mut Walk) {
+    let RdmaHeader { word, pair, echo, arrived, lost, telemetry, asked, immediate } = header;
+    (relative(*word, base), *pair, *asked).walk(walk);
+    echo.get().walk(walk);
+    arrived.map(|number| relative(number, base)).walk(walk);
+    (*lost, *immediate).walk(walk);
+    if *telemetry != Telemetry::None {
+        walk.unknown("in-band telemetry");
+    }
+}
+
+/// Visits an event. Those that a timer or a machine stands for are left out.
+fn walk_event(event: &Event, headers: &Headers, bases: &Bases, now: Time, (place, state): (u32, &mut State)) {
+    let mut walk = Walk::new(now);
+    walk.instant(event.time);
+    walk.word(event.kind() as u64);
+    match event.what() {
+        What::Decide | What::Renew | What::Rank | What::Timeout => return,
+        What::Frame(frame) | What::Head(frame) => walk_frame(&frame, headers, bases, &mut walk),
+        What::Pause(PauseFrame { signal, quanta, note: _, more }) => {
+            signal.walk(&mut walk);
+            (quanta, more).walk(&mut walk);
+        }
+        What::Source => walk.unknown("flows beside jobs"),
+        What::Watchdog => walk.unknown("watchdogs of pause storms"),
+        What::Crossed | What::Match => walk.unknown("crossbars"),
+        What::Served => walk.unknown("hosts that take time to receive"),
+        What::Broken(..) | What::Fault(_) | What::News(_) => walk.unknown("faults"),
+        What::Limiter(_) => walk.unknown("rate limiters"),
+        What::Retry(_) | What::RetryDue => walk.unknown("link-level retry"),
+        What::Credits(_) | What::LookForCredits | What::UpdateDue | What::CreditsConsumed => {
+            walk.unknown("credit-based flow control");
+        }
+    }
+    state.add(Part::Frame, place.into(), &walk);
+}

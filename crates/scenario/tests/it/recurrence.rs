@@ -1,0 +1,198 @@
+//! Iterations that repeat earlier ones exactly: which runs have them, that skipping them changes no time, and what must not be taken for
+//! one.
+
+use crate::jobs::{real, table};
+use fabric::Simulation;
+use measure::{Table, Values};
+use proptest::prelude::*;
+use scenario::load;
+
+const STAR: &str = "[topology.star]\nhosts = 8\nrate = \"100 Gb/s\"\n";
+const LEAF_SPINE: &str = "[topology.leaf_spine]\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\n\
+                          uplink_rate = \"100 Gb/s\"\n";
+const SMALL: &str = "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = \"100 Gb/s\"\n\
+                     uplink_rate = \"100 Gb/s\"\n";
+const PFC: &str = "[flow_control.pfc]\n";
+
+/// A job with this workload over RDMA with a control.
+fn job(workload: &str, control: &str, iterations: u32) -> String {
+    format!(
+        "[[jobs]]\nname = \"train\"\nranks = \"all\"\nworkload = {{ {workload} }}\npriority = 3\n\
+         over = {{ rdma = {{ control = \"{control}\" }} }}\niterations = {iterations}\n"
+    )
+}
+
+fn run(skip: &str, rest: &str, threads: usize) -> Vec<Table> {
+    let text = format!("[simulation]\nduration = \"100 ms\"\nskip = \"{skip}\"\n{rest}");
+    let scenario = load(&text, "repeats.toml", None).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+    let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("it builds");
+    simulation.run().unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+    simulation.tables()
+}
+
+fn texts(tables: &[Table], column: &str) -> Vec<String> {
+    match table(tables, "jobs").values(column) {
+        Some(Values::Text(texts)) => texts.clone(),
+        other => panic!("jobs.{column} is {other:?}"),
+    }
+}
+
+/// Columns about the skipping itself, and how much of the run has recorded steps.
+const ABOUT_SKIPPING: [&str; 6] =
+    ["skipped", "repeats_from", "repeat_period", "repeat_ns", "not_repeated", "recorded"];
+
+/// The values of `jobs` and `collectives`, as text: all bits of them.
+fn times(tables: &[Table]) -> Vec<String> {
+    let of = |name: &str| {
+        let columns = table(tables, name).columns.iter();
+        let own = columns.filter(|column| !ABOUT_SKIPPING.contains(&column.spec.name));
+        own.map(|column| format!("{name}.{} {:?}", column.spec.name, column.values)).collect::<Vec<_>>()
+    };
+    [of("jobs"), of("collectives")].concat()
+}
+
+/// Runs with and without skipping, and returns the tables of the run that skips.
+fn check(rest: &str, threads: usize) -> Vec<Table> {
+    let (whole, skipping) = (run("check", rest, 1), run("iterations", rest, threads));
+    for (one, other) in times(&whole).into_iter().zip(times(&skipping)) {
+        assert_eq!(one, other, "{rest}");
+    }
+    skipping
+}
+
+#[test]
+fn rings_repeat_and_skipping_changes_no_time() {
+    for (fabric, workload) in [
+        (STAR, "collective = \"all_reduce\", bytes = \"1 MB\""),
+        (STAR, "collective = \"all_to_all\", bytes = \"800 kB\""),
+        (LEAF_SPINE, "collective = \"all_reduce\", bytes = \"1 MB\""),
+    ] {
+        for control in ["none", "dcqcn"] {
+            let rest = format!("{fabric}{PFC}{}", job(workload, control, 60));
+            let tables = check(&rest, 2);
+            let [period, skipped] = ["repeat_period", "skipped"].map(|name| real(&tables, "jobs", name)[0]);
+            assert!(period > 0.0 && skipped >= 30.0, "{workload} over {control}: {period}, {skipped}");
+            assert_eq!(real(&tables, "jobs", "finished"), [60.0]);
+        }
+    }
+}
+
+#[test]
+fn a_hundred_iterations_of_a_ring_and_of_an_all_to_all_cost_less_than_five() {
+    for collective in ["all_reduce", "all_to_all"] {
+        let frames = |skip: &str, iterations: u32| {
+            let workload = format!("collective = \"{collective}\", bytes = \"4 MB\"");
+            let rest = format!("{STAR}{PFC}{}", job(&workload, "none", iterations));
+            let tables = run(skip, &rest, 1);
+            assert_eq!(real(&tables, "jobs", "finished"), [f64::from(iterations)]);
+            real(&tables, "ports", "frames_sent").iter().sum::<f64>()
+        };
+        let (one, hundred) = (frames("off", 1), frames("iterations", 100));
+        assert!(hundred < 5.0 * one, "{collective}: {} iterations", hundred / one);
+    }
+}
+
+#[test]
+fn computations_in_turn_give_the_period() {
+    let workload = "collective = \"all_reduce\", bytes = \"400 kB\"";
+    let rest =
+        format!("{STAR}{PFC}{}compute = [\"20 us\", \"50 us\", \"35 us\"]\n", job(workload, "none", 40));
+    assert_eq!(real(&check(&rest, 1), "jobs", "repeat_period"), [3.0]);
+}
+
+/// Swift and DCTCP through rings whose times do not differ: their windows and shares still move.
+#[test]
+fn equal_times_are_no_recurrence() {
+    let workload = "collective = \"all_reduce\", bytes = \"1 MB\"";
+    let rest = format!("{STAR}{PFC}{}", job(workload, "dctcp", 30));
+    let tables = check(&rest, 1);
+    let steps = real(&tables, "collectives", "time_ns");
+    assert!(steps[10..29].windows(2).all(|pair| pair[0] == pair[1]), "{steps:?}");
+    assert_eq!(real(&tables, "jobs", "repeat_period"), [0.0]);
+    let why = &texts(&tables, "not_repeated")[0];
+    assert!(why.starts_with("8 queue pairs differed at the last of"), "{why}");
+}
+
+#[test]
+fn what_has_no_class_or_its_own_clock_is_never_skipped() {
+    let workload = "collective = \"all_reduce\", bytes = \"400 kB\"";
+    let own = job(workload, "none", 30);
+    let cases = [
+        (
+            format!("{STAR}{PFC}{}", own.replace("rdma = { control = \"none\" }", "tcp = {}")),
+            "transports other than RDMA",
+        ),
+        (format!("{STAR}{PFC}{}", own.replace("\"none\"", "\"hpcc\"")), "hpcc"),
+        (
+            format!(
+                "{STAR}{PFC}{own}[[faults]]\nlink = [\"h0\", \"sw\"]\nat = \"600 us\"\ndown = true\nduration = \"100 us\"\n"
+            ),
+            "faults",
+        ),
+        (
+            format!(
+                "{STAR}{PFC}{own}[[flows]]\nname = \"other\"\nfrom = \"h0\"\nto = \"h3\"\nsource = {{ constant = {{ rate = \"1 Gb/s\" }} }}\n"
+            ),
+            "flows beside jobs",
+        ),
+    ];
+    for (rest, why) in cases {
+        let tables = check(&rest, 1);
+        assert_eq!(real(&tables, "jobs", "skipped"), [0.0], "{rest}");
+        assert!(texts(&tables, "not_repeated")[0].contains(why), "{:?}", texts(&tables, "not_repeated"));
+    }
+}
+
+/// A run that ends before its jobs do is simulated to that end.
+#[test]
+fn jobs_that_do_not_end_are_not_skipped() {
+    let workload = "collective = \"all_reduce\", bytes = \"1 MB\"";
+    let rest = format!("{STAR}{PFC}{}", job(workload, "none", 100_000));
+    let tables = run("iterations", &rest, 1);
+    assert_eq!(real(&tables, "jobs", "skipped"), [0.0]);
+    assert!(real(&tables, "jobs", "repeat_period")[0] > 0.0);
+}
+
+#[test]
+fn the_recurrence_is_the_same_on_any_number_of_threads_and_found_without_skipping() {
+    let workload = "collective = \"all_reduce\", bytes = \"4 MB\"";
+    let rest = format!("{STAR}{PFC}{}", job(workload, "none", 40));
+    let own = |threads: usize| {
+        let tables = run("off", &rest, threads);
+        ABOUT_SKIPPING.map(|name| format!("{:?}", table(&tables, "jobs").values(name)))
+    };
+    let alone = own(1);
+    assert_eq!(alone, own(2));
+    assert_eq!(alone, own(3));
+    assert!(alone[2].contains("[1]"), "{alone:?}");
+}
+
+fn any_job() -> impl Strategy<Value = (String, usize)> {
+    let workloads = prop::sample::select(vec![
+        "collective = \"all_reduce\"",
+        "collective = \"all_reduce\", algorithm = \"recursive_doubling\"",
+        "collective = \"all_reduce\", algorithm = \"double_tree\", chunks = 4",
+        "collective = \"all_to_all\"",
+        "collective = \"all_to_all\", algorithm = \"burst\"",
+        "collective = \"broadcast\"",
+        "collective = \"send_receive\", chunks = 3",
+    ]);
+    let controls = prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "swift"]);
+    let fabrics = prop::sample::select(vec![STAR, SMALL]);
+    let compute = prop::sample::select(vec!["", "compute = \"10 us\"\n", "compute = [\"5 us\", \"9 us\"]\n"]);
+    (workloads, controls, fabrics, compute, 10u32..400, 8u32..50, any::<bool>(), 1usize..4).prop_map(
+        |(workload, control, fabric, compute, kb, iterations, lossless, threads)| {
+            let workload = format!("{workload}, bytes = \"{kb} kB\"");
+            let pauses = if lossless { PFC } else { "" };
+            (format!("{fabric}{pauses}{}{compute}", job(&workload, control, iterations)), threads)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn skipping_changes_no_time((rest, threads) in any_job()) {
+        check(&rest, threads);
+    }
+}
