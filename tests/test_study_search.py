@@ -218,6 +218,17 @@ def test_the_page_is_the_same_in_either_order(
     assert searched.replace(document.SEARCHED, "").startswith(before.rstrip()[:40])
 
 
+def test_a_search_of_another_version_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of a study that has run for long is written all the same."""
+    study_in(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / "docs" / "nobody-2001-part" / "search.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text('{"study": "nobody-2001/part", "choices": [{"figures": {"a": 1.0}}], "beside": []}')
+    main(["reproduce", "./nobody-2001", "--document", "docs"])
+    assert document.SEARCHED not in (tmp_path / "docs" / "nobody-2001-part.md").read_text()
+
+
 def test_pages_have_the_searches_of_the_studies() -> None:
     docs = Path(__file__).parents[1] / "docs" / "studies"
     seen = 0
@@ -226,6 +237,7 @@ def test_pages_have_the_searches_of_the_studies() -> None:
             continue
         stem = study.name.replace("/", "-")
         found = search.from_json(study, json.loads((docs / stem / search.FOUND).read_text("utf-8")))
+        assert found is not None, f"{study.name}: search.json is of another version"
         assert document.section(found) in (docs / f"{stem}.md").read_text("utf-8")
         assert found.choices[0].values == found.search.defaults
         seen += 1

@@ -47,10 +47,8 @@ def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
         stamp(beside / name, trajectories(result.study.folder))
     page = directory / f"{stem}.md"
     kept = beside / search.FOUND
-    found = (
-        section(search.from_json(result.study, json.loads(kept.read_text("utf-8")))) if kept.is_file() else ""
-    )
-    page.write_text(markdown(result, quick=quick, searched=found), "utf-8")
+    found = search.from_json(result.study, json.loads(kept.read_text("utf-8"))) if kept.is_file() else None
+    page.write_text(markdown(result, quick=quick, searched=section(found) if found else ""), "utf-8")
     return page
 
 

@@ -413,14 +413,17 @@ def to_json(found: Found) -> dict[str, Any]:
         }
 
     return {
+        "schema": SCHEMA,
         "study": found.search.study.name,
         "choices": [plain(choice) for choice in found.choices],
         "beside": [plain(choice) for choice in found.beside],
     }
 
 
-def from_json(study: Study, text: Mapping[str, Any]) -> Found:
-    """Reads a search from its JSON form, for the page."""
+def from_json(study: Study, text: Mapping[str, Any]) -> Found | None:
+    """Reads a search from its JSON form, for the page; ``None`` if another version wrote it."""
+    if text.get("schema") != SCHEMA:
+        return None
 
     def choice(of: Mapping[str, Any]) -> Choice:
         return Choice(of["number"], of["values"], _read(of["figures"]), of["error"], of["name"])
