@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.library import allow_files
 from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context
@@ -44,7 +45,8 @@ def measure(context: Context, values: Values, seed: int) -> figures.Figures:
         for load in LOADS:
             made = scenario(base, classes, settings[name], load, levels=QUICK.levels, times_ms=QUICK.times_ms)
             logged = (name, load) == ("DTable", LOADS[-1])
-            result = (logging(made) if logged else made).run(seed=seed)
+            with allow_files():  # the trace is beside the results
+                result = (logging(made) if logged else made).run(seed=seed)
             points[name][load] = per_class(result, hosts * LINK_BPS)
             if logged:
                 turns = credits_a_turn(result, classes)
@@ -80,7 +82,9 @@ def changed(context: Context, values: Values) -> dict[str, Class]:
     if values["video"] == "constant":
         classes["VI"] = replace(classes["VI"], source="streams")
     if values["video"] == "scenes":
-        classes["VI"] = replace(classes["VI"], more={"trace": str(scenes(context.out / "scenes.csv"))})
+        classes["VI"] = replace(
+            classes["VI"], more={"trace": str(scenes(context.out.resolve() / "scenes.csv"))}
+        )
     if values["voice_weight"] != "as in Table 2":
         classes["VO"] = replace(classes["VO"], weight=classes["VI"].weight)
     return classes
