@@ -26,8 +26,9 @@ def measure() -> ModuleType:
 
 
 def test_the_study_passes(quick: reproduce.StudyResult) -> None:
+    """A quick run decides nothing over seeds; its figures are within the bounds all the same."""
     known = {one.id for one in quick.study.experiments if one.not_met}
-    assert {outcome.id for outcome in quick.outcomes if not outcome.passed} <= known
+    assert {outcome.id for outcome in quick.outcomes if not outcome.judgement.within} <= known
 
 
 def test_every_picture_is_there(quick: reproduce.StudyResult) -> None:
