@@ -21,6 +21,8 @@ from penstock.scenario import Scenario
 CHANGELOG = Path(__file__).parents[1] / "CHANGELOG.md"
 SHORT_NS = 5_000_000
 """Simulated time of the short runs: long enough for the aggressors of chapter 7, who begin at 4 ms."""
+LEAST_NS = 2_000
+"""Long enough for a frame to arrive over 100 m, with the delay of PHYs."""
 LINKS = 10
 """Fabrics with more links than this run for less."""
 
@@ -54,7 +56,7 @@ def short(path: Path) -> Scenario:
     scenario = Scenario.from_file(path)
     instant = scenario.with_value("simulation.duration", "1 us").with_value("simulation.warmup", "0 s")
     links = len(instant.run().topology["links"])
-    lasts = SHORT_NS * LINKS // max(links, LINKS)
+    lasts = max(LEAST_NS, SHORT_NS * LINKS // max(links, LINKS))
     full = scenario.to_dict()["simulation"]["duration"]
     cut = min(lasts, nanoseconds(full))
     for number, flow in enumerate(scenario.to_dict().get("flows", [])):

@@ -371,7 +371,7 @@ def test_the_command_shows_a_result_until_it_is_ended(runs: list[Path], tmp_path
     ("words", "said"),
     [
         ((), "name the directory of a result or of a sweep"),
-        (("nowhere",), "nowhere: has no report.html; expected the directory of a result or of a sweep"),
+        (("nowhere",), "nowhere: no such result directory"),
         (("nowhere", "--port", "70000"), "--port is 70000; expected 0 (any that is free) to 65535"),
     ],
 )

@@ -61,6 +61,7 @@ mod prr;
 mod rdma;
 mod rdma_receiver;
 mod rdma_sender;
+pub mod recurring;
 mod request_response_keys;
 mod requester;
 mod responder;

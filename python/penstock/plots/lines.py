@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.measurements import of_result
+
 from .style import Scale, time_scale
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ MAX_BINS = 120
 """More bins along the axis are merged; bins of a few frames would be a wall of noise."""
 
 
+@of_result
 def steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
     """Corners of a line that keeps its value until the next bin, the last one to the end of the run."""
     times, values = line
@@ -24,6 +27,7 @@ def steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
     return np.repeat(edges, 2)[1:-1], np.repeat(values / scale.size, 2)
 
 
+@of_result
 def width(result: Measurements, lines: Series) -> str:
     """The width of the bins, as a text."""
     times = next(iter(lines.values()))[0]
@@ -31,6 +35,7 @@ def width(result: Measurements, lines: Series) -> str:
     return f"{wide / scale.size:.3g} {scale.unit}"
 
 
+@of_result
 def end_ns(result: Measurements) -> float:
     """End of the run."""
     return float(result.run["simulated_s"]) * 1e9

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from penstock import arrow
 from penstock.analysis import decimate
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 
 from .lines import MAX_BINS, Series, steps, width
 from .style import INK, Label, Scale, label_right, size_scale
@@ -43,6 +43,7 @@ class Level:
     queues: set[str]
 
 
+@of_result
 def draw_queues(
     result: Measurements, title: str, lines: Series, in_frames: bool, palette: Iterator[str], axes: Axes
 ) -> None:
@@ -86,6 +87,7 @@ def _name_queues(axes: Axes, title: str, names: list[str]) -> None:
     )
 
 
+@of_result
 def fullest(result: Measurements) -> tuple[Series, Series, bool]:
     """The fullest queues and counters of switches, the fullest queues of hosts, whether all are in frames.
 
@@ -126,6 +128,7 @@ def _node(name: str) -> str:
     return name.partition("->")[0].rpartition(".")[0]
 
 
+@of_result
 def roots(result: Measurements) -> list[str]:
     """The queues that congestion trees begin at, that of the longest pauses first."""
     if "congestion" not in result.table_names:

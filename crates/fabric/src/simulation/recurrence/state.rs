@@ -16,10 +16,10 @@ use crate::run::state::ranks::RankState;
 use crate::run::state::view::NodeView;
 use crate::simulation::Simulation;
 use engine::Shard;
-use frame::{Frame, FrameKind, Header, RdmaHeader, Telemetry};
+use frame::{Frame, FrameKind};
 use recurrence::{Digest, Recurs, Walk};
 use std::collections::BTreeMap;
-use transport::{Endpoint, RdmaWord};
+use transport::recurring::{End, walk_header, word_from};
 use units::Time;
 
 /// A part of a state.
@@ -150,9 +150,8 @@ impl Simulation {
 
 fn note_bases(part: &Fabric, bases: &mut Bases) {
     for own in part.hosts.endpoints.all(part.whole()) {
-        if let Endpoint::RdmaSender(sender) = &own.endpoint {
-            let first = sender.queue_pairs().next().map_or(0, |pair| pair.first_unacknowledged());
-            bases[own.path as usize] = Some(first);
+        if let Some(base) = own.endpoint.base() {
+            bases[own.path as usize] = Some(base);
         }
     }
 }
@@ -307,24 +306,10 @@ fn walk_endpoint(own: &EndpointState, bases: &Bases, now: Time, state: &mut Stat
     let mut walk = Walk::new(now);
     in_line.walk(&mut walk);
     walk.unless_empty(peers, "connections that wait for each other");
-    let part = match endpoint {
-        Endpoint::RdmaSender(sender) => {
-            sender.walk(&mut walk);
-            if sender.queue_pairs().count() > 1 {
-                walk.unknown("several queue pairs between two hosts");
-            }
-            Part::QueuePair
-        }
-        Endpoint::RdmaReceiver(receiver) => {
-            receiver.walk(&mut walk);
-            let base = bases[*path as usize].unwrap_or_default();
-            walk.word(receiver.expected(0).wrapping_sub(base));
-            Part::Receiver
-        }
-        _ => {
-            walk.unknown("transports other than RDMA");
-            Part::QueuePair
-        }
+    let base = bases[*path as usize].unwrap_or_default();
+    let part = match endpoint.walk_from(base, &mut walk) {
+        End::Sender => Part::QueuePair,
+        End::Receiver => Part::Receiver,
     };
     state.add(part, (*number).into(), &walk);
 }
@@ -340,30 +325,13 @@ fn walk_frame(frame: &Frame, headers: &Headers, bases: &Bases, walk: &mut Walk) 
     };
     if flags.is_wide() {
         return match headers.at(*word) {
-            Carried::Header(Header::Rdma(header)) => walk_header(header, base, walk),
+            Carried::Header(header) => walk_header(header, base, walk),
             _ => walk.unknown("frames with tags"),
         };
     }
     match flags.kind() {
-        FrameKind::Data | FrameKind::Ack | FrameKind::MarkedAck => walk.word(relative(*word, base).into()),
+        FrameKind::Data | FrameKind::Ack | FrameKind::MarkedAck => walk.word(word_from(*word, base).into()),
         _ => walk.word((*word).into()),
-    }
-}
-
-/// The word of a packet, with its number from `base` on.
-fn relative(word: u32, base: u64) -> u32 {
-    let own = RdmaWord::of(word);
-    RdmaWord { number: own.number.wrapping_sub(base as u32), ..own }.bits()
-}
-
-fn walk_header(header: &RdmaHeader, base: u64, walk: &mut Walk) {
-    let RdmaHeader { word, pair, echo, arrived, lost, telemetry, asked, immediate } = header;
-    (relative(*word, base), *pair, *asked).walk(walk);
-    echo.get().walk(walk);
-    arrived.map(|number| relative(number, base)).walk(walk);
-    (*lost, *immediate).walk(walk);
-    if *telemetry != Telemetry::None {
-        walk.unknown("in-band telemetry");
     }
 }
 

@@ -75,7 +75,8 @@ def run(context: Context) -> list[Outcome]:
         *(context.judge(one, talking) for one in VIDEO),
         *(context.judge(one, shortest) for one in ("M9b", "M9b-exchange")),
     ]
-    stalled = context.scenario("stalled")
+    probe = {"what": "frames", "which": ["h0"], "max_rows": 200_000}
+    stalled = context.scenario("stalled").with_value("probes", [probe])
     stalls = context.over_seeds(lambda seed: figures.stalled(stalled.run(seed=seed)), "M14")
     outcomes.append(context.judge("M14", stalls))
     context.say("other intervals of path rate control, and processors of hosts")

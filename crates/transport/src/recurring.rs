@@ -1,0 +1,66 @@
+//! What endpoints and headers contribute to a digest of the state of a run. Packets count from a base: the first unacknowledged one of
+//! the queue pair that sends them.
+
+use crate::{Endpoint, RdmaWord};
+use frame::{Header, RdmaHeader, Telemetry};
+use recurrence::{Recurs, Walk};
+
+/// End of a connection that an endpoint is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It sends.
+    Sender,
+    /// It receives.
+    Receiver,
+}
+
+impl Endpoint {
+    /// First unacknowledged packet of a sender; `None`: it is no sender whose packets have a base.
+    pub fn base(&self) -> Option<u64> {
+        let Endpoint::RdmaSender(sender) = self else { return None };
+        Some(sender.queue_pairs().next().map_or(0, |pair| pair.first_unacknowledged()))
+    }
+
+    /// Visits the endpoint, whose connection has this base, and returns what it is.
+    pub fn walk_from(&self, base: u64, walk: &mut Walk) -> End {
+        match self {
+            Endpoint::RdmaSender(sender) => {
+                sender.walk(walk);
+                if sender.queue_pairs().count() > 1 {
+                    walk.unknown("several queue pairs between two hosts");
+                }
+                End::Sender
+            }
+            Endpoint::RdmaReceiver(receiver) => {
+                receiver.walk(walk);
+                walk.word(receiver.expected(0).wrapping_sub(base));
+                End::Receiver
+            }
+            _ => {
+                walk.unknown("transports other than RDMA");
+                End::Sender
+            }
+        }
+    }
+}
+
+/// Returns the word of a packet with its number counted from the base.
+pub fn word_from(word: u32, base: u64) -> u32 {
+    let own = RdmaWord::of(word);
+    RdmaWord { number: own.number.wrapping_sub(base as u32), ..own }.bits()
+}
+
+/// Visits the header of a packet.
+pub fn walk_header(header: &Header, base: u64, walk: &mut Walk) {
+    let Header::Rdma(RdmaHeader { word, pair, echo, arrived, lost, telemetry, asked, immediate }) = header
+    else {
+        return walk.unknown("frames with tags");
+    };
+    (word_from(*word, base), *pair, *asked).walk(walk);
+    echo.get().walk(walk);
+    arrived.map(|number| word_from(number, base)).walk(walk);
+    (*lost, *immediate).walk(walk);
+    if *telemetry != Telemetry::None {
+        walk.unknown("in-band telemetry");
+    }
+}
