@@ -106,7 +106,7 @@ def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
     try:
         found = read(path)
         found.validate(full=True)
-    except (pa.ArrowException, ValueError, OSError) as error:  # pyarrow raises OSError for a stream that is cut
+    except (pa.ArrowException, ValueError, OSError) as error:  # OSError: the stream is cut
         raise ResultError(f"{path}: cannot be read ({error})") from None
     for column, kind in _columns().get(path.stem, {}).items():
         if column not in found.column_names:
