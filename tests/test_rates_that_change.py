@@ -19,7 +19,7 @@ SOURCES |= {f"uet {name}": {"uet": {"control": name}} for name in UET}
 SOURCES["uet nscc and rccc"] = {"uet": {"control": {"rccc": {"nscc": {}}}}}
 LINKS = (("h0", "s0"), ("s0", "s1"), ("h2", "s1"))
 BEGIN, END, DURATION = 10, 14, 60
-"""Of the other rate, and of the run, in milliseconds."""
+"""Milliseconds: beginning and end of the other rate, and duration of the run."""
 
 
 def goodputs(source: str, link: tuple[str, str], rate: float) -> tuple[float, float]:
@@ -66,6 +66,6 @@ def test_the_goodput_returns(source: str, link: tuple[str, str], rate: float) ->
 
 @pytest.mark.parametrize("link", LINKS)
 def test_the_lowest_round_trip_of_theta_powertcp_does_not_rise(link: tuple[str, str]) -> None:
-    """As in its authors' simulator; but a sender whose own link has another rate measures anew."""
+    """Its authors' simulator does the same. A sender whose own link changes its rate measures anew."""
     before, after = goodputs("rdma theta_powertcp", link, 40)
     assert after >= 0.9 * before if link == LINKS[0] else after < 0.5 * before

@@ -1,4 +1,4 @@
-//! What each class of a field does to a digest.
+//! Effect of each class of field on a digest.
 
 use recurrence::{Digest, Recurs, Walk};
 use std::collections::{BTreeMap, VecDeque};

@@ -19,7 +19,7 @@ pub struct Selector<D = Scheduler> {
     in_service: Option<u8>,
 }
 
-/// Its discipline with its parameters, and the queues that it has been told of.
+/// Visits the state of the discipline, the active queues, and the queue in service.
 impl<D: recurrence::Recurs> recurrence::Recurs for Selector<D> {
     fn walk(&self, walk: &mut recurrence::Walk) {
         let Selector { discipline, active, in_service } = self;

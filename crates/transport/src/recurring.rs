@@ -1,5 +1,5 @@
-//! What endpoints and headers contribute to a digest of the state of a run. Packets count from a base: the first unacknowledged one of
-//! the queue pair that sends them.
+//! Contribution of endpoints and headers to a digest of the state of a run. Packets count from a base: the first unacknowledged one
+//! of the queue pair that sends them.
 
 use crate::{Endpoint, RdmaWord};
 use frame::{Header, RdmaHeader, Telemetry};

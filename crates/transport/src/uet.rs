@@ -5,6 +5,7 @@
 
 mod context;
 mod control;
+mod control_packet;
 mod credits;
 mod duplex;
 mod eqds;

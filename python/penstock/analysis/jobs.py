@@ -259,13 +259,21 @@ def repetitions(result: Measurements, name: str | None = None) -> list[str]:
     return [_repeats(row) for row in found if name is None or row["job"] == name]
 
 
+@of_result
+def skipped(result: Measurements) -> list[str]:
+    """The jobs of which iterations were not simulated, a sentence each."""
+    return [_repeats(row) for row in of_jobs(result) if row.get("skipped")]
+
+
 def _repeats(row: Mapping[str, Any]) -> str:
-    """That a job repeats, and what was skipped for it."""
+    """The repetition of a job, and the iterations that were skipped for it or could be."""
     period, first = row["repeat_period"], count(row["repeats_from"])
     every = "each" if period == 1 else f"every {count(period)}"
     repeats = (
         f"Job {row['job']} repeats exactly from iteration {first} on, {every} in {duration(row['repeat_ns'])}"
     )
+    if not row["skipped"] and row.get("until"):
+        return f"{repeats}."
     if not row["skipped"]:
         return f'{repeats}: skip = "iterations" of [simulation] would simulate few of them.'
     return (

@@ -1,6 +1,6 @@
 //! Recurrence of the state of a run whose jobs repeat: at which iterations it equals an earlier one but for a shift in time.
 //!
-//! If the whole dynamic state at one boundary equals that at an earlier one, what follows is the same, shifted. A boundary is the begin of
+//! If the whole dynamic state at one boundary equals that at an earlier one, what follows is the same, shifted. A boundary is the beginning of
 //! an iteration of a job at its last rank; the state is taken a fixed time later, when the run comes back. A state with a part that has no
 //! class yet equals no other one, and the result names that part.
 //!
@@ -23,13 +23,11 @@ use units::Time;
 const HOPS_A_WORD: u64 = 32;
 /// Digests that are taken at consecutive boundaries, so that short periods are found.
 const BURST: u64 = 8;
-/// Iterations of a job whose state is looked at, at least: two periods and a last iteration.
-const FEWEST: u32 = 4;
 /// States with a part that has no class after which no more are looked at.
 const UNKNOWN: usize = 3;
-/// Digests without a match of a run that is to skip, after which only every second boundary is looked at, then every fourth, and so on,
+/// With skipping: digests without a match, after which only every second boundary is looked at, after as many more every fourth, and so on.
 const MISSES: usize = 16;
-/// down to one in this many, as a power of two.
+/// The least share of the boundaries that is looked at, as a power of one half.
 const RAREST: usize = 6;
 
 /// Looks for recurrences.
@@ -112,7 +110,7 @@ impl JobHistory {
     }
 
     /// Returns true if the state at the begin of this iteration is to be looked at.
-    fn wants(&self, iteration: usize, skips: bool) -> bool {
+    fn takes(&self, iteration: usize, skips: bool) -> bool {
         let last = self.marks.last().map_or(0, |mark| mark.iteration);
         // Once two states are equal, the next period decides.
         let matched = self
@@ -157,13 +155,16 @@ impl Simulation {
     /// Notes boundaries that have passed since the last look, and schedules their digests.
     pub(super) fn look_for_boundaries(&mut self) {
         let is_open = self.recurrence.jobs.iter().any(JobHistory::is_open);
-        if self.driven || !is_open || self.spec.jobs.iter().all(|job| job.iterations < FEWEST) {
+        if self.driven
+            || !is_open
+            || self.spec.jobs.iter().all(|job| job.iterations < Skip::FEWEST_ITERATIONS)
+        {
             return;
         }
         let (now, begun) = (self.now(), self.iterations_begun());
         let skips = self.spec.guards.skip != Skip::Off;
         let is_wanted = |own: (&JobHistory, &(usize, Time))| {
-            own.0.wants(own.1.0, skips) && own.1.1 + self.recurrence.offset > now
+            own.0.takes(own.1.0, skips) && own.1.1 + self.recurrence.offset > now
         };
         let is_wanted = self.recurrence.jobs.iter().zip(&begun).any(is_wanted);
         if !is_wanted || !skips && !self.can_afford() {
@@ -174,7 +175,7 @@ impl Simulation {
             let due = at + watch.offset;
             // One that was noticed too late would be taken too late.
             let is_between = iteration > 0 && iteration < spec.iterations as usize;
-            if due > now && is_between && history.wants(iteration, skips) {
+            if due > now && is_between && history.takes(iteration, skips) {
                 history.due = Some((iteration, due));
             }
         }

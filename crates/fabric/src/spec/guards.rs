@@ -46,6 +46,11 @@ pub enum Skip {
     Check,
 }
 
+impl Skip {
+    /// Least number of iterations of a job of which some can be skipped: two periods, and one at either end.
+    pub const FEWEST_ITERATIONS: u32 = 4;
+}
+
 /// What a deadlock does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -10,9 +10,6 @@ use jobs::Precision;
 use keys::Remark;
 use units::Time;
 
-/// Iterations that a job needs so that some may be skipped: two periods and one at either end.
-const FEWEST_ITERATIONS: u64 = 4;
-
 /// The guards of a scenario.
 pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
     let interval = model.simulation.deadlock_interval;
@@ -40,21 +37,23 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
     }
 }
 
-/// Whether there are iterations to skip.
+/// Checks that a job has iterations to skip, and that `until` does not end the jobs first.
 fn check_skip(model: &Model) -> Result<(), Remark> {
-    let most = model.jobs.iter().map(|job| job.iterations).max().unwrap_or(0);
-    if model.simulation.skip == Skip::Off || most >= FEWEST_ITERATIONS {
-        return match model.simulation.until {
-            Some(_) if model.simulation.skip == Skip::Iterations => Err(Remark::about(
-                "skip",
-                "`skip` beside `until`",
-                "`until` ends the jobs; leave one of them out",
-            )),
-            _ => Ok(()),
-        };
+    if model.simulation.skip == Skip::Off {
+        return Ok(());
     }
-    let message = format!("`skip`, and no job has more than {most} iterations");
-    Err(Remark::about("skip", message, "it needs a job with at least 4 iterations"))
+    let most = model.jobs.iter().map(|job| job.iterations).max().unwrap_or(0);
+    let fewest = Skip::FEWEST_ITERATIONS;
+    if most < fewest.into() {
+        let message = format!("`skip`, and no job has more than {most} iterations");
+        let help = format!("expected a job with at least {fewest} iterations, or no `skip`");
+        return Err(Remark::about("skip", message, help));
+    }
+    if model.simulation.skip == Skip::Iterations && model.simulation.until.is_some() {
+        let help = "nothing is skipped where `until` ends the jobs: leave one of them out";
+        return Err(Remark::about("skip", "`skip` beside `until`", help));
+    }
+    Ok(())
 }
 
 fn check_watchdog(model: &Model, watchdog: WatchdogSpec, context: &mut Context<'_>) {

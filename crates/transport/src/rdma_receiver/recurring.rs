@@ -1,4 +1,4 @@
-//! What a receiver contributes to a digest of the state of a run. Packets count from the next one expected.
+//! Contribution of a receiver to a digest of the state of a run. Packets count from the next one expected.
 
 use super::{RdmaReceiver, ReceivePair};
 use frame::Telemetry;

@@ -287,7 +287,7 @@ impl ReceivingContext {
         }
     }
 
-    /// Tells the sender at once which links are down, if it has sent something. Returns true if it does.
+    /// Sends an answer at once that names the links that are down, if anything has arrived. Returns true if it does.
     fn report_links(&mut self, now: Time) -> bool {
         if self.received == 0 {
             return false;
@@ -307,17 +307,8 @@ impl ReceivingContext {
     /// A grant of credit.
     fn grant(&mut self, credit: u32) -> Segment {
         self.counts.grants += 1;
-        let psn = self.arrived.expected() - 1;
-        let word = RdmaWord { number: on_wire(psn), flags: [false, true, true], pair: 0 }.bits();
-        let packet = UetPacket::Control(CREDIT);
-        Segment {
-            kind: FrameKind::Ack,
-            word: 0,
-            header: Some(Header::Uet(UetHeader { word, packet, credit, ..UetHeader::default() })),
-            bytes: self.spec.probe_bytes(),
-            ecn_capable: false,
-            entropy: 0,
-        }
+        let header = UetHeader { credit, ..UetHeader::default() };
+        self.spec.control_packet(CREDIT, self.arrived.expected() - 1, header)
     }
 
     fn discard(&mut self, bytes: u16) {

@@ -75,7 +75,7 @@ pub(crate) struct PassedPorts {
 }
 
 impl PassedPorts {
-    /// Visits what the counts of a port contribute to a digest of the state: what queue managers have not heard of.
+    /// Visits the counts of a port that its queue managers have not been updated with.
     pub fn walk_port(&self, port: PortIx, walk: &mut Walk) {
         self.counts[port.at()..].iter().step_by(self.ports.max(1)).for_each(|own| own.walk(walk));
     }

@@ -1,4 +1,4 @@
-//! What a queue pair contributes to a digest of the state of a run. Packets count from the first unacknowledged one.
+//! Contribution of a queue pair to a digest of the state of a run. Packets count from the first unacknowledged one.
 
 use super::{Message, QueuePair};
 use crate::rdma::RdmaController;

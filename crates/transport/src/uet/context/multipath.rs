@@ -3,10 +3,8 @@
 use super::{COUNTER_BITS, DeliveryContext, State};
 use crate::endpoint::Segment;
 use crate::path_selection::{PathCounts, PathFeedback, PathSelection, PathSelector, PathSignal};
-use crate::rdma::RdmaWord;
-use crate::rdma::psn::on_wire;
 use crate::uet::PROBE;
-use frame::{FrameKind, Header, UetHeader, UetPacket};
+use frame::UetHeader;
 use units::Time;
 
 /// Bit of a probe number that is set if the probe is of a path (QPN 2 of MRC).
@@ -108,16 +106,8 @@ impl DeliveryContext {
         let paths = self.paths.as_mut()?;
         paths.selector.on_probe(now);
         let number = paths.selector.counts().map_or(0, |counts| counts.probes) as u32 & 0xffff;
-        let word = RdmaWord { number: on_wire(self.next - 1), flags: [false, true, false], pair: 0 }.bits();
-        let (packet, answers) = (UetPacket::Control(PROBE), OF_PATH | number);
-        Some(Segment {
-            kind: FrameKind::Ack,
-            word: 0,
-            header: Some(Header::Uet(UetHeader { word, packet, answers, ..UetHeader::default() })),
-            bytes: self.spec.probe_bytes(),
-            ecn_capable: false,
-            entropy,
-        })
+        let header = UetHeader { answers: OF_PATH | number, ..UetHeader::default() };
+        Some(Segment { entropy, ..self.spec.control_packet(PROBE, self.next - 1, header) })
     }
 
     /// Links of its own host, or of the receiver, are down.

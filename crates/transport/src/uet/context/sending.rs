@@ -6,7 +6,7 @@ use crate::rdma::RdmaWord;
 use crate::rdma::psn::on_wire;
 use crate::uet::control::UetControl;
 use crate::uet::{Credits, UetMode};
-use frame::{FrameKind, Header, UetHeader, UetPacket};
+use frame::{FrameKind, Header, UetHeader};
 use units::Time;
 
 impl DeliveryContext {
@@ -186,17 +186,8 @@ impl DeliveryContext {
     /// Asks for credit without data.
     pub(super) fn credit_request(&mut self) -> Segment {
         self.counts.credit_requests += 1;
-        let word = RdmaWord { number: on_wire(self.next - 1), flags: [true, true, false], pair: 0 }.bits();
-        let packet = UetPacket::Control(CREDIT_REQUEST);
-        let credit = self.credit_target();
-        Segment {
-            kind: FrameKind::Ack,
-            word: 0,
-            header: Some(Header::Uet(UetHeader { word, packet, credit, ..UetHeader::default() })),
-            bytes: self.spec.probe_bytes(),
-            ecn_capable: false,
-            entropy: 0,
-        }
+        let header = UetHeader { credit: self.credit_target(), ..UetHeader::default() };
+        self.spec.control_packet(CREDIT_REQUEST, self.next - 1, header)
     }
 
     /// Number of the last probe, which its answer repeats (probe opaque).
@@ -207,16 +198,7 @@ impl DeliveryContext {
     pub(super) fn probe(&mut self) -> Segment {
         self.counts.probes += 1;
         (self.unrequested, self.asks_ack) = (false, false);
-        let word = RdmaWord { number: on_wire(self.next - 1), flags: [false, true, false], pair: 0 }.bits();
-        let packet = UetPacket::Control(PROBE);
-        let answers = self.probe_number();
-        Segment {
-            kind: FrameKind::Ack,
-            word: 0,
-            header: Some(Header::Uet(UetHeader { word, packet, answers, ..UetHeader::default() })),
-            bytes: self.spec.probe_bytes(),
-            ecn_capable: false,
-            entropy: 0,
-        }
+        let header = UetHeader { answers: self.probe_number(), ..UetHeader::default() };
+        self.spec.control_packet(PROBE, self.next - 1, header)
     }
 }

@@ -147,7 +147,7 @@ def claims(of: Mapping[str, Figures]) -> Figures:
         "writes": of["method 4, b writes"]["victim"],
         "sends": of["method 2, b sends"]["victim"],
         "silent": of["method 4, b is silent"]["victim"],
-        "deaf": of["method 2, b writes"]["victim"],
+        "other_method": of["method 2, b writes"]["victim"],
         "both_victim": both["victim"],
         "both_ratio": both["last"] / both["first"],
         "mixed_share": writes["first"] / (writes["first"] + writes["last"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise, product
 from statistics import fmean
 from typing import Any
@@ -154,30 +154,8 @@ def tables(
     waits: list[Figures],
 ) -> None:
     """Windows and blocks by distance, and timeouts."""
-    context.save_table(
-        "windows",
-        "Goodput (Gb/s) by window: measured, and a window each round trip",
-        ("window", *(f"{km} km" for km in DISTANCES_KM)),
-        [
-            (
-                f"{kib} KiB",
-                *(f"{windows[km, kib] / 1e9:.2f}, {expected(km, kib) / 1e9:.2f}" for km in DISTANCES_KM),
-            )
-            for kib in WINDOWS_KIB
-        ],
-    )
-    context.save_table(
-        "blocks",
-        "Time of one write (us): measured, and counted in round trips",
-        ("block", *(f"{km} km" for km in DISTANCES_KM)),
-        [
-            (
-                f"{kib} KiB",
-                *(f"{blocks[km, kib] * 1e6:,.0f}, {shortest(km, kib) * 1e6:,.0f}" for km in DISTANCES_KM),
-            )
-            for kib in BLOCKS_KIB
-        ],
-    )
+    by_distance(context, "windows", "Goodput (Gb/s) by window", windows, expected, 1e-9)
+    by_distance(context, "blocks", "Time of one write (us) by block", blocks, shortest, 1e6)
     context.save_table(
         "timeouts",
         "The longest write of sixteen initiators (ms)",
@@ -188,6 +166,26 @@ def tables(
         ],
         note=f"Means of {len(waits)} seeds.",
     )
+
+
+def by_distance(
+    context: Context,
+    name: str,
+    title: str,
+    found: Mapping[tuple[int, int], float],
+    rule: Callable[[int, int], float],
+    unit: float,
+) -> None:
+    """A table by size and distance: measured, and by the rule."""
+    rows = [
+        (
+            f"{kib} KiB",
+            *(f"{found[km, kib] * unit:,.4g}, {rule(km, kib) * unit:,.4g}" for km in DISTANCES_KM),
+        )
+        for kib in sorted({kib for _, kib in found})
+    ]
+    columns = (name.removesuffix("s"), *(f"{km} km" for km in DISTANCES_KM))
+    context.save_table(name, f"{title}: measured, by the rule", columns, rows)
 
 
 def picture(windows: Mapping[tuple[int, int], float], lossy: list[Figures]) -> Figure:

@@ -1,0 +1,24 @@
+//! Control packets of the packet delivery sublayer: probes, requests for credit, and grants.
+
+use super::{CREDIT, CREDIT_REQUEST, UetSpec};
+use crate::endpoint::Segment;
+use crate::rdma::RdmaWord;
+use crate::rdma::psn::on_wire;
+use frame::{FrameKind, Header, UetHeader, UetPacket};
+
+impl UetSpec {
+    /// A control packet of type `control` that names `psn`, with the other fields of `header`.
+    pub(super) fn control_packet(&self, control: u8, psn: u64, header: UetHeader) -> Segment {
+        let flags = [control == CREDIT_REQUEST, true, control == CREDIT];
+        let word = RdmaWord { number: on_wire(psn), flags, pair: 0 }.bits();
+        let packet = UetPacket::Control(control);
+        Segment {
+            kind: FrameKind::Ack,
+            word: 0,
+            header: Some(Header::Uet(UetHeader { word, packet, ..header })),
+            bytes: self.probe_bytes(),
+            ecn_capable: false,
+            entropy: 0,
+        }
+    }
+}
