@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 import penstock as ps
 from penstock.analysis import jobs
@@ -88,3 +89,61 @@ def test_a_skip_without_effect_is_a_warning(
     main(["check", str(tmp_path / "skip.toml")])
     printed = capsys.readouterr()
     assert expected in " ".join((printed.out + printed.err).split())
+
+
+def equal_to_the_whole(scenario: ps.Scenario) -> dict[str, Any]:
+    """Compares a run that skips with the whole run, and returns its first job."""
+    skipping = scenario.with_value("simulation.skip", "iterations").run()
+    whole = scenario.with_value("simulation.skip", "off").run()
+    for own, other in zip(skipping.rows("jobs"), whole.rows("jobs"), strict=True):
+        assert {key for key in own if own[key] != other[key]} <= ABOUT_SKIPPING | {"not_repeated"}
+    assert skipping.rows("collectives") == whole.rows("collectives")
+    return of_job(skipping)
+
+
+def two_jobs(sizes: tuple[str, str], managers: list[dict[str, Any]], control: str) -> ps.Scenario:
+    """Two jobs in two priorities over the links of a leaf-spine fabric."""
+    keys = {"ranks": "all", "iterations": 24, "over": {"rdma": {"control": control}}}
+    workload = {"collective": "all_to_all"}
+    return ps.Scenario.from_toml(
+        tomli_w.dumps(
+            {
+                "simulation": {"duration": "100 ms"},
+                "topology": {
+                    "leaf_spine": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "rate": "100 Gb/s"}
+                },
+                "switch": {"queues": "per_priority", "queue_managers": managers},
+                "flow_control": {"pfc": {}},
+                "jobs": [
+                    {
+                        "name": f"j{priority}",
+                        "priority": priority,
+                        "workload": {**workload, "bytes": size},
+                        **keys,
+                    }
+                    for priority, size in zip((3, 4), sizes, strict=True)
+                ],
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize("sizes", [("64 kB", "64 kB"), ("64 kB", "192 kB"), ("64 kB", "100 kB")])
+@pytest.mark.parametrize("control", ["none", "dcqcn"])
+def test_two_jobs_over_the_same_links(sizes: tuple[str, str], control: str) -> None:
+    """Two priorities at each NIC, whose jobs have equal and unequal periods and end at different times."""
+    equal_to_the_whole(two_jobs(sizes, [], control))
+
+
+def test_marks_that_are_drawn_prevent_a_repetition() -> None:
+    red = {"min": "4 kB", "max": "40 kB", "max_probability": 0.5, "action": "mark_only"}
+    own = equal_to_the_whole(two_jobs(("256 kB", "256 kB"), [{"classes": [3, 4], "red": red}], "dcqcn"))
+    assert own["skipped"] == 0
+
+
+def test_a_capture_says_that_iterations_were_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "skip.toml").write_text(job("iterations").to_toml())
+    main(["capture", str(tmp_path / "skip.toml"), "--port", "h0.0->sw", "--out", str(tmp_path / "x.pcapng")])
+    assert "of 100 iterations were skipped" in " ".join(capsys.readouterr().err.split())

@@ -442,18 +442,19 @@ def tables(found: Found) -> list[Table]:
 def _by_figure(found: Found, nearest: Sequence[Choice]) -> Table:
     """A row for each required figure."""
     rows = []
-    for asked, near in zip(found.search.criteria, nearest, strict=True):
-        ours, best, theirs = (asked.show(one.figures) for one in (found.choices[0], near, found.best))
-        reached = asked.miss(near.figures) == 0
+    for criterion, near in zip(found.search.criteria, nearest, strict=True):
+        ours, best, theirs = (criterion.show(one.figures) for one in (found.choices[0], near, found.best))
+        reached = criterion.miss(near.figures) == 0
         said = f"{best} ({near.number})" if reached else f"**{best}** ({near.number})"
-        rows.append((asked.id, asked.asked.name, _bounds(asked), ours, said, theirs))
+        rows.append((criterion.id, criterion.asked.name, _bounds(criterion), ours, said, theirs))
     best_of_all = f"the best ({found.best.number})"
     columns = ("", "figure", "asked", "chosen (0)", "the nearest", best_of_all)
     return Table("search", "Figure by figure", columns, tuple(rows))
 
 
-def _bounds(asked: Criterion) -> str:
-    return f"{asked.asked.bounds} on each" if asked.asked.every else asked.asked.bounds
+def _bounds(criterion: Criterion) -> str:
+    bounds = criterion.asked.bounds
+    return f"{bounds} on each" if criterion.asked.every else bounds
 
 
 def _by_choice(found: Found, nearest: Sequence[Choice]) -> Table:
@@ -478,8 +479,8 @@ def _cell(value: Any, parameter: Parameter, choice: Choice) -> str:
 def _beside(found: Found) -> Table:
     """Misses of the study's own choice, for each separate question."""
     asked_of = [("as chosen", found.choices[0]), *((one.name, one) for one in found.beside)]
-    missed = [asked for asked in found.search.criteria if asked.miss(found.choices[0].figures) > 0]
-    rows = [(name, *(asked.show(one.figures) for asked in missed)) for name, one in asked_of]
+    missed = [one for one in found.search.criteria if one.miss(found.choices[0].figures) > 0]
+    rows = [(name, *(criterion.show(one.figures) for criterion in missed)) for name, one in asked_of]
     wanted = ("asked", *map(_bounds, missed))
-    columns = ("", *(f"{asked.id}: {asked.asked.name}" for asked in missed))
+    columns = ("", *(f"{one.id}: {one.asked.name}" for one in missed))
     return Table("search-beside", "Questions beside", columns, (wanted, *rows))

@@ -13,7 +13,7 @@ mod state;
 use crate::run::state::outcome::SimulationError;
 use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
-use crate::spec::Skip;
+use crate::spec::{JobSpec, Skip};
 use recurrence::Digest;
 use state::State;
 use units::Time;
@@ -61,7 +61,10 @@ struct JobHistory {
     marks: Vec<Mark>,
     /// The boundary whose digest is due.
     due: Option<(usize, Time)>,
+    /// The first recurrence that was confirmed.
     found: Option<Recurrence>,
+    /// The recurrence that the state of the last digest has confirmed.
+    current: Option<Recurrence>,
     /// Equal states were followed by different times.
     contradicted: bool,
     /// States with a part that has no class.
@@ -79,8 +82,9 @@ pub struct Recurrence {
     pub takes: Time,
     /// Iterations of all jobs in a period.
     pub of_jobs: Vec<usize>,
-    /// Iterations of the job that had begun at all ranks when the recurrence was confirmed.
+    /// Iterations of the job that had begun at all ranks when the recurrence was confirmed, and when that was.
     pub confirmed: usize,
+    pub at: Time,
 }
 
 impl RecurrenceWatch {
@@ -104,13 +108,13 @@ impl RecurrenceWatch {
 }
 
 impl JobHistory {
-    /// Returns true if states are still looked at.
-    fn is_open(&self) -> bool {
-        self.found.is_none() && !self.contradicted && self.unknown < UNKNOWN
+    /// Returns true if states are still looked at: until a recurrence is found, or until iterations are skipped.
+    fn is_open(&self, is_to_skip: bool) -> bool {
+        (is_to_skip || self.found.is_none()) && !self.contradicted && self.unknown < UNKNOWN
     }
 
-    /// Returns true if the state at the begin of this iteration is to be looked at.
-    fn takes(&self, iteration: usize, skips: bool) -> bool {
+    /// Returns true if the state at the beginning of this iteration is looked at, as far as that goes by the states so far.
+    fn takes(&self, iteration: usize, has_budget: bool) -> bool {
         let last = self.marks.last().map_or(0, |mark| mark.iteration);
         // Once two states are equal, the next period decides.
         let matched = self
@@ -118,8 +122,8 @@ impl JobHistory {
             .split_last()
             .is_some_and(|(last, all)| all.iter().any(|one| one.digest == last.digest));
         // Without a budget the distance grows with the number of those in vain.
-        let step = if skips { 1 << (self.marks.len() / MISSES).min(RAREST) } else { 1 };
-        self.is_open() && self.due.is_none() && iteration >= last + if matched { 1 } else { step }
+        let step = if has_budget { 1 } else { 1 << (self.marks.len() / MISSES).min(RAREST) };
+        self.due.is_none() && iteration >= last + if matched { 1 } else { step }
     }
 
     /// Adds a mark. Returns false if it contradicts an earlier recurrence.
@@ -128,6 +132,7 @@ impl JobHistory {
         let mut alike = self.marks.iter().rev().filter(same);
         let (last, before) = (alike.next(), alike.next());
         let mut consistent = true;
+        self.current = None;
         if let (Some(last), Some(before)) = (last, before) {
             let [first, second] = [(before, last), (last, &mark)]
                 .map(|(from, to)| (to.iteration - from.iteration, to.at - from.at));
@@ -137,13 +142,15 @@ impl JobHistory {
                 let shortest = if first.0 <= second.0 { (before, last) } else { (last, &mark) };
                 let (from, to) = shortest;
                 let begun = from.begun.iter().zip(&to.begun);
-                self.found = Some(Recurrence {
+                self.current = Some(Recurrence {
                     first: before.iteration,
                     period: to.iteration - from.iteration,
                     takes: to.at - from.at,
                     of_jobs: begun.map(|(from, to)| to - from).collect(),
                     confirmed: mark.iteration,
+                    at: mark.at,
                 });
+                self.found = self.found.take().or_else(|| self.current.clone());
             }
         }
         self.marks.push(mark);
@@ -154,20 +161,20 @@ impl JobHistory {
 impl Simulation {
     /// Notes boundaries that have passed since the last look, and schedules their digests.
     pub(super) fn look_for_boundaries(&mut self) {
-        let is_open = self.recurrence.jobs.iter().any(JobHistory::is_open);
-        if self.driven
-            || !is_open
-            || self.spec.jobs.iter().all(|job| job.iterations < Skip::FEWEST_ITERATIONS)
-        {
+        let is_to_skip = self.is_to_skip();
+        let is_open = self.recurrence.jobs.iter().any(|own| own.is_open(is_to_skip));
+        let is_short = |job: &JobSpec| job.iterations < Skip::FEWEST_ITERATIONS;
+        if self.driven || !is_open || self.spec.jobs.iter().all(is_short) {
             return;
         }
         let (now, begun) = (self.now(), self.iterations_begun());
-        let skips = self.spec.guards.skip != Skip::Off;
+        let has_budget = self.spec.guards.skip == Skip::Off;
+        let takes = |own: &JobHistory, iteration| own.is_open(is_to_skip) && own.takes(iteration, has_budget);
         let is_wanted = |own: (&JobHistory, &(usize, Time))| {
-            own.0.takes(own.1.0, skips) && own.1.1 + self.recurrence.offset > now
+            takes(own.0, own.1.0) && own.1.1 + self.recurrence.offset > now
         };
         let is_wanted = self.recurrence.jobs.iter().zip(&begun).any(is_wanted);
-        if !is_wanted || !skips && !self.can_afford() {
+        if !is_wanted || has_budget && !self.can_afford() {
             return;
         }
         let watch = &mut self.recurrence;
@@ -175,11 +182,18 @@ impl Simulation {
             let due = at + watch.offset;
             // One that was noticed too late would be taken too late.
             let is_between = iteration > 0 && iteration < spec.iterations as usize;
-            if due > now && is_between && history.takes(iteration, skips) {
+            if due > now && is_between && takes(history, iteration) {
                 history.due = Some((iteration, due));
             }
         }
         watch.schedule();
+    }
+
+    /// Returns true if iterations are to be skipped, and none has been so far.
+    fn is_to_skip(&self) -> bool {
+        self.spec.guards.skip == Skip::Iterations
+            && self.spec.guards.until.is_none()
+            && self.ranks().iter().all(|own| own.machine.skipped().is_none())
     }
 
     /// Returns true if a digest may be taken: within a burst, or if enough frames have been carried for another one.
@@ -223,6 +237,7 @@ impl Simulation {
         watch.words += state.words;
         let digest = state.digest();
         for history in &mut watch.jobs {
+            history.current = None;
             let Some((iteration, _)) = history.due.take_if(|due| due.1 <= now) else { continue };
             if state.unknown.is_some() {
                 history.unknown += 1;
@@ -235,22 +250,19 @@ impl Simulation {
         watch.states.swap(0, 1);
         watch.states[0] = state;
         watch.schedule();
-        if self.spec.guards.skip == Skip::Iterations {
+        if self.is_to_skip() {
             self.skip_iterations();
         }
     }
 
-    /// Leaves out as many periods as all jobs have before their last iterations, if a recurrence is known.
+    /// Leaves out as many periods as all jobs have before their last iterations, if the present state is confirmed to recur. An earlier
+    /// recurrence does not suffice: another job may have ended since.
     fn skip_iterations(&mut self) {
-        let found = self.recurrence.jobs.iter().find_map(|job| job.found.as_ref());
-        let Some(found) = found.filter(|_| self.warmed_up && self.spec.guards.until.is_none()) else {
+        let current = self.recurrence.jobs.iter().find_map(|job| job.current.as_ref());
+        let Some(Recurrence { takes, of_jobs, .. }) = current.filter(|_| self.warmed_up).cloned() else {
             return;
         };
-        let Recurrence { takes, of_jobs, .. } = found.clone();
         let ranks = self.ranks();
-        if ranks.iter().any(|own| own.machine.skipped().is_some()) {
-            return;
-        }
         let (mut periods, mut rest) = (usize::MAX, Time::ZERO);
         for own in &ranks {
             let period = of_jobs[own.job as usize];
@@ -283,13 +295,18 @@ impl Simulation {
         for (number, history) in (0..).zip(&self.recurrence.jobs) {
             let Some(found) = &history.found else { continue };
             let spec = &self.spec.jobs[number as usize];
+            // A rank that has ended sends no more: from then on nothing has to repeat.
+            let ended = |own: &&RankState| {
+                own.machine.times().last().filter(|_| own.machine.is_done()).map(|it| it.ended)
+            };
+            let first_end = ranks.iter().filter_map(ended).filter(|&end| end > found.at).min();
             for own in ranks.iter().filter(|own| own.job == number) {
                 let times = own.machine.times();
-                // The last iterations differ, as ranks that have ended send no more.
-                let last =
-                    (spec.iterations as usize).saturating_sub(found.period + 1).min(own.machine.finished());
-                for nth in found.confirmed..last {
+                for nth in found.confirmed..own.machine.finished() {
                     let (before, now) = (times[nth - found.period], times[nth]);
+                    if first_end.is_some_and(|end| now.ended > end) {
+                        break;
+                    }
                     if now.began != before.began + found.takes || now.ended != before.ended + found.takes {
                         let message = format!(
                             "iteration {nth} of rank {} of job {} does not repeat iteration {}, although the state recurred: this is a \

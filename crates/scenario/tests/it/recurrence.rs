@@ -180,17 +180,26 @@ fn any_job() -> impl Strategy<Value = (String, usize)> {
     let controls = prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "swift"]);
     let fabrics = prop::sample::select(vec![STAR, SMALL]);
     let compute = prop::sample::select(vec!["", "compute = \"10 us\"\n", "compute = [\"5 us\", \"9 us\"]\n"]);
-    (workloads, controls, fabrics, compute, 10u32..400, 8u32..50, any::<bool>(), 1usize..4).prop_map(
-        |(workload, control, fabric, compute, kb, iterations, lossless, threads)| {
+    // Another job over the same links, which ends before it or after it.
+    let other = prop::option::of((10u32..400, 8u32..50)).prop_map(|other| {
+        other.map_or(String::new(), |(kb, iterations)| {
+            let workload = format!("collective = \"all_to_all\", bytes = \"{kb} kB\"");
+            job(&workload, "none", iterations)
+                .replace("train", "other")
+                .replace("priority = 3", "priority = 4")
+        })
+    });
+    (workloads, controls, fabrics, compute, other, 10u32..400, 8u32..50, any::<bool>(), 1usize..4).prop_map(
+        |(workload, control, fabric, compute, other, kb, iterations, lossless, threads)| {
             let workload = format!("{workload}, bytes = \"{kb} kB\"");
             let pauses = if lossless { PFC } else { "" };
-            (format!("{fabric}{pauses}{}{compute}", job(&workload, control, iterations)), threads)
+            (format!("{fabric}{pauses}{}{compute}{other}", job(&workload, control, iterations)), threads)
         },
     )
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn skipping_changes_no_time((rest, threads) in any_job()) {
         check(&rest, threads);
