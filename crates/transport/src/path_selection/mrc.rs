@@ -127,7 +127,7 @@ struct Failed {
 }
 
 /// Time that the answer to a probe may take, as that of an acknowledgement of MRC: three round trips, and the deepest queue there and back.
-fn patience_of(base_rtt: Time) -> Time {
+fn probe_timeout_of(base_rtt: Time) -> Time {
     let queues = crate::uet::MrcRules::DEEPEST_QUEUE + crate::uet::MrcRules::DEEPEST_QUEUE;
     Time::from_ps(base_rtt.ps().saturating_mul(3)).saturating_add(queues)
 }
@@ -139,7 +139,7 @@ pub struct MrcPaths {
     least: usize,
     interval: Time,
     /// Time after which a probe has no answer.
-    patience: Time,
+    probe_timeout: Time,
     answers: u8,
     /// State of each value.
     states: Box<[State]>,
@@ -182,7 +182,7 @@ impl MrcPaths {
             planes,
             least: keys.least(),
             interval: keys.probe_interval,
-            patience: keys.probe_interval.max(patience_of(facts.base_rtt)),
+            probe_timeout: keys.probe_interval.max(probe_timeout_of(facts.base_rtt)),
             answers: keys.probe_answers as u8,
             states: vec![State::Good; all.into()].into(),
             returned: vec![Time::ZERO; all.into()].into(),
@@ -338,7 +338,7 @@ impl PathSelection for MrcPaths {
         if failed.asked {
             failed.answers = 0;
         }
-        (failed.asked, failed.sent, failed.probe) = (true, now, now.saturating_add(self.patience));
+        (failed.asked, failed.sent, failed.probe) = (true, now, now.saturating_add(self.probe_timeout));
         self.counts.probes += 1;
         self.wait(failed);
     }

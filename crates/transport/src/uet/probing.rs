@@ -77,10 +77,10 @@ impl Probing {
     }
     /// Packets that are not acknowledged are lost if they left by then, as far as the answer to a probe shows that has come now.
     pub fn lost_before(&self, now: Time) -> Time {
-        now.saturating_sub(self.patience())
+        now.saturating_sub(self.reordering_time())
     }
     /// One and a half of the longest recent round trips.
-    fn patience(&self) -> Time {
+    fn reordering_time(&self) -> Time {
         Time::from_ps(self.slowest.max(self.base).ps() / 2 * 3)
     }
     /// A packet has arrived that was sent with this entropy value.
@@ -95,7 +95,7 @@ impl Probing {
     /// long as their queues differ.
     pub fn is_overtaken(&self, entropy: u16, sent: Time, by_probe: bool) -> bool {
         let plane = usize::from(entropy) % self.arrived.len();
-        let after = sent + self.patience();
+        let after = sent + self.reordering_time();
         self.arrived.get(plane).is_some_and(|&latest| after <= latest)
             || by_probe && plane == usize::from(self.plane)
     }
