@@ -303,7 +303,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}."
     connection = connections.of_flow(result, flow["flow"])
     if connection is not None:
-        yield from (f"  {line}" for line in connections.told(result, connection))
+        yield from (f"  {line}" for line in connections.sentences(result, connection))
     if len(ports) > 2 and connections.chooses_paths(result):
         yield f"  {connections.PATHS_CHOSEN}"
     yield from (f"  {line}" for line in lost)

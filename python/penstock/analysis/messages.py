@@ -176,13 +176,13 @@ def slowest(result: Measurements, flows: set[str]) -> Message | None:
     return Message(spent["transfer"], row, spent, _flow_of(result, row))
 
 
-def told(result: Measurements, message: Message, *, paused: bool = True) -> Iterator[str]:
+def sentences(result: Measurements, message: Message, *, paused: bool = True) -> Iterator[str]:
     """A message in sentences.
 
     Parameters
     ----------
     result : Result
-        That it is of.
+        The run.
     message : Message
         The message.
     paused : bool

@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE
     except CycloptsError as error:
-        reported = _renamed(words) or _told(error)
+        reported = _renamed(words) or _message_of(error)
         complain(f"{reported}{_dashed(words)}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
     except ScenarioError as error:
@@ -202,7 +202,7 @@ def _end_by_sigterm() -> None:
         signal.signal(signal.SIGTERM, terminated)
 
 
-def _told(error: CycloptsError) -> str:
+def _message_of(error: CycloptsError) -> str:
     if not isinstance(error, UnusedCliTokensError):
         return str(error)
     return f"unexpected {', '.join(map(repr, error.unused_tokens or ()))}"

@@ -20,10 +20,10 @@ FRAME_BYTES = 22
 """Bytes of a frame that the MTU of a port does not count: addresses, type, VLAN tag and FCS."""
 
 
-class Teller(Protocol):
+class Reporter(Protocol):
     """A configuration that collects remarks on its differences from the scenario."""
 
-    def tell(self, where: str, message: str) -> None:
+    def report(self, where: str, message: str) -> None:
         """Reports a difference once."""
 
 
@@ -32,7 +32,7 @@ class PortKeys:
 
     Parameters
     ----------
-    teller : Teller
+    reporter : Reporter
         The configuration.
     port : View
         The settings.
@@ -45,12 +45,12 @@ class PortKeys:
 
     def __init__(
         self,
-        teller: Teller,
+        reporter: Reporter,
         port: View,
         lossless: Sequence[int] | None,
         where: Mapping[str, str] | None = None,
     ) -> None:
-        self._teller = teller
+        self._reporter = reporter
         self._port = port
         self._lossless = lossless
         self._queue_of = port.queue_of.use()
@@ -68,7 +68,7 @@ class PortKeys:
         return {*self._queue_of}
 
     def _tell(self, what: str, message: str) -> None:
-        self._teller.tell(self._where[what], message)
+        self._reporter.report(self._where[what], message)
 
     def keys(self, buffer: Mapping[str, Any]) -> dict[str, Any]:
         """All keys; `buffer` has those of ``switch.buffer``."""
