@@ -70,7 +70,7 @@ pub fn with_room<T>(values: usize) -> Vec<T> {
     array
 }
 
-/// So many times a value.
+/// Returns a vector with this number of copies of a value.
 pub fn filled<T: Clone>(value: T, values: usize) -> Vec<T> {
     let mut array = with_room(values);
     array.resize(values, value);

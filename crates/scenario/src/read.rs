@@ -156,7 +156,7 @@ impl<'i> Reader<'_, 'i> {
         })
     }
 
-    /// Whether a table that takes one key has at most one; the last of several is reported.
+    /// Checks that a table with alternatives has at most one key; reports the last of several.
     fn one_choice(&mut self, key: &str, what: &str) -> bool {
         let found = self.document.iter().find(|(name, _)| name.get_ref() == key);
         let Some(table) = found.and_then(|(_, value)| value.get_ref().as_table()) else { return true };

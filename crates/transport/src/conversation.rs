@@ -64,7 +64,7 @@ impl ConversationSpec {
         if self.markers { with_markers(bytes) } else { bytes }
     }
 
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the description; an error names the accepted values.
     pub fn check(&self) -> Result<(), String> {
         let count = self.messages.len();
         if count == 0 || !count.is_multiple_of(2) {
@@ -88,12 +88,12 @@ impl ConversationSpec {
         self.transport.check()
     }
 
-    /// What a message is over RDMA.
+    /// Operations of a message over RDMA.
     fn posts(&self, step: usize) -> &[Post] {
         self.posts.get(step).map_or(&[], |posts| posts)
     }
 
-    /// What a message counts as where it arrives: its bytes, or the messages of a queue pair that it is.
+    /// Size of a message as the receiver counts it: its bytes, or its number of queue pair messages.
     fn counts(&self, step: usize) -> u64 {
         if self.posts.is_empty() { self.messages[step] } else { self.posts(step).len() as u64 }
     }
@@ -112,9 +112,10 @@ pub struct Conversation {
     duplex: Duplex,
     /// The next message to write.
     own: Course,
-    /// What arrives next.
+    /// The next messages to arrive.
     peers: Course,
-    /// What has to have arrived when it has: bytes of messages and where they end in the stream, or messages of a queue pair.
+    /// Progress at which the next message is complete: bytes of the stream up to its end, or messages of a queue
+    /// pair.
     awaited: u64,
     awaited_at: u64,
     /// Bytes of messages that were written.
@@ -230,7 +231,7 @@ impl Conversation {
             _ => None,
         }
     }
-    /// What it sends and receives with.
+    /// The transport end that it sends and receives with.
     pub(crate) fn duplex(&self) -> &Duplex {
         &self.duplex
     }

@@ -56,7 +56,7 @@ pub enum PathSignal {
     ProbeAnswered,
 }
 
-/// What a selection has done that takes paths out.
+/// Counters of a selection that takes paths out of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounts {
     /// Values that were taken out because a packet was lost.

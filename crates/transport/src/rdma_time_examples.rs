@@ -9,7 +9,7 @@ use crate::{
 };
 use units::{Bytes, Or, Time};
 
-/// What the time of a transfer was spent on: behind others, then in the order of `Spent`, in nanoseconds; and its whole time.
+/// Times of a transfer by cause: behind others, then in the order of `Spent`, in nanoseconds; and its total time.
 fn spent(pipe: &Wire, transfer: usize, start: Time) -> ([u32; 9], u64) {
     let times = pipe.near.times_of(transfer).unwrap();
     let mut all = [times.behind; 9];
@@ -78,7 +78,7 @@ fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
 #[test]
 fn a_read_waits_for_its_request_and_for_those_before_it() {
     let read = RdmaKeys { verb: RdmaVerb::Read, ..keys() };
-    // One under way at a time: the next is asked for when the one before is whole. Or many: they stand behind each other.
+    // With one outstanding request, the next is sent when the one before is complete. With many, they queue.
     for max_reads in [1, 16] {
         let mut pipe = transfers(&RdmaKeys { max_reads, ..read.clone() }, &[(0, 10_000); 5]);
         pipe.run_clean(NEVER);

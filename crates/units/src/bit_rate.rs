@@ -12,7 +12,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 /// 128b/130b are 7,876,923,076 and 12/13 b/s. It is kept as the fraction that it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BitRate {
-    /// So many bits, in lowest terms,
+    /// Number of bits, in lowest terms,
     bits: u64,
     /// in so many seconds.
     seconds: u8,

@@ -1,4 +1,4 @@
-//! How many bytes a transfer has: distributions, also published ones.
+//! Sizes of transfers: distributions, including published ones.
 //!
 //! A distribution function is given by points and is straight between them; a draw is its inverse at a uniform number.
 

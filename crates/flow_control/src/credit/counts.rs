@@ -29,7 +29,7 @@ pub fn count_of_channel(channel: usize) -> usize {
 pub fn counts_of_channel(channel: usize) -> impl Iterator<Item = usize> {
     std::iter::once(count_of_channel(channel)).chain((channel < BANK).then_some(channel + BANK))
 }
-/// Whether a count is that of a bypass queue.
+/// Returns true if a count is that of a bypass queue.
 #[inline]
 pub fn is_bypass(count: usize) -> bool {
     count / BANK == 1

@@ -15,7 +15,7 @@ use keys::Step;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a text names several nodes, unless a node is called so.
+/// Returns true if a text names several nodes and is not the name of a node itself.
 pub fn is_several(text: &str) -> bool {
     text == "all" || text.contains('*') || text.contains('/') || text.contains("..")
 }

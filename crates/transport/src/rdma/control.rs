@@ -46,11 +46,11 @@ pub struct RdmaAck {
     pub marked: bool,
     /// The round trip of the packet that it answers.
     pub round_trip: Option<Time>,
-    /// What it returns of what the packet has learned on its way, beside stamps.
+    /// Telemetry of the packet that it returns, other than stamps.
     pub telemetry: Telemetry,
 }
 
-/// How a sender learns that packets are lost.
+/// Signal by which a sender detects lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RdmaLoss {
     /// The receiver has reported it.
@@ -88,12 +88,12 @@ pub trait RdmaControlConfiguration {
     }
 }
 
-/// How fast a queue pair sends, and how much may be in flight.
+/// Congestion control of a queue pair: rate and data in flight.
 ///
 /// The queue pair notifies it of events; a control implements those that it needs. Nothing is scheduled for it:
 /// state that time alone changes is computed when it is read.
 pub trait RdmaControl {
-    /// What its packets ask the switches on their way for.
+    /// Telemetry that switches write into its packets.
     fn telemetry(&self) -> Telemetry {
         Telemetry::None
     }
@@ -177,7 +177,7 @@ impl LinkRate {
     }
 }
 
-/// How long so many bytes take at a rate, to the next picosecond.
+/// Time of this number of bytes at a rate, rounded to the next picosecond.
 #[inline]
 pub fn gap(bytes: u32, bps: f64) -> Time {
     Time::from_ps((f64::from(bytes) * 8e12 / bps) as u64)

@@ -84,7 +84,7 @@ impl RdmaControlConfiguration for HpccKeys {
 }
 
 impl HpccKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
         wrong.extend(checks::count("max_stage", self.max_stage, MOST_STAGES));
@@ -107,7 +107,7 @@ pub fn hops_within(int_bytes: Bytes) -> u8 {
     (int_bytes.get().saturating_sub(FIXED_BYTES) / STAMP_BYTES).min(MOST_STAMPS as u64) as u8
 }
 
-/// What cannot be meant of what telemetry adds to a packet.
+/// Validates the length that telemetry adds to a packet.
 pub fn check_int_bytes(int_bytes: Bytes) -> Option<Remark> {
     let [least, most] = [1, MOST_STAMPS as u64].map(|hops| FIXED_BYTES + hops * STAMP_BYTES);
     (!(least..=most).contains(&int_bytes.get())).then(|| {
@@ -119,7 +119,7 @@ pub fn check_int_bytes(int_bytes: Bytes) -> Option<Remark> {
     })
 }
 
-/// How utilisation moves a window.
+/// Window driven by utilisation.
 #[derive(Clone, Copy, Debug)]
 pub struct HpccWindow {
     pub window: PathWindow,

@@ -71,7 +71,7 @@ impl RdmaControlConfiguration for PowerTcpKeys {
 }
 
 impl PowerTcpKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
         wrong.extend(checks::number("gamma", self.gamma, 1.0));
@@ -84,7 +84,7 @@ impl PowerTcpKeys {
     }
 }
 
-/// How power moves a window.
+/// Window driven by power.
 #[derive(Clone, Copy, Debug)]
 pub struct PowerWindow {
     pub window: PathWindow,

@@ -44,7 +44,7 @@ pub struct PullPacer(Arc<Mutex<Nic>>);
 
 #[derive(Debug, Default)]
 struct Nic {
-    /// Contexts that wait for what they asked for.
+    /// Contexts with pending requests.
     turns: Turns,
     /// When the next turn of idle contexts is free, and how many of them wait.
     idle_next: Time,
@@ -149,9 +149,9 @@ impl Core {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     No,
-    /// For a grant of what it asked for, with this number in the queue.
+    /// Waits for a requested grant, with this number in the queue.
     Asked(u64),
-    /// For a grant that it did not ask for.
+    /// Waits for an unsolicited grant.
     Idle,
 }
 
@@ -164,7 +164,7 @@ pub struct Grants {
     /// Picoseconds of a unit at the paced rate.
     unit_time: f64,
     base_rtt: Time,
-    /// Units asked for and granted, so far; units that may be granted ahead of that.
+    /// Units requested and granted so far; units that may be granted ahead of that.
     target: u64,
     granted: u64,
     most_ahead: u64,
@@ -243,7 +243,7 @@ impl Grants {
         }
         on_wire(self.granted)
     }
-    /// Enters the queue; if it waits there, its grant becomes what it asks for now.
+    /// Enters the queue; if it already waits there, its grant becomes the amount that it requests now.
     fn enqueue(&mut self, now: Time) {
         // The rate may rise before its turn.
         let least = self.gap_at(self.due(), 1.0);
@@ -267,7 +267,7 @@ impl Grants {
     fn due(&self) -> u64 {
         self.target.saturating_sub(self.granted).min(self.rules.pull)
     }
-    /// Waits for a grant that was not asked for, as long as it is not granted too much.
+    /// Waits for an unsolicited grant, within the limit of credit ahead of requests.
     fn enqueue_idle(&mut self, now: Time) {
         self.leave();
         if !self.rules.slow_pulls || self.granted >= self.target + self.most_ahead {
@@ -305,7 +305,7 @@ impl Grants {
                 }
             }
             Waits::Idle if !self.pacer.nic().turns.is_free(now) => {
-                // Contexts that asked for credit come first.
+                // Contexts that requested credit come first.
                 self.enqueue_idle(now);
                 return None;
             }

@@ -92,7 +92,7 @@ index!(pub(in crate::run::state),
 index!(pub,
     /// Endpoints of one host whose steps wait for each other.
     GroupIx;
-    /// Who counts what comes to the end of a path.
+    /// Index of the counters at the end of a path.
     ReceiverIx;
     /// An occupancy that is recorded over time.
     TallyIx;

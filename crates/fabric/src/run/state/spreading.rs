@@ -21,7 +21,7 @@ use engine::stream;
 use frame::NodeId;
 use std::sync::Arc;
 
-/// What switches need to choose for each frame.
+/// State for the path choice of switches per frame.
 #[derive(Debug)]
 pub(crate) struct Spreading {
     /// The table of all parts of a fabric, in numbers of the whole.

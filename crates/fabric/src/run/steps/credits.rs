@@ -49,7 +49,7 @@ pub fn meets_credits(
     }
 }
 
-/// As `meets_credits`, where there may be none.
+/// Slow path of `meets_credits`, for frames that may lack credits.
 #[inline(never)]
 fn meets_none(
     here: &mut NodeView,
@@ -113,7 +113,8 @@ pub fn look_at_heads(here: &mut NodeView, egress: PortIx, among: u32, now: Time,
     }
 }
 
-/// The classes whose next frame lacks credits by what is known: looked at among some, as before of the others.
+/// Classes whose next frame lacks credits by the present counts: those in `among` are checked, the others keep their
+/// state.
 #[inline(always)]
 fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
     let Some(credits) = here.links.cold[egress].control.credits() else { return 0 };
@@ -145,7 +146,7 @@ fn short_heads(
     change_short(here, egress, short, now, events);
 }
 
-/// As `short_heads`, where classes have bypass queues.
+/// Variant of `short_heads` for classes with bypass queues.
 #[inline(never)]
 fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
     if balance::credits_mut(here, egress).is_some_and(|credits| credits.polls()) {

@@ -44,7 +44,7 @@ pub fn deliver_to_endpoint(here: &mut NodeView, frame: &Frame, now: Time, events
     deliver_to_transport(here, frame, to_far, (frame.word, None), now, events);
 }
 
-/// As `deliver_to_endpoint`, of a frame with a header.
+/// Variant of `deliver_to_endpoint` for a frame with a header.
 #[inline(never)]
 fn deliver_wide(here: &mut NodeView, frame: &Frame, to_far: bool, now: Time, events: &mut EventQueue) {
     let header = match here.headers.release(frame) {
@@ -204,7 +204,7 @@ pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mu
         let (path, priority) = (PathId(state.path), state.priority);
         let receiving =
             egresses.clone().next().and_then(|egress| hosts.receiving.get(egress)).and_then(Option::as_deref);
-        // Called for a timer that has expired only: what the NIC holds of the endpoint is looked through.
+        // Called only for an expired timer: searches the frames of the endpoint in the NIC.
         let is_queued = |pair: u32, number: Option<u32>| {
             let queued = egresses.clone().flat_map(|egress| {
                 let port = &links.ports[egress];

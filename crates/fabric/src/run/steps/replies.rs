@@ -34,7 +34,7 @@ pub fn routed_slow(
     }
 }
 
-/// As `routed_slow`, of a frame for which each switch chooses.
+/// Variant of `routed_slow` for a frame whose port each switch chooses.
 #[inline(never)]
 fn routed_by_choice(
     here: &mut NodeView,
