@@ -102,7 +102,7 @@ impl fmt::Display for BuildError {
 }
 impl std::error::Error for BuildError {}
 
-/// A fabric at time zero and what is known about it beside.
+/// A fabric at time zero, with facts about it that the run does not change.
 pub(crate) struct Built {
     /// One a thread, each with its own nodes.
     pub parts: Vec<Fabric>,

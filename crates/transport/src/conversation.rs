@@ -5,9 +5,9 @@
 //! service time. Some number of exchanges are outstanding: each has a place, and the next one of a place begins after a
 //! think time. Each exchange has a record, from the instant its first message is written until its last has arrived.
 //!
-//! Messages keep their order, as commands of one session do: of all places the first messages come first, then the
-//! second, and so on. So both ends know what each byte of the stream belongs to, and nothing is written into it. A limit
-//! of exchanges ends in the middle of a round of places; a stop lets the round that has begun end.
+//! Messages keep their order, as commands of one session do: of all slots the first messages come first, then the
+//! second, and so on. Both ends can therefore assign each byte of the stream to a message, and the stream contains no
+//! framing. A limit of exchanges ends in the middle of a round of slots; a stop lets the current round end.
 //!
 //! Each direction is a sender and its receiver, with a window and acknowledgements of its own. Over RDMA a message is one of a
 //! queue pair, or several: a SEND, a WRITE with immediate data, or what iSER makes of it.

@@ -190,15 +190,15 @@ pub struct Progress {
     pub began: [Time; 2],
     /// Its own part of the last one is done.
     pub done: bool,
-    /// There is one more to begin, and it is not yet known when.
+    /// There is one more to begin, at a time that is not yet determined.
     pub waits: bool,
     /// Time of a copy between this endpoint and another at its host; `None`: they begin steps together.
     pub copy: Option<Time>,
 }
 
 impl Progress {
-    /// When its next step begins, which is done with the last one, as far as `other` is concerned, which is at the same host;
-    /// `None`: that is not yet known.
+    /// Time of its next step, which is the end of the last one, as far as the endpoint `other` at the same host is
+    /// concerned; `None`: not yet determined.
     pub fn after(&self, other: &Progress, now: Time) -> Option<Time> {
         if other.begun < self.begun {
             return None;
@@ -216,10 +216,10 @@ impl Progress {
 
 /// The calls of an endpoint.
 ///
-/// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
-/// [`poll_transmit`] it looks at [`poll_timeout`] and moves the timer there, calls [`poll_record`] until it
-/// has no more, and asks [`has_work`] whether the NIC may pull a segment; [`requests`] answers all three at once.
-/// A new endpoint has no work: its first timeout is the start. One that is idle costs nothing but its place in memory.
+/// The host keeps one timer per endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
+/// [`poll_transmit`] it reads [`poll_timeout`] and reschedules the timer, calls [`poll_record`] until there are no
+/// more records, and reads [`has_work`] to determine whether the NIC may pull a segment; [`requests`] returns all
+/// three at once. A new endpoint has no work: its first timeout is the start. An idle endpoint costs only its memory.
 ///
 /// [`handle_frame`]: Protocol::handle_frame
 /// [`handle_timeout`]: Protocol::handle_timeout

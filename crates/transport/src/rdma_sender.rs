@@ -10,7 +10,7 @@
 //! Source: InfiniBand Architecture Specification volume 1 sections 9.7 (reliable connections: packet sequence numbers, one
 //! acknowledgement for several packets, timeouts, retries) and 10.3 (states of a queue pair); annex A17 (RoCEv2).
 //!
-//! The messages of READs are asked for by the other end; see `read`.
+//! The other end requests the messages of READs; see `read`.
 //!
 //! Not modelled: the 4 bytes of immediate data, by which a receiver knows an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 

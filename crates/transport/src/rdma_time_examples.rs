@@ -59,7 +59,7 @@ fn a_window_and_a_rate_are_told_apart() {
 
 #[test]
 fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
-    // 2^23 / 257 packets a request: three of them, the parts of which stand behind each other.
+    // 2^23 / 257 packets per request: three of them, whose parts queue behind each other.
     let read = RdmaKeys { verb: RdmaVerb::Read, max_reads: 255, mtu: Or::Value(Bytes::new(1)), ..keys() };
     let mut pipe = transfers(&RdmaKeys { control: dcqcn(), ..read }, &[(0, 70_000)]);
     let mut nth = 0;

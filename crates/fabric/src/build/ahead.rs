@@ -20,7 +20,7 @@ use units::Time;
 /// Stages that are called when a queued frame leaves.
 const WHEN_LEAVING: PortFeatures = asked(When::LEAVES);
 
-/// Notes where that is. Called when everything else is known.
+/// Marks the ports that work ahead of time. Called after the rest of the fabric has been built.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     mark_ports(plan, fabric);
     arrivals::mark(plan, fabric);

@@ -223,7 +223,7 @@ impl TrimmedClasses {
     }
 }
 
-/// Resources that all endpoints of a host share, by host, and what is known of all.
+/// Resources that all endpoints of a host share, by host, and facts about all endpoints.
 struct Shared {
     trimmed: TrimmedClasses,
     /// Those of hosts whose NIC has limits.

@@ -245,7 +245,7 @@ impl Net {
     }
 }
 
-/// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes, and its hosts. Nobody sends yet.
+/// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes, and its hosts. No host sends yet.
 pub fn fat_tree_under_pfc(k: u64, duration: Time) -> (Net, Vec<NodeId>) {
     let cable = Cable::new(gbps(10), ns(500));
     let graph = FatTree::new(k, cable).graph().expect("an even k");
@@ -284,7 +284,7 @@ pub struct Pause {
     pub end: Time,
 }
 
-/// Nanoseconds of a table as the whole picoseconds they stand for.
+/// Nanoseconds of a table, converted back to whole picoseconds.
 pub fn exact(ns: f64) -> Time {
     Time::from_ps((ns * 1000.0).round() as u64)
 }

@@ -146,7 +146,7 @@ impl Draw {
             && !spec.guards.watchdog.is_some_and(|watchdog| forwards(watchdog.action))
             && !spec.nodes.iter().any(drops)
     }
-    /// Whether what was asked for has to be done in the end.
+    /// True if the requested work must be complete at the end.
     fn gets_done(&self) -> bool {
         // Pauses by egress queues can close a circle, and so can paths around a dead link.
         let around = self.has(REROUTE) && self.has(DOWN | RESTART);
@@ -1157,8 +1157,8 @@ fn with_new_schedulers(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
-/// Path rate control asks as long as there is a path, before all data. Every microsecond that is 0.7 Gb/s a path: some of
-/// them leave nothing of a slow link for connections.
+/// Path rate control sends probes as long as there is a path, before all data. Every microsecond that is 0.7 Gb/s per
+/// path: some of them leave no bandwidth of a slow link for connections.
 fn ask_seldom(spec: &mut Spec) {
     for node in &mut spec.nodes {
         if let Role::Host(host) = &mut node.role
@@ -1186,7 +1186,8 @@ fn keeps_its_books_everywhere(spec: Spec, budget: u64) -> Result<(), TestCaseErr
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(8), ..ProptestConfig::default() })]
 
-    /// Test builds look over frames, credits and slots of copies after each step, and a step of one event ends with its instant.
+    /// Test builds check frames, credits and slots of copies after each step, and a step of one event ends with its
+    /// instant.
     #[test]
     fn books_are_kept_at_every_event(draw in draws()) {
         for spec in [with_credits(&draw, us(30)), with_crossbars(&draw, us(30))] {
@@ -1217,7 +1218,7 @@ proptest! {
         keeps_its_books_everywhere(with_new_schedulers(&draw, us(60)), budget)?;
     }
 
-    /// Credits are looked over at the end of each run: none is missing.
+    /// Credits are checked at the end of each run: none is missing.
     #[test]
     fn credits_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
         keeps_its_books_everywhere(with_credits(&draw, us(60)), budget)?;
@@ -1317,7 +1318,7 @@ proptest! {
         let acknowledged = outcome.reals("transfers", "acknowledged_ns");
         let delivered = outcome.reals("transfers", "completion_ns");
         prop_assert_eq!(acknowledged.iter().filter(|at| !at.is_nan()).count(), 10 * scheduled.count());
-        // Who reads knows at once.
+        // Receivers read at once.
         let reads = |flow: &fabric::spec::FlowSpec| {
             let rdma = flow.transport.as_ref().and_then(|connection| connection.queue_pairs());
             rdma.is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
@@ -1325,7 +1326,7 @@ proptest! {
         let reads = spec.flows.iter().any(reads);
         let late = |known: f64, there: f64| known > there || reads && known == there;
         prop_assert!(acknowledged.iter().zip(delivered).all(|(&known, there)| known.is_nan() || late(known, *there)));
-        // Nobody waits for ever.
+        // No flow waits forever.
         prop_assert_eq!(outcome.table("deadlocks").rows(), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! Names of several nodes in one text: "all", `*` for any letters, ranges, and the hosts of switches.
 //!
-//! `h1..h32` is h1, h2 and so on up to h32, with leading zeros if both ends have them. `leaf0/h*` are the hosts linked to
-//! leaf0 that match `h*`; on either side may stand a name, a range or a pattern. A node that is called like a range or a
-//! pattern is meant itself.
+//! `h1..h32` is h1, h2 and so on up to h32, with leading zeros if both ends have them. `leaf0/h*` are the hosts
+//! linked to leaf0 that match `h*`; on either side there may be a name, a range or a pattern. A node whose name looks
+//! like a range or a pattern takes precedence.
 
 use super::Context;
 use super::topology::Fabric;

@@ -15,7 +15,7 @@ use units::{Amount, Bdp, Bytes, Computed, Or, Time, Unlimited};
 
 /// Packet sizes of a RoCE NIC (MTU of InfiniBand), largest first.
 const MTUS: [u16; 5] = [4096, 2048, 1024, 512, 256];
-/// The number of retries of a receiver that is not ready which stands for any number.
+/// Value of `rnr_retries` that means no limit.
 const FOR_EVER: u64 = 7;
 /// A receiver is ready for no more messages.
 const MOST_RECEIVES: u64 = 1_000_000;

@@ -108,7 +108,7 @@ impl PowerWindow {
         PowerWindow { window, power: 1.0, gamma, eta, added }
     }
 
-    /// An acknowledgement comes, and the power of the path is known.
+    /// An acknowledgement arrives, with the power of the path.
     pub fn update(&mut self, ack: &RdmaAck) {
         let reference = self.window.reference;
         let wanted = reference * self.eta / self.power + self.added;

@@ -1,4 +1,4 @@
-//! Sending end of a packet delivery context: packets in flight, what is known of them, and what is sent next.
+//! Sending end of a packet delivery context: packets in flight, their state, and the selection of the next one.
 
 mod answers;
 mod losses;

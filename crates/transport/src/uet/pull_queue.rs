@@ -1,12 +1,13 @@
 //! Pull queue of a NIC: grants of credit to the contexts that a host receives over, at the rate of its link.
 //!
-//! A context that has asked for more than it was granted waits for its turn, first come, first served, and goes to the end of the queue
-//! after each grant, or with `pull_order = "fifo"` stays first until it has what it asked for. A grant takes its bytes at `share` of the rate of the link; one of nothing, which repeats the last number, takes 1 KiB.
-//! While no context waits, idle ones are granted in turn as well (slow pulls), up to the largest credit ahead of what they asked for.
-//! So a context that has something to send again has credit, and one whose requests were lost goes on.
+//! A context with a larger request than grants waits for its turn, first come, first served, and goes to the end of
+//! the queue after each grant, or with `pull_order = "fifo"` stays first until its request is granted in full. A
+//! grant takes its bytes at `share` of the rate of the link; an empty grant, which repeats the last number, takes 1
+//! KiB. While no context waits, idle ones are granted in turn as well (slow pulls), up to the largest credit ahead of
+//! their requests. So a context that has data to send again has credit, and one whose requests were lost continues.
 //!
-//! A grant takes its time from the moment at which it leaves. What a context has asked for by its turn is granted then, and those behind it
-//! wait for that.
+//! A grant takes its time from the moment at which it leaves. The request of a context at its turn is granted then,
+//! and those behind it wait for that.
 //!
 //! With `oversubscription` above 1 the rate follows the core, for all contexts of a NIC together. Each 1.5 base round trips, times
 //! a random number from 0.75 to 1.25, g is the mean of g and the share of packets marked among those not trimmed. The rate falls by the share of

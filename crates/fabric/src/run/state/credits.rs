@@ -226,7 +226,7 @@ impl CreditState {
     pub fn channel(&self, priority: u8) -> usize {
         self.spec.channel(Priority(priority))
     }
-    /// Bytes that so many credits stand for.
+    /// Number of bytes that this number of credits is worth.
     pub fn bytes(&self, credits: u32) -> u64 {
         u64::from(credits) * u64::from(self.spec.unit)
     }

@@ -1,7 +1,8 @@
 //! The events at a node: when, where, and what.
 //!
-//! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by value. What the
-//! bytes mean is known here alone: an event is made by one of the constructors of [`Event`], and read as a [`What`].
+//! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by
+//! value. Only this module interprets the bytes: an event is created by one of the constructors of [`Event`], and
+//! read as a [`What`].
 
 use crate::Whole;
 use crate::run::across::peer::PeerIx;

@@ -1,8 +1,9 @@
 //! Credits at work: where the counts of a link's ends (`flow_control::credit`) meet ports and queues.
 //!
-//! A class of a port is stopped while its next frame needs more credits than its channel has: looked at when a frame
-//! becomes the next one, when another of the channel leaves, and when credits come. A frame holds the credits of the
-//! link that it came over until it begins to leave on the next one; at a host until it is taken in.
+//! A class of a port is stopped while its next frame needs more credits than its channel has. This is checked when a
+//! frame becomes the next one, when another frame of the channel leaves, and when credits arrive. A frame holds the
+//! credits of the link over which it came until it begins to leave on the next one; at a host, until the host takes
+//! it in.
 
 pub(crate) mod balance;
 pub(crate) mod bypass_waits;
@@ -100,7 +101,7 @@ pub fn credits_used(
     }
 }
 
-/// Looks at the next frame of each of these classes; what is known of the others holds.
+/// Checks the next frame of each of these classes; the others keep their state.
 #[inline(always)]
 pub fn look_at_heads(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
     let Some(credits) = here.links.cold[egress].control.credits() else { return };
@@ -129,7 +130,7 @@ fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
     short
 }
 
-/// Some lack credits by what is known, or have lacked them.
+/// Some classes lack credits by the present counts, or have lacked them.
 #[inline(never)]
 fn short_heads(
     here: &mut NodeView,

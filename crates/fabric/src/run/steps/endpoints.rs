@@ -112,7 +112,7 @@ fn deliver_to_transport(
     }
     let mut state = &mut here.hosts.endpoints[nth];
     if to_far {
-        // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
+        // For a frame whose path was chosen hop by hop, no path is recorded; the planned path leads back as well.
         let behind = frame.route.next_hop().and_then(|next| NonZeroU32::new(next - 1));
         if behind.is_some() && behind != state.behind {
             answer_along(here, nth, behind);
@@ -286,7 +286,8 @@ fn serve_endpoint(
     }
 }
 
-/// Endpoints of a host whose steps wait for each other begin theirs as far as that is known. What this one requests then.
+/// Begins the steps of endpoints of a host that wait for each other, as far as their times are determined. Returns
+/// the requests of this one.
 #[inline(never)]
 fn begin_steps(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) -> Requests {
     let Some(group) = here.hosts.endpoints[nth].peers else {
