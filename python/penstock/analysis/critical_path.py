@@ -234,7 +234,7 @@ class _Walk:
             at = before
 
     def _segment(self, at: int) -> tuple[list[Segment], int, int]:
-        """What ends with a step, the step before that, and the step that the latter is of."""
+        """The segments that end with a step, the step before them, and the step to which that belongs."""
         steps = self._steps
         kind, rank, end = int(steps.kind[at]), int(steps.rank[at]), int(steps.end[at])
         if kind in (COMPUTE, SEND_COST, RECEIVE_COST):

@@ -240,7 +240,7 @@ def why(result: Measurements, name: str) -> list[str]:
     Raises
     ------
     InputError
-        If the result knows neither a port nor a node nor a flow of this name.
+        If the result has no port, node or flow of this name.
     """
     ports = [row["port"] for row in result.rows("ports") if name in (row["port"], row["node"])]
     flows = copies.for_each(result, result.rows("flows"))

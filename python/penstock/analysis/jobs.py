@@ -30,7 +30,7 @@ _CAUSES: Mapping[str, str] = {
     "receiver not ready": "for which the receiver is not ready",
     "retransmitting": "of which packets are lost again and again",
     "in flight": "which is on its way",
-    "lost": "of which a packet is lost, and nobody sends it again",
+    "lost": "of which a packet is lost and not retransmitted",
     "not posted": "which rank {peer} ({peer_host}) has not sent yet",
 }
 _STRAGGLES = 0.01
@@ -127,7 +127,7 @@ def _longest(job: str, waits: Mapping[int, dict[str, Any]]) -> Chain:
 
 
 def _wait(row: Mapping[str, Any]) -> str:
-    """What a rank waits for, in a sentence without its end."""
+    """The beginning of a sentence: what a rank waits for."""
     who = f"rank {row['rank']} ({row['host']})"
     if row["waits_for"] == "start":
         return f"{who} has not begun"
@@ -166,7 +166,7 @@ def _sentence(text: str) -> str:
 
 @of_result
 def hangs(result: Measurements, chain: Chain) -> bool:
-    """Whether a job that has not ended cannot go on, or has not for an eighth of the duration.
+    """True if an unfinished job cannot continue, or has not for an eighth of the duration.
 
     Ranks that wait for a computation, or for the start of their job, do not hang.
     """
@@ -207,7 +207,7 @@ def _of_chains(result: Measurements, chains: Sequence[Chain]) -> str | None:
 
 @of_result
 def job_sentences(result: Measurements, name: str) -> list[str]:
-    """What a job spent its time on, or what it waits for, in sentences; none, if there is no such job."""
+    """Sentences on the time of a job, or on what it waits for; empty if there is no such job."""
     own = next((row for row in of_jobs(result) if row["job"] == name), None)
     if own is None:
         return []
@@ -283,7 +283,7 @@ def _repeats(row: Mapping[str, Any]) -> str:
 
 
 def _not_recorded(own: Mapping[str, Any]) -> str:
-    """How to record the steps of more iterations."""
+    """Advice on recording the steps of more iterations."""
     recorded = own.get("recorded") or 0
     which = f"The first {count(recorded)} of" if recorded else "None of"
     if own.get("skipped"):

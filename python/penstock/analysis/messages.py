@@ -72,7 +72,7 @@ class Message:
 
     @property
     def late_ns(self) -> float:
-        """How much longer it took than alone."""
+        """Additional time compared with the same message alone."""
         return float(self.row["completion_ns"] - self.row["ideal_ns"])
 
     @property

@@ -27,7 +27,7 @@ def why(result: Measurements, name: str) -> list[str]:
     Raises
     ------
     InputError
-        If the result knows nothing of this name.
+        If the result contains nothing of this name.
     """
     if of_iteration := jobs.iteration_sentences(result, name):
         return of_iteration

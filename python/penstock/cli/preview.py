@@ -78,7 +78,7 @@ def _error(error: float | None) -> str:
 
 
 def _say(out: Screen, left_out: list[str], waits: list[dict[str, object]]) -> None:
-    """What the preview does not have, and which ranks have not ended."""
+    """Prints the parts of the scenario that the preview leaves out, and the ranks that have not ended."""
     if left_out:
         named = ", ".join(left_out[:MOST]) + (", ..." if len(left_out) > MOST else "")
         out.print(f"left out: {named}")

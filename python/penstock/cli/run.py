@@ -50,7 +50,7 @@ AS_USUAL = Wanted()
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Extent:
-    """How much is run.
+    """The extent of a run.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class Question:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Place:
-    """Where the runs are executed.
+    """The machines that execute the runs.
 
     Parameters
     ----------
