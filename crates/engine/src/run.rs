@@ -45,7 +45,7 @@ pub struct Runner<W: World> {
 }
 
 impl<W: World> Runner<W> {
-    /// A run of `world`, which is one of so many parts, from time zero; `look_ahead` as in [`Windows::new`].
+    /// A run of `world`, which is one of this number of parts, from time zero; `look_ahead` as in [`Windows::new`].
     pub fn new(world: &W, look_ahead: Time, parts: usize) -> Runner<W> {
         Runner {
             windows: Windows::new(look_ahead, world.places(), parts),

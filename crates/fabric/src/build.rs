@@ -262,7 +262,7 @@ impl Part<'_> {
     }
 }
 
-/// Builds the fabric of `spec` in so many parts, at the same time.
+/// Builds the fabric of `spec` in this number of parts, in parallel.
 pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Scenarios larger than this are refused before they are parsed.
 pub const MAX_BYTES: usize = 16 << 20;
-/// After so many errors of one scenario the rest is not reported.
+/// Number of errors of one scenario after which the rest is not reported.
 pub const MAX_ERRORS: usize = 100;
 
 const TABLES: [&str; 15] = [

@@ -38,7 +38,7 @@ pub struct WindowSpec {
     pub controller: ControllerSpec,
     /// Length of an acknowledgement, DA to FCS, above 0.
     pub ack_bytes: u16,
-    /// An acknowledgement for each so many segments, above 0.
+    /// Number of segments per acknowledgement, above 0.
     pub ack_every: u32,
     /// The longest time that a segment waits for its acknowledgement.
     pub ack_delay: Time,

@@ -59,7 +59,7 @@ impl ConversationSpec {
         self.messages.iter().skip(usize::from(!opens)).step_by(2).copied()
     }
 
-    /// Bytes of a stream that has so many bytes of messages.
+    /// Bytes of a stream with this number of message bytes.
     pub fn on_stream(&self, bytes: u64) -> u64 {
         if self.markers { with_markers(bytes) } else { bytes }
     }

@@ -231,7 +231,7 @@ impl RdmaSender {
         })
     }
 
-    /// As if so many packets had gone before.
+    /// Continues as if this number of packets had been sent before.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
         let number = self.open();

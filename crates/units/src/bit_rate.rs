@@ -27,7 +27,7 @@ impl BitRate {
     pub const fn from_gbps(gbps: u64) -> BitRate {
         BitRate::from_bps(gbps * 1_000_000_000)
     }
-    /// The rate of so many links together; rates past the end of the range are cut.
+    /// The rate of this number of links together; rates past the end of the range are cut.
     #[must_use]
     pub const fn times(self, links: u16) -> BitRate {
         BitRate { bits: self.bits.saturating_mul(links as u64), seconds: self.seconds }
@@ -54,7 +54,7 @@ impl BitRate {
     pub fn bps_f64(self) -> f64 {
         self.bits as f64 / f64::from(self.seconds)
     }
-    /// The rate as a fraction in lowest terms: so many bits in so many seconds.
+    /// The rate as a fraction in lowest terms: bits, and seconds.
     pub const fn fraction(self) -> (u64, u64) {
         (self.bits, self.seconds as u64)
     }

@@ -389,7 +389,7 @@ impl Outcome {
     }
 }
 
-/// How many cases a property is tried with: `PROPTEST_CASES`, or this many.
+/// Number of cases of a property test: `PROPTEST_CASES`, or this default.
 pub fn cases(default: u32) -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

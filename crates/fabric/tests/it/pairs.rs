@@ -44,7 +44,7 @@ use workload::{
     SourceSpec, StreamsParams, ThreadsParams, Transfer, TransferList, VideoParams,
 };
 
-/// What can meet, one bit each.
+/// Mechanisms that are combined, one bit each.
 const NAMES: [&str; 26] = [
     "window",
     "requests",
@@ -99,14 +99,14 @@ const PROBES: u32 = 1 << 22;
 const BY_DESTINATION: u32 = 1 << 23;
 const SENDERS: u32 = 1 << 24;
 const RDMA: u32 = 1 << 25;
-/// What may lose a frame as often as it comes.
+/// Mechanisms that may drop any arriving frame.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
 
 /// From what one simulation is drawn.
 #[derive(Clone)]
 struct Draw {
-    /// What meets in it.
+    /// The mechanisms that it combines.
     with: u32,
     /// 0: no flow control.
     control: u8,
@@ -668,7 +668,7 @@ fn bare_tcp(patient: bool, rolls: &mut Rolls) -> TcpSpec {
     TcpSpec { transfers, ..Arc::unwrap_or_clone(spec) }
 }
 
-/// What carries scheduled transfers over TCP.
+/// Connection for scheduled transfers over TCP.
 fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let spec = TcpSpec { headers: 40, ..bare_tcp(patient, rolls) };
     ConnectionSpec {
@@ -678,7 +678,7 @@ fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     }
 }
 
-/// What carries scheduled transfers over RDMA.
+/// Connection for scheduled transfers over RDMA.
 fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
     let keys = queue_pairs(rolls);
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
@@ -1043,7 +1043,7 @@ fn crossbar(rolls: &mut Rolls, longest: u64) -> CrossbarKeys {
     }
 }
 
-/// Whether a switch has nothing that a crossbar refuses.
+/// Returns true if a switch has no mechanism that a crossbar rejects.
 fn may_cross(switch: &SwitchSpec) -> bool {
     let by_egress = switch.pauses().is_some_and(|pauses| pauses.accounting == Accounting::Egress);
     let along_paths = |manager: &ManagerSpec| matches!(manager, ManagerSpec::PathPoint(_));

@@ -100,7 +100,7 @@ pub trait RdmaControl {
     /// Before the acknowledgement that returns them: the stamps of a packet.
     fn on_stamps(&mut self, _stamps: &Stamps) {}
 
-    /// A packet of so many bytes (DA to FCS) leaves.
+    /// A packet of this length in bytes (DA to FCS) leaves.
     fn on_send(&mut self, _now: Time, _bytes: u32) {}
     /// Something new is acknowledged.
     fn on_ack(&mut self, _now: Time, _ack: &RdmaAck) {}

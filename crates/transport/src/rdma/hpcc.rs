@@ -103,7 +103,7 @@ pub fn default_int_bytes() -> Bytes {
     Bytes::new(FIXED_BYTES + 5 * STAMP_BYTES)
 }
 
-/// Hops for which so many bytes have room.
+/// Number of hops that fit into this number of bytes.
 pub fn hops_within(int_bytes: Bytes) -> u8 {
     (int_bytes.get().saturating_sub(FIXED_BYTES) / STAMP_BYTES).min(MOST_STAMPS as u64) as u8
 }

@@ -147,7 +147,7 @@ pub struct RdmaSpec {
     pub total: Option<u64>,
     /// Which queue pair takes a transfer.
     pub queue_pairs: QueuePairs,
-    /// An acknowledgement for each so many packets, above 0, and for the last one of a message.
+    /// Number of packets per acknowledgement, above 0; the last packet of a message is always acknowledged.
     pub ack_every: u32,
     /// The least time between two NAKs for the same packet.
     pub nak_gap: Time,
@@ -176,7 +176,7 @@ pub struct RdmaSpec {
 }
 
 impl RdmaSpec {
-    /// Length of a frame with so many bytes of data, DA to FCS.
+    /// Length of a frame with this number of bytes of data, DA to FCS.
     #[inline]
     pub fn frame_bytes(&self, data: u16) -> u16 {
         self.headers.saturating_add(data).max(frame::MIN_FRAME_BYTES)
@@ -186,7 +186,8 @@ impl RdmaSpec {
     pub fn extended(&self, first: bool, last: bool) -> u16 {
         self.verb.operation().extended(first, last)
     }
-    /// The packets of a message of so many bytes, in order: lengths of frames, and how many of this length follow each other.
+    /// The packets of a message of this number of bytes, in order: lengths of frames, and how many of each length
+    /// follow each other.
     pub fn packets_of(&self, bytes: u64) -> impl Iterator<Item = (u16, u64)> {
         let mtu = u64::from(self.mtu);
         let longest = if self.verb == RdmaVerb::Read { self.longest_read() * mtu } else { u64::MAX };

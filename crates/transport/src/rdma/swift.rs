@@ -86,7 +86,8 @@ impl SwiftKeys {
         ];
         all.into_iter().flatten().collect()
     }
-    /// The round trip that a window of so many packets is held at, on a path with so many switches.
+    /// The round-trip time at which a window of this number of packets is held, on a path with this number of
+    /// switches.
     pub fn target(&self, hops: u16, window: f64) -> Time {
         let facts = PathFacts {
             rate: BitRate::from_gbps(1),

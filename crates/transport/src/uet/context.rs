@@ -269,7 +269,7 @@ impl DeliveryContext {
         self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Multipath::new(*selector)));
     }
 
-    /// Begins with the PSN after so many packets.
+    /// Begins with the PSN after this number of packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         (self.oldest, self.next, self.end) = (psn, psn, psn);

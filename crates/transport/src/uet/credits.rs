@@ -85,7 +85,7 @@ impl Credits {
     pub fn allows(&self) -> bool {
         self.credit > 0
     }
-    /// A packet of so many bytes leaves.
+    /// A packet of this number of bytes leaves.
     pub fn spend(&mut self, bytes: u16) {
         self.credit -= if self.per_packet { self.unit as i64 } else { bytes.into() };
     }

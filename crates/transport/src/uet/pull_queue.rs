@@ -203,12 +203,12 @@ impl Grants {
         let bits = (self.unit * 8) as f64;
         self.unit_time = bits / (self.rules.share * rate.bps_f64()) * 1e12;
     }
-    /// Time of a grant of so many units at a share of the full rate.
+    /// Time of a grant of this number of units at a share of the full rate.
     fn gap_at(&self, units: u64, rate: f64) -> Time {
         let units = if units > 0 { units as f64 } else { EMPTY_PULL as f64 / self.unit as f64 };
         Time::from_ps((units * self.unit_time / rate) as u64)
     }
-    /// Time of a grant of so many units now.
+    /// Time of a grant of this number of units now.
     fn gap(&self, units: u64, nic: &Nic) -> Time {
         self.gap_at(units, nic.core.as_ref().map_or(1.0, |core| core.rate))
     }

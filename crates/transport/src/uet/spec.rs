@@ -138,7 +138,7 @@ pub struct UetSpec {
 }
 
 impl UetSpec {
-    /// Length of a frame with so many bytes of payload, DA to FCS.
+    /// Length of a frame with this number of bytes of payload, DA to FCS.
     #[inline]
     pub fn frame_bytes(&self, payload: u16) -> u16 {
         self.headers.saturating_add(payload).max(frame::MIN_FRAME_BYTES)

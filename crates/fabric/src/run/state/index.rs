@@ -149,7 +149,7 @@ free!(GroupIx, ReceiverIx, TallyIx, ManagerIx, SlotIx);
 macro_rules! consecutive {
     ($($name:ident),*) => {$(
         impl $name {
-            /// The one that comes so many behind it.
+            /// The index at this distance behind it.
             #[inline(always)]
             pub(in crate::run::state) fn plus(self, more: u32) -> $name {
                 $name::new(self.number() + more)

@@ -36,7 +36,7 @@ pub(crate) struct Crossings {
 }
 
 impl Links {
-    /// Of so many ports, with so many priorities or channels.
+    /// Creates the state of this number of ports, with this number of priorities or channels.
     pub fn with_capacity(ports: usize, numbers: usize) -> Links {
         Links {
             ports: memory::with_room(ports).into(),
