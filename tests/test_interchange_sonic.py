@@ -129,7 +129,7 @@ def test_the_usual_configuration() -> None:
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
         "BUFFER_POOL: size is read as the part that is shared",
         "not read: VERSIONS: no part of a scenario",
-        "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map counts for nothing",
+        "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map has no effect",
         "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
     ):
         assert text.count(said) == 1, said

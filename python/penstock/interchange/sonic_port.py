@@ -175,7 +175,7 @@ class _Reader:
         self.maps = _maps_of(tables, port)
         self.trusts_dscp = tables.deferred(self._by_dscp).value is not None
         if self.trusts_dscp and tables.deferred(self._classes).value != [*CLASSES]:
-            tables.report("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map counts for nothing")
+            tables.report("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map has no effect")
         self.queue_of = tables.deferred(lambda: self._of_priorities("queue", *_QUEUES))
         self.group_of = tables.deferred(lambda: self._of_priorities("group", *_GROUPS))
 
@@ -268,7 +268,7 @@ def _named(
     for owner, name in [(owner, owner.text(key)) for owner in (maps, everywhere) if owner]:
         if name:
             if table in _MAY_LACK and not tables.table(table):
-                tables.report(table, f"is not in the document: {key} counts for nothing")
+                tables.report(table, f"is not in the document: {key} has no effect")
                 return None
             entry = tables.named(table, name, owner, key)
             found = {}

@@ -87,7 +87,7 @@ def _dscp(tables: Tables, entry: Entry, new_dscp: Callable[[], Mapping[int, int]
         tables.report(where, f"traffic class {number} has DSCP {dscp_of[number]} at the port that is read")
         return dscp_of[number]
     if entry.text("tc_value"):
-        tables.report(where, f"tc_value counts for nothing: dscp_value is not {FROM_TC}")
+        tables.report(where, f"tc_value has no effect: dscp_value is not {FROM_TC}")
         entry.drop(["tc_value"], f"dscp_value is not {FROM_TC}")
     return entry.whole("dscp_value", 0, 63)
 
