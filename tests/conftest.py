@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.cli import main
 from penstock.result import Result
 
 LONG_TESTS = frozenset(
@@ -104,6 +105,34 @@ to = "h2"
 source = "greedy"
 """
 
+TWO_GREEDY = """
+[[flows]]
+name = "a"
+from = "h0"
+to = "h2"
+source = "greedy"
+
+[[flows]]
+name = "b"
+from = "h1"
+to = "h2"
+source = "greedy"
+"""
+"""Two senders that overload the link to h2."""
+
+THREE_CLASSES = """
+[switch]
+queues = [0, 0, 0, 1, 0, 0, 0, 2]
+
+[switch.scheduler.ets]
+classes = [
+  { queues = [0], percent = 70 },
+  { queues = [1], percent = 30 },
+  { queues = [2], strict = true },
+]
+"""
+"""The published example of ``dcb ets set``: 70 %, 30 % and strict."""
+
 LONG = SMALL.replace("200 us", "3000 s").replace(
     "[topology.star]", "[probes]\npauses = false\n[topology.star]"
 )
@@ -115,6 +144,20 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 def command_line(*words: str | Path) -> list[str]:
     """The process that ``penstock WORDS`` would be, with the interpreter of the tests."""
     return [sys.executable, "-m", "penstock", *map(str, words)]
+
+
+def long_run(directory: Path, *words: str) -> subprocess.Popen[str]:
+    """Starts ``penstock run`` on a scenario of hours in a directory, and returns once it has begun."""
+    (directory / "long.toml").write_text(LONG, "utf-8")
+    process = subprocess.Popen(
+        command_line("run", "long.toml", *words),
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    has_worked(process)
+    return process
 
 
 @pytest.fixture
@@ -135,6 +178,20 @@ def small(tmp_path: Path) -> Path:
     file = tmp_path / "small.toml"
     file.write_text(SMALL, "utf-8")
     return file
+
+
+@pytest.fixture
+def refusal(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Returns the message with which a command refuses options beside the small scenario."""
+
+    def refused(command: str, *words: str) -> str:
+        monkeypatch.chdir(small.parent)
+        assert main([command, small.name, *words]) == 2
+        return capsys.readouterr().err
+
+    return refused
 
 
 def table_description(tables: dict[str, pa.Table]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 
 import penstock as ps
-from conftest import LONG, Command, command_line, has_worked, json_of
+from conftest import LONG, Command, command_line, has_worked, json_of, long_run
 from penstock import _core, glossary, library
 from penstock.cli import compare, console, demo, main
 from penstock.result import Result, rows, summary
@@ -96,15 +96,7 @@ def test_replications(penstock: Command, small: Path, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_cleanly_with_what_was_measured(tmp_path: Path) -> None:
-    (tmp_path / "long.toml").write_text(LONG, "utf-8")
-    process = subprocess.Popen(
-        command_line("run", "long.toml", "--json", "--out", "cut", "--no-report"),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    has_worked(process)
+    process = long_run(tmp_path, "--json", "--out", "cut", "--no-report")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -119,15 +111,7 @@ def test_an_interrupt_ends_cleanly_with_what_was_measured(tmp_path: Path) -> Non
 
 
 def test_interrupted_replications_keep_what_was_measured(tmp_path: Path) -> None:
-    (tmp_path / "long.toml").write_text(LONG, "utf-8")
-    process = subprocess.Popen(
-        command_line("run", "long.toml", "--json", "--replications", "5"),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    has_worked(process)
+    process = long_run(tmp_path, "--json", "--replications", "5")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -551,16 +535,8 @@ def test_a_narrow_terminal_cuts_no_names(small: Path, tmp_path: Path) -> None:
 
 
 def test_a_second_interrupt_leaves_out_the_report_alone(tmp_path: Path) -> None:
-    (tmp_path / "long.toml").write_text(LONG, "utf-8")
-    process = subprocess.Popen(
-        command_line("run", "long.toml", "--out", "cut"),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = long_run(tmp_path, "--out", "cut")
     assert process.stderr is not None
-    has_worked(process)
     process.send_signal(signal.SIGINT)
     said = process.stderr.readline()
     process.send_signal(signal.SIGINT)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Command
+from conftest import THREE_CLASSES, Command
 
 BASE = """
 [simulation]
@@ -28,20 +28,7 @@ priority = 3
 source = "greedy"
 """
 
-ETS = """
-[switch]
-queues = [0, 0, 0, 1, 0, 0, 0, 2]
-
-[switch.scheduler.ets]
-classes = [
-  { queues = [0], percent = 70 },
-  { queues = [1], percent = 30 },
-  { queues = [2], strict = true },
-]
-
-[flow_control.pfc]
-priorities = [3]
-"""
+ETS = THREE_CLASSES + "\n[flow_control.pfc]\npriorities = [3]\n"
 
 
 def exported(penstock: Command, directory: Path, keys: str, *options: str) -> str:

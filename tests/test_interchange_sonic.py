@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import SMALL, Command
+from conftest import THREE_CLASSES as ETS
 from penstock.errors import InputError
 from penstock.interchange.formats import format_of
 from penstock.interchange.piece import Document, Piece
@@ -24,17 +25,6 @@ STATIC = (
     .replace('source = "greedy"', 'source = { constant = { rate = "1 Mb/s" } }')
 )
 WATCHDOG = '\n[watchdog]\ndetection_time = "400 ms"\nrestoration_time = "300 ms"\naction = "report"\n'
-ETS = """
-[switch]
-queues = [0, 0, 0, 1, 0, 0, 0, 2]
-
-[switch.scheduler.ets]
-classes = [
-  { queues = [0], percent = 70 },
-  { queues = [1], percent = 30 },
-  { queues = [2], strict = true },
-]
-"""
 DYNAMIC = """
 [switch.buffer.dynamic_threshold]
 alpha = 0.125
@@ -139,7 +129,7 @@ def test_the_usual_configuration() -> None:
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
         "BUFFER_POOL: size is read as the part that is shared",
         "not read: VERSIONS: no part of a scenario",
-        "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map counts for nothing",
+        "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map has no effect",
         "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
     ):
         assert text.count(said) == 1, said

@@ -35,10 +35,10 @@ def test_those_that_wait_name_what_they_wait_for() -> None:
     piece = htsim.read(Document("x.cm", CHAIN))
     assert {one.line: one.after for one in piece.transfers} == {4: (), 5: (), 6: (4, 5), 7: (6,)}
     assert [one.note for one in piece.transfers] == ["id 1", "id 2", "id 3", "id 4"]
-    # Node 1 hears of the arrival of what node 0 sends, and node 2 of what comes from node 1.
+    # Node 1 observes the arrival of the data of node 0, and node 2 that of node 1.
     assert piece.remarks[0] == (
-        "x.cm: connections that wait for what their host does not hear of begin when the last byte arrives: "
-        "lines 6 (for line 4), 7 (for line 6)"
+        "x.cm: connections that wait for events that their host does not observe begin when the last byte "
+        "arrives: lines 6 (for line 4), 7 (for line 6)"
     )
 
 
@@ -46,7 +46,7 @@ def test_an_arrival_elsewhere_is_its_acknowledgement() -> None:
     text = "Nodes 4\n0->1 start 0 size 9 recv_done_trigger 1\n0->2 trigger 1 size 9\ntrigger id 1 oneshot\n"
     piece = htsim.read(Document("x.cm", text))
     assert piece.remarks[0] == (
-        "x.cm: connections that wait for what their host does not hear of begin when the last byte is "
+        "x.cm: connections that wait for events that their host does not observe begin when the last byte is "
         "acknowledged: lines 3 (for line 2)"
     )
 
@@ -76,7 +76,7 @@ def test_who_waits_for_acknowledgements_has_a_transport(tmp_path: Path) -> None:
         (
             ("2->3 id 4", "3->0 id 4"),
             ":7: begins when trigger 2 (line 9) fires, by line 6 (1->2) when its "
-            "last byte is acknowledged: node 3 hears nothing of it; expected connections from or to",
+            "last byte is acknowledged: node 3 does not observe it; expected connections from or to",
         ),
         (
             ("barrier count 2", "oneshot"),
@@ -96,7 +96,7 @@ def test_who_waits_for_acknowledgements_has_a_transport(tmp_path: Path) -> None:
         (
             ("0->1 id 1 start 0", "0->1 id 1 trigger 2"),
             ":4: begins when trigger 2 (line 9) fires, by line 6 "
-            "(1->2) when its last byte is acknowledged: node 0 hears nothing of it",
+            "(1->2) when its last byte is acknowledged: node 0 does not observe it",
         ),
         (("2->1 id 2 start 0", "2->1 id 2 trigger 2"), ":5: waits, over others, for itself: lines "),
     ],

@@ -96,7 +96,7 @@ def test_a_configuration_is_read_whole() -> None:
             {"size": "256 B", "dscp": 10},
             "traffic class 5 has DSCP 10",
         ),
-        ({"tc_value": "5"}, {"size": "256 B", "dscp": 48}, "tc_value counts for nothing"),
+        ({"tc_value": "5"}, {"size": "256 B", "dscp": 48}, "tc_value has no effect"),
         ({"queue_index": "9"}, {"size": "256 B", "dscp": 48}, "assumed: queue_index is 9"),
         ({"queue_index": "dynamic"}, {"size": "256 B", "dscp": 48}, ""),
     ],

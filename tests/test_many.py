@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from conftest import LONG, SMALL, Command, command_line, has_worked
+from conftest import LONG, SMALL, Command, long_run
 from penstock import storage
 from penstock.result import Result
 from penstock.running import many
@@ -151,15 +151,7 @@ def test_a_full_disk_still_prints_what_was_measured(penstock: Command, small: Pa
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "twice Ctrl-C"]
 )
 def test_a_signal_ends_a_run_with_what_was_measured(tmp_path: Path, number: int, code: int) -> None:
-    (tmp_path / "long.toml").write_text(LONG, "utf-8")
-    process = subprocess.Popen(
-        command_line("run", "long.toml", "--out", "cut", "--no-report"),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    has_worked(process)
+    process = long_run(tmp_path, "--out", "cut", "--no-report")
     process.send_signal(number)
     if number == signal.SIGINT:
         process.send_signal(number)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import penstock as ps
+from conftest import TWO_GREEDY
 from penstock.analysis import transfers
 from penstock.analysis.verdict import FAILED, STATES, TONES, Finding, Verdict, of_text, together, unfinished
 from penstock.report import document
@@ -41,7 +42,8 @@ length = "20 m"
 priorities = [3]
 {RING}
 """
-SHORT = """
+SHORT = (
+    """
 [simulation]
 duration = "1 ms"
 on_lossless_drop = "count"
@@ -54,17 +56,9 @@ accounting = "ingress"
 xoff = "20 kB"
 xon = "10 kB"
 headroom = "1 kB"
-[[flows]]
-name = "a"
-from = "h0"
-to = "h2"
-source = "greedy"
-[[flows]]
-name = "b"
-from = "h1"
-to = "h2"
-source = "greedy"
 """
+    + TWO_GREEDY
+)
 WEB = """
 [simulation]
 duration = "1 ms"

@@ -156,7 +156,7 @@ def test_more_lost_than_late() -> None:
     spent = {name: 0.0 if name.endswith("_ns") else value for name, value in known.spent.items()}
     row = known.row | {"completion_ns": known.row["ideal_ns"] + 100.0}
     early = dataclasses.replace(known, row=row, spent=spent | {"host_ns": 4_000.0})
-    said = " ".join(messages.told(result, early))
+    said = " ".join(messages.sentences(result, early))
     assert (
         "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; and it made up for 3.9 us"
         in said

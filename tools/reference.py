@@ -164,7 +164,10 @@ def _arguments(command: Callable[..., Any]) -> Iterator[tuple[str, str]]:
     types = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
         if dataclasses.is_dataclass(types[parameter.name]):  # options in a group
-            of_group = _parameters_section(inspect.getdoc(types[parameter.name]) or "")
+            documented = [one for one in types[parameter.name].__mro__ if dataclasses.is_dataclass(one)]
+            of_group: dict[str, str] = {}
+            for one in reversed(documented):
+                of_group |= _parameters_section(inspect.getdoc(one) or "")
             for field in dataclasses.fields(types[parameter.name]):
                 word = _word(field.name)
                 shown = f"--{word}" if field.default is False else f"--{word} {word.upper()}"

@@ -93,8 +93,8 @@ pub trait World {
     fn places(&self) -> usize;
     /// The node at which the event happens.
     fn node_of(&self, event: &Self::Event) -> u32;
-    /// Handles an event. New events go to `windows`: at any time from now on for the same node, after
-    /// the look-ahead for another.
+    /// Handles an event. New events go to `windows`: for the same node at any time from now on, for another node
+    /// after the look-ahead.
     fn handle(&mut self, event: Self::Event, windows: &mut Windows<Self::Event>);
     /// Returns true for the most frequent kinds of event. They are handled within the loop, and all others in a separate function: this
     /// affects speed, not results.

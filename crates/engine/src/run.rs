@@ -7,12 +7,12 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use units::Time;
 
-/// So many events of a node are sorted by insertion. Tests have few.
+/// Up to this number of events of a node are sorted by insertion. Tests have few.
 const FEW: usize = if cfg!(test) { 3 } else { 24 };
 /// Bits of a number that is sorted for the place of the event: the others are left for its key.
 const PLACE_BITS: u32 = 17;
 
-/// How a run ended or why it came back.
+/// Outcome of a run: how it ended, or why it returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStatus {
     /// The end was reached, or nothing is left to happen before it.
@@ -37,7 +37,7 @@ pub struct Runner<W: World> {
     /// Scratch memory for sorting them.
     numbers: Vec<u64>,
     sorted: Vec<(u64, u32)>,
-    /// What runs soon, if the world is large enough for that.
+    /// Prefetch walk over the next events, if the world is large enough for it.
     coming: Option<Box<Coming>>,
     rounds: u64,
     /// The limit that the run has come to.
@@ -45,7 +45,7 @@ pub struct Runner<W: World> {
 }
 
 impl<W: World> Runner<W> {
-    /// A run of `world`, which is one of so many parts, from time zero; `look_ahead` as in [`Windows::new`].
+    /// A run of `world`, which is one of this number of parts, from time zero; `look_ahead` as in [`Windows::new`].
     pub fn new(world: &W, look_ahead: Time, parts: usize) -> Runner<W> {
         Runner {
             windows: Windows::new(look_ahead, world.places(), parts),
@@ -75,7 +75,7 @@ impl<W: World> Runner<W> {
     pub(crate) fn count_rounds(&mut self, rounds: u64) {
         self.rounds += rounds;
     }
-    /// How far the run has come: the start of the window that ran last, or the limit when done.
+    /// Progress of the run: the start of the window that ran last, or the limit when done.
     pub fn now(&self) -> Time {
         self.windows.start().max(self.reached)
     }
@@ -172,7 +172,7 @@ impl<W: World> Runner<W> {
         end > last
     }
 
-    /// The window that the limit ends: what happens in it is looked at one by one.
+    /// Runs the window in which the limit falls, comparing the time of each of its events.
     fn run_last(&mut self, world: &mut W, last: u64, limit: Time) {
         if let Some(slot) = self.windows.open_next(last + 1) {
             self.run_nodes::<false>(world, slot, limit);
@@ -262,8 +262,8 @@ impl<W: World> Runner<W> {
         lowest..highest + 1
     }
 
-    /// As `hand_out`, where a large part of all events lies in one window: they are found one slot after the other, which a
-    /// processor reads ahead, and not one behind the other.
+    /// Variant of `hand_out` for a window that contains a large part of all events: it scans the slots in order,
+    /// which a processor prefetches, instead of following the list.
     #[inline(never)]
     fn hand_out_crowd(&mut self, world: &W, slot: u32) -> Range<usize> {
         debug_assert!(self.windows.holds_what_is_in_slots(slot), "a window's list and its slots differ");
@@ -374,8 +374,8 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// What happens in a slot that has just been freed: it holds its event until another one is made. Compiled by itself,
-    /// so that the loops have the registers for what is common.
+    /// Handles the event in a slot that has just been freed: the slot keeps its event until another one is created. A
+    /// separate function, so that the loops have the registers for the common case.
     #[inline(never)]
     fn handle_apart(&mut self, world: &mut W, slot: u32) {
         self.handle(world, *self.windows.slots.event(slot));
@@ -626,7 +626,7 @@ mod tests {
                     prop_assert_eq!(end, RunStatus::Done);
                     continue;
                 };
-                // All until then has been seen, and nothing that a look-ahead lies between.
+                // All events until then have been seen, and none that is more than a look-ahead later.
                 let (last, seen_then) = (stop + look_ahead * unit, seen(&shards));
                 for (all, seen) in all.iter().zip(&seen_then) {
                     prop_assert!(all.starts_with(seen));

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-/// How the parts of a world are run.
+/// Alternatives for running the parts of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// One thread runs them in turn.

@@ -1,4 +1,4 @@
-//! What the parts of a simulation mean together: whether each mechanism can do what it is for among the others.
+//! Checks of a simulation as a whole: whether each mechanism can work in combination with the others.
 //!
 //! A mechanism checks its own keys in its own file. What needs the links, the neighbours or the flows is here, one file a
 //! mechanism. No check depends on the syntax of a scenario: a [`Finding`] names a node, a fault or a flow, and the path of a
@@ -36,15 +36,15 @@ pub use thresholds::{Threshold, paused_before_marks, thresholds};
 /// An error in a simulation, or a setting that is probably a mistake.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// What it is about.
+    /// Node, fault or flow that it concerns.
     pub subject: Subject,
     /// The remark and its place.
     pub remark: Remark,
 }
 
-/// Whether a node has a setting of this name for itself; for the empty name, any setting.
+/// Returns true if a node has a setting of this name of its own; for the empty name, any setting.
 ///
 /// Nodes without share their settings, and what is wrong with those is said once.
 pub type HasOwn<'a> = dyn Fn(&NodeSpec, &str) -> bool + 'a;
@@ -65,8 +65,8 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
     audit.findings
 }
 
-/// Checks what is worth a look where [`audit`] found no error: all that a run would refuse, first. `layered`: the shortest paths of its topology go up, then
-/// down.
+/// Further checks, for simulations in which [`audit`] found no error: first, everything that a run would reject.
+/// `layered`: the shortest paths of the topology go up, then down.
 pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Finding> {
     let mut audit = Audit { spec, needs: &[], has_own, findings: Vec::new() };
     if let Some(BuildError { subject, remark }) = refusal(spec) {
@@ -96,7 +96,8 @@ impl<'a> Audit<'a> {
     fn settings(&self, node: &'a NodeSpec, key: &str) -> Option<&'a str> {
         (self.has_own)(node, key).then_some(node.name.as_str())
     }
-    /// Whether a run that loses a lossless frame stops. One that counts such losses may be meant to have them.
+    /// Returns true if a run that loses a lossless frame stops. A run that counts such losses may be intended to have
+    /// them.
     fn is_strict(&self) -> bool {
         self.spec.on_lossless_drop == OnLosslessDrop::Stop
     }

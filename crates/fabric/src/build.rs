@@ -83,7 +83,7 @@ use units::{BitRate, ClockOffset, Time, WireClock};
 /// Why a description cannot be built. A scenario is refused for it where it is checked: see [`refusal`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
-    /// What it is about.
+    /// Node, fault or flow that it concerns.
     pub subject: Subject,
     /// The error, and its place relative to the caller's.
     pub remark: Remark,
@@ -102,7 +102,7 @@ impl fmt::Display for BuildError {
 }
 impl std::error::Error for BuildError {}
 
-/// A fabric at time zero and what is known about it beside.
+/// A fabric at time zero, with facts about it that the run does not change.
 pub(crate) struct Built {
     /// One a thread, each with its own nodes.
     pub parts: Vec<Fabric>,
@@ -115,13 +115,13 @@ pub(crate) struct Built {
     pub path_flow: Arc<[u32]>,
     /// Where each path begins in the table of hops before routes change.
     pub starts: Arc<[u32]>,
-    /// What goes wrong, and when.
+    /// Fault events of the run, with their times.
     pub notes: Vec<Note>,
     /// Time series that are too many to record, in words.
     pub left_out: Vec<String>,
 }
 
-/// Everything that building needs to look up.
+/// Lookup tables for building.
 pub(crate) struct Plan<'a> {
     pub spec: &'a Spec,
     pub wiring: &'a Wiring,
@@ -143,11 +143,11 @@ impl<'a> Plan<'a> {
         let domains = DomainPlan::new(spec, wiring);
         Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks, limiters, domains }
     }
-    /// How far the clock of a node is off.
+    /// Offset of the clock of a node.
     fn clock(&self, node: NodeId) -> ClockOffset {
         self.clocks.get(node.at()).copied().unwrap_or_default()
     }
-    /// What the clock of a port's node makes of a rate.
+    /// Wire clock of a port: the rate as measured by the clock of its node.
     fn wire_clock(&self, port: u32, rate: BitRate) -> WireClock {
         WireClock::with_offset(rate, self.clock(self.wiring.node_of[port as usize]))
     }
@@ -173,16 +173,16 @@ impl<'a> Plan<'a> {
     pub fn paused(&self, port: u32) -> u8 {
         self.spec.paused(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
     }
-    /// How many ends of connections there are.
+    /// Number of ends of connections.
     fn endpoints(&self) -> usize {
         let connected = self.spec.flows.iter().filter(|flow| flow.transport.is_some());
         2 * connected.map(|flow| flow.source.destinations.count()).sum::<usize>()
     }
-    /// How many ports, sources, endpoints and limiters there are.
+    /// Number of ports, sources, endpoints and limiters together.
     fn places(&self) -> usize {
         self.wiring.peer.len() + self.spec.flows.len() + self.endpoints() + self.limiters.limiters.len()
     }
-    /// What the scheduler of a port has to know of it.
+    /// Properties of a port that its scheduler needs.
     pub fn port_facts(&self, port: u32) -> PortFacts {
         let link = self.link(port);
         PortFacts {
@@ -234,7 +234,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What a part of the fabric is built from.
+/// Inputs from which a part of the fabric is built.
 pub(crate) struct Part<'a> {
     pub plan: &'a Plan<'a>,
     split: &'a Split,
@@ -252,7 +252,7 @@ impl Part<'_> {
     pub fn ports(&self) -> Range<u32> {
         self.split.ports(self.number)
     }
-    /// What a node or port of the whole is called in the part that owns it.
+    /// Index of a node or port within the part that owns it.
     pub fn node(&self, node: NodeId) -> NodeIx {
         NodeIx::of(node.0 - self.split.nodes(self.split.part_of(node)).start, WHOLE)
     }
@@ -262,7 +262,7 @@ impl Part<'_> {
     }
 }
 
-/// Builds the fabric of `spec` in so many parts, at the same time.
+/// Builds the fabric of `spec` in this number of parts, in parallel.
 pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);

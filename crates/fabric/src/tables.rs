@@ -134,7 +134,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         let jobs = iter::from_fn(|| BEGUN.get(next.fetch_add(1, Ordering::Relaxed)));
         jobs.flat_map(|make| make(&view)).map(TableBuilder::build).collect::<Vec<_>>()
     };
-    // Most of them look at what is in no cache: two threads take half as long.
+    // Most of these tables read data that is in no cache: two threads take half the time.
     let mut found = thread::scope(|scope| {
         let beside = long.then(|| scope.spawn(work));
         let mut found = work();

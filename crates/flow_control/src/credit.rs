@@ -373,7 +373,7 @@ impl CreditSpec {
         let taken = bytes + self.per_frame;
         if self.unit == 64 { taken.div_ceil(64) } else { taken.div_ceil(self.unit) }
     }
-    /// Whether frames of a priority take credits.
+    /// Returns true if frames of a priority take credits.
     #[inline]
     pub fn covers(&self, priority: Priority) -> bool {
         self.priorities >> (priority.0 & 31) & 1 != 0
@@ -388,7 +388,7 @@ impl CreditSpec {
     pub fn channel(&self, priority: Priority) -> usize {
         self.channels.class(priority).at()
     }
-    /// Whether the channel of a priority has a bypass queue.
+    /// Returns true if the channel of a priority has a bypass queue.
     #[inline]
     pub fn has_bypass(&self, priority: Priority) -> bool {
         self.bypassable >> self.channel(priority) & 1 != 0
@@ -400,12 +400,13 @@ impl CreditSpec {
         let bypass = frame.flags.is_bypassable() && self.has_bypass(frame.priority());
         if bypass { channel + BANK } else { count_of_channel(channel) }
     }
-    /// What a count is called.
+    /// Name of a count.
     pub fn count_name(&self, count: usize) -> String {
         let name = self.names.name(channel_of_count(count));
         if is_bypass(count) { format!("{name} (bypass)") } else { name }
     }
-    /// Whether a link can have this at one end and `other` at the other: they count alike.
+    /// Returns true if a link can have these credits at one end and `other` at the other: both count in the same
+    /// unit.
     pub fn fits(&self, other: &CreditSpec) -> bool {
         (self.unit, self.per_frame, &self.names) == (other.unit, other.per_frame, &other.names)
             && (self.channels, self.priorities) == (other.channels, other.priorities)

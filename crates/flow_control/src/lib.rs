@@ -67,7 +67,7 @@ impl FlowControl {
             _ => None,
         }
     }
-    /// Whether stations with it pause each other.
+    /// Returns true if nodes with this flow control pause each other.
     pub fn pauses(&self) -> bool {
         self.control(&[]).is_some_and(|control| control.pauses().is_some())
     }
@@ -92,7 +92,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("watchdog", include_str!("watchdog.rs"), "WatchdogSpec"),
 ];
 
-/// What a pause stops.
+/// Scope of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseKind {
     /// IEEE 802.3x: the whole link.
@@ -120,7 +120,7 @@ impl PauseKind {
             }
         }
     }
-    /// How many counters a port has: one for all priorities, or one for each.
+    /// Number of counters of a port: one for all priorities, or one for each.
     pub fn counters(self) -> u64 {
         match self {
             PauseKind::Link => 1,
@@ -155,7 +155,7 @@ pub struct Watermarks {
 pub struct PauseSpec {
     /// The name of the flow control, which is that of its table.
     pub name: &'static str,
-    /// What a pause stops.
+    /// Scope of a pause.
     pub kind: PauseKind,
     /// Where occupancy is counted.
     pub accounting: Accounting,
@@ -163,9 +163,9 @@ pub struct PauseSpec {
     pub watermarks: Option<Watermarks>,
     /// Length of a pause.
     pub quanta: PauseLength,
-    /// Whether XON is sent at the low watermark; without it a pause ends by its timer alone.
+    /// True if XON is sent at the low watermark; otherwise a pause ends only when its timer expires.
     pub resume: bool,
-    /// Whether a pause is renewed before it ends while the queue stays above the low watermark.
+    /// True if a pause is renewed before it ends while the queue stays above the low watermark.
     pub refresh: bool,
     /// From the end of a pause frame to its effect; `None`: the limit that IEEE 802.3 sets for the rate.
     pub response_time: Option<Time>,
@@ -174,7 +174,7 @@ pub struct PauseSpec {
 }
 
 impl PauseSpec {
-    /// Whether the occupancy is counted where frames came in.
+    /// Returns true if occupancy is counted by ingress port.
     pub fn counts_at_ingress(&self) -> bool {
         self.accounting == Accounting::Ingress
     }

@@ -56,7 +56,7 @@ pub const ENDLESS: u32 = 255;
 fn after(number: u32, count: u32) -> u32 {
     number.wrapping_add(count) % SEQUENCES
 }
-/// How far `number` is after `base`.
+/// Distance from `base` forward to `number`.
 fn distance(base: u32, number: u32) -> u32 {
     number.wrapping_sub(base) % SEQUENCES
 }

@@ -136,8 +136,8 @@ impl MaxMin {
         self.partners[port as usize].target
     }
 
-    /// Finds the partners to pause before a frame enters the queue `before`, and enqueues them. `sends`
-    /// returns true for a port that may send, as far as is known here.
+    /// Finds the partners to pause before a frame enters the queue `before`, and enqueues them. `sends` returns true
+    /// for a port that may send, by the state of this node.
     pub fn search(
         &mut self,
         marks: Marks,

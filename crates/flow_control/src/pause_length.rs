@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_pause_ends_if_the_rest_is_about_to_leave() {
-        // Two longest frames and a pause frame leave between the last look and the end of the pause.
+        // Two longest frames and a pause frame leave between the last check and the end of the pause.
         assert!(drain(12, 12).may_end(&link()));
         assert!(!drain(13, 13).may_end(&link()));
         assert!(!Drain { marks: (Amount::Frames(12), Amount::Frames(10)), ..drain(12, 12) }.may_end(&link()));

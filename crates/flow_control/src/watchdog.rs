@@ -115,7 +115,7 @@ impl QueueWatch {
     pub fn is_storming(&self) -> bool {
         self.storming
     }
-    /// Checks the queue; `paused_until` is the end of its last pause as known now.
+    /// Checks the queue; `paused_until` is the present end of its last pause.
     pub fn look(&mut self, spec: &WatchdogSpec, now: Time, paused_until: Time) -> Verdict {
         if self.storming {
             let over = paused_until + spec.restoration;

@@ -1,4 +1,4 @@
-//! What an endpoint writes that does not fit into the word of a frame.
+//! Fields of an endpoint that do not fit into the word of a frame.
 //!
 //! Most frames carry nothing or one number. What is wider is a [`Header`]: the frame says that it has one
 //! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word holds the slot.
@@ -8,7 +8,8 @@ use crate::telemetry::Telemetry;
 use std::fmt;
 use units::Time;
 
-/// What a frame carries beyond one word. A plain value: it moves with its frame from thread to thread.
+/// Data that a frame carries in addition to its word. A plain value, which moves with its frame from thread to
+/// thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// Of a TCP segment.
@@ -69,7 +70,7 @@ pub struct UetHeader {
 /// The fields of a RoCEv2 packet that do not fit into the word of its frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaHeader {
-    /// What the word would say but for the queue pair.
+    /// The word, without the queue pair.
     pub word: u32,
     /// The queue pair, as its hosts number those between them.
     pub pair: u32,

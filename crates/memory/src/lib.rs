@@ -59,25 +59,25 @@ fn fetch_line(at: *const u8) {
     let _ = at;
 }
 
-/// Arrays of so many bytes are worth large pages.
+/// Size in bytes from which arrays get large pages.
 const LARGE: usize = 4 << 20;
 
-/// An empty array with room for so many values, in large pages if that is large: what lies far apart in it is then found
-/// without a walk through the tables of pages.
+/// An empty array with room for this number of values, in large pages if that is large: data that is far apart in it
+/// is then accessed without page table walks.
 pub fn with_room<T>(values: usize) -> Vec<T> {
     let array = Vec::with_capacity(values);
     use_large_pages(&array);
     array
 }
 
-/// So many times a value.
+/// Returns a vector with this number of copies of a value.
 pub fn filled<T: Clone>(value: T, values: usize) -> Vec<T> {
     let mut array = with_room(values);
     array.resize(values, value);
     array
 }
 
-/// Room for so many values more, which may move the array.
+/// Reserves room for this number of further values, which may move the array.
 pub fn make_room<T>(array: &mut Vec<T>, more: usize) {
     array.reserve_exact(more);
     use_large_pages(array);

@@ -35,8 +35,8 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
     }
 }
 
-/// Loads a scenario. Files that it names are looked for beside it; `anywhere`: they may lie outside that folder. A signal
-/// interrupts it.
+/// Loads a scenario. Relative file names in it are resolved against its folder; `anywhere`: they may lie outside that
+/// folder. A signal interrupts it.
 fn load(
     py: Python<'_>,
     text: &str,
@@ -236,7 +236,7 @@ mod _core {
         Ok(super::guarantees::describe(&load(py, text, file, None, allow_files)?))
     }
 
-    /// What the memory of switches means before a run: JSON.
+    /// Thresholds that result from the memory of switches, before a run: JSON.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn thresholds(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {

@@ -1,5 +1,5 @@
-//! What `penstock explain` and the documentation say of a mechanism: the comment at the head of its file, and
-//! the descriptions of its keys in the JSON Schema. Nothing is written twice.
+//! Text of `penstock explain` and the documentation about a mechanism: the comment at the head of its file, and the
+//! descriptions of its keys in the JSON Schema. Each text has one source.
 
 use serde_json::{Value, json};
 

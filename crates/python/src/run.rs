@@ -24,7 +24,7 @@ use units::{BitRate, Time};
 
 /// Version of the result's layout.
 const SCHEMA: &str = "penstock-result/1";
-/// Events between two looks at the clock: some milliseconds.
+/// Events between two checks of the clock: some milliseconds.
 const BUDGET: u64 = 1 << 16;
 /// Time between two reports of progress.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ const LEAST_ROWS: usize = 50_000;
 /// Frame-hops of a simulation whose memory takes longer to give back.
 const LEAST_HOPS: u64 = 100_000;
 
-/// What one run measured.
+/// Measurements of one run.
 #[pyclass(name = "Result", module = "penstock._core", frozen)]
 pub struct RunResult {
     #[pyo3(get)]
@@ -72,7 +72,7 @@ pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(error(payload)))
 }
 
-/// How a run came to its end.
+/// Reason why a run ended.
 enum Ending {
     /// At the end of its duration, or in a deadlock.
     Finished,
@@ -147,7 +147,7 @@ fn cut_short(simulation: &mut Simulation, ending: Ending) -> Ending {
     simulation.cut_short().map_or_else(|error| Ending::Broken(error.to_string()), |()| ending)
 }
 
-/// What a run measured until it ended.
+/// Measurements of a run until it ended.
 fn measured(
     py: Python<'_>,
     scenario: &Scenario,
@@ -215,7 +215,7 @@ fn measured(
     })
 }
 
-/// What a session measured, from its opening on.
+/// Measurements of a session since it was opened.
 pub fn of_session(
     py: Python<'_>,
     scenario: &Scenario,
@@ -301,7 +301,7 @@ fn go(
 /// Wall time that an estimate may run the simulation for.
 const ESTIMATE_FOR: Duration = Duration::from_millis(600);
 
-/// What a simulation had come to.
+/// State of a simulation at a time, for comparison.
 struct Mark {
     wall: Duration,
     now: Time,

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 use units::{Bytes, Time};
 
-/// Events of the engine between two looks for signals: some milliseconds.
+/// Events of the engine between two checks for signals: some milliseconds.
 const BUDGET: u64 = 1 << 16;
 
 /// An event: time in picoseconds, kind, id, rank that sends, rank that receives, bytes.

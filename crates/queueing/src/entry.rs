@@ -139,7 +139,8 @@ impl ManagerAssignment {
     }
 }
 
-/// Assigns the managers of entries to so many traffic classes; the second value has a remark per invalid entry.
+/// Assigns the managers of entries to this number of traffic classes; the second value has a remark per invalid
+/// entry.
 pub fn assign(entries: &[ManagerEntry], classes: usize) -> (ManagerAssignment, Vec<Remark>) {
     let mut found = ManagerAssignment { by_class: vec![None; classes], by_port: Vec::new() };
     let (mut rest, mut wrong) = (None, Vec::new());

@@ -26,7 +26,7 @@ pub enum Verdict {
 pub struct Report {
     /// By the scheme: quantised, signed, or the length of the queue.
     pub feedback: u32,
-    /// How far the queue is below its set point, in units of 64 B; 0 if the scheme does not report it.
+    /// Distance of the queue above its set point, in units of 64 B; 0 if the scheme does not report it.
     pub offset: i16,
     /// Growth since the last sample, in units of 64 B; 0 if the scheme does not report it.
     pub delta: i16,
@@ -160,8 +160,8 @@ pub trait QueueManager {
         Departures::AtOnce
     }
 
-    /// How long it needs no calls for frames without a tag: for arrivals as long as they are counted, for departures
-    /// until that time. Not called for a manager that is notified of departures at once.
+    /// Period in which it needs no calls for frames without a tag: for arrivals as long as they are counted, for
+    /// departures until that time. Not called for a manager that is notified of departures at once.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
     }
@@ -309,8 +309,8 @@ impl Counts {
     }
 }
 
-/// How many bytes may arrive after a frame before any of them can find more than `most` bytes in the queue, including its own;
-/// 0 if `most` is a number of frames.
+/// Number of bytes that may arrive after a frame before any of them can find more than `most` bytes in the queue,
+/// including its own; 0 if `most` is a number of frames.
 pub(crate) fn room_below(most: Amount, fill: &Fill, frame: FrameFacts) -> u64 {
     let Amount::Bytes(most) = most else { return 0 };
     most.saturating_sub(fill.queue.bytes + u64::from(frame.bytes))

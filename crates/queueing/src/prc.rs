@@ -40,8 +40,8 @@
 //! 0, R is cut by 0.3 % a percent, at most by half. Else R grows by C/1000, up to five times that below the target, and
 //! by a quarter before the first congestion. Its gains know no delay: it swings from about 100 us of round trip on.
 //!
-//! Neither law knows how far apart the frames of a source are. If its share is much less than a frame a loop time, it
-//! reacts late, and the link idles.
+//! Neither law accounts for the distance between the frames of a source. If its share is much less than a frame per
+//! loop time, it reacts late, and the link idles.
 //!
 //! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M.
 //! Handley and C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5.

@@ -6,9 +6,9 @@
 //! |Fb| in six bits; the more congestion, the sooner the next sample. Or each frame is sampled with a probability that
 //! depends on the congestion it meets, as the source of QCN and Hagen, section 2.1.3, describe.
 //!
-//! A congestion point belongs to a queue, or to a port: then one samples the frames of all its queues, whatever their
-//! priority, and looks at what waits in all of them. Hagen, section 7.6, has it beside targeted PFC, which stays within a
-//! priority.
+//! A congestion point belongs to a queue, or to a port: then one congestion point samples the frames of all its
+//! queues, whatever their priority, and measures the sum of all of them. Hagen, section 7.6, compares it with
+//! targeted PFC, which stays within a priority.
 //!
 //! The host part is a reaction point, the control of a rate limiter. A CNM cuts the current rate by Gd |Fb|, at most
 //! by half; the rate before truncation becomes the target rate. The way back goes in cycles, counted by bytes and by

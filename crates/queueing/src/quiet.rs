@@ -6,7 +6,7 @@
 
 use units::Time;
 
-/// How long a machine needs only the count of passing frames: until a time, and for a number of bytes.
+/// Period in which a machine needs only the count of passing frames: until a time, and for a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quiet {
     /// Time from which each frame needs a call.

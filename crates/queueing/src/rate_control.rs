@@ -100,8 +100,9 @@ pub trait RateControl {
         None
     }
 
-    /// How long frames without a tag can leave without a call to this control, provided that they are counted. A control that probes
-    /// its path is never quiet, because the priorities of the frames counted meanwhile are not recorded.
+    /// Period in which frames without a tag can leave without a call to this control, provided that they are counted.
+    /// A control that probes its path is never quiet, because the priorities of the frames counted meanwhile are not
+    /// recorded.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
     }

@@ -1,8 +1,8 @@
 //! Step marking: a frame is marked while the queue is longer than a threshold.
 //!
-//! The instantaneous length counts, no average. It is looked at when a frame enters, without the frame (as DCTCP has
-//! it: "greater than K upon its arrival") or with it; or when a frame leaves, so that a mark is as young as it can be.
-//! A frame whose endpoints do not understand marks passes unmarked.
+//! The instantaneous length counts, not an average. It is measured when a frame enters, without the frame (as DCTCP
+//! has it: "greater than K upon its arrival") or with it; or when a frame leaves, so that a mark is as recent as
+//! possible. A frame whose endpoints do not support marks passes unmarked.
 //!
 //! Source: Alizadeh and others, "Data center TCP (DCTCP)", SIGCOMM 2010, section 3.1; marking on dequeue: Wu and others,
 //! "Tuning ECN for data center networks", CoNEXT 2012.

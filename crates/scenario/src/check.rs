@@ -64,7 +64,7 @@ pub struct Context<'a> {
     aliases: Vec<Alias>,
     /// Flow controls, and their places in the text.
     later: Vec<(FlowControl, Place)>,
-    /// What flows may still hold in memory, in destinations, hops and steps.
+    /// Remaining budget of flows, for memory of destinations, hops and steps.
     budget: usize,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Context<'a> {
         };
         format!("expected {what}, relative to {folder}{outside}")
     }
-    /// Whether so much is wrong that looking for more only takes time.
+    /// Returns true if there are so many errors that further checks are a waste of time.
     fn full(&self) -> bool {
         self.errors >= MAX_ERRORS
     }
@@ -138,12 +138,12 @@ impl<'a> Context<'a> {
     fn check_later(&mut self, flow_control: &FlowControl, at: &Place) {
         self.later.push((flow_control.clone(), at.clone()));
     }
-    /// What a mechanism says of its keys, which stand at `place`.
+    /// Reports the error of a mechanism about its keys, which are at `place`.
     fn refuse(&mut self, why: keys::Remark, place: &Place) {
         self.error(&place.along(&why.path), why.message, why.help);
     }
-    /// What a mechanism says of keys that change nothing, where they are written: it is said there, and not where they are
-    /// taken from there.
+    /// Reports the remarks of a mechanism on keys without effect, where they are written: once at their origin, and
+    /// not for each node that inherits them.
     fn unused(&mut self, found: Vec<keys::Remark>, place: &Place) {
         for why in found {
             if self.first_written(&[place.along(&why.path)]).is_some() {
@@ -151,7 +151,7 @@ impl<'a> Context<'a> {
             }
         }
     }
-    /// What a mechanism says to beware of.
+    /// Reports a warning of a mechanism.
     fn beware(&mut self, why: keys::Remark, place: &Place) {
         self.warn(&place.along(&why.path), why.message, why.help);
     }
@@ -162,7 +162,7 @@ impl<'a> Context<'a> {
             self.findings.push(self.source.at(severity, span, message, help));
         }
     }
-    /// Whether `check` reported no error.
+    /// Returns the value if `check` reported no error.
     fn clean<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let before = self.errors;
         let value = check(self);

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Scenarios larger than this are refused before they are parsed.
 pub const MAX_BYTES: usize = 16 << 20;
-/// After so many errors of one scenario the rest is not reported.
+/// Number of errors of one scenario after which the rest is not reported.
 pub const MAX_ERRORS: usize = 100;
 
 const TABLES: [&str; 15] = [
@@ -156,7 +156,7 @@ impl<'i> Reader<'_, 'i> {
         })
     }
 
-    /// Whether a table that takes one key has at most one; the last of several is reported.
+    /// Checks that a table with alternatives has at most one key; reports the last of several.
     fn one_choice(&mut self, key: &str, what: &str) -> bool {
         let found = self.document.iter().find(|(name, _)| name.get_ref() == key);
         let Some(table) = found.and_then(|(_, value)| value.get_ref().as_table()) else { return true };

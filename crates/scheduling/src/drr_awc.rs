@@ -84,7 +84,7 @@ pub enum Formula {
     Learned,
 }
 
-/// How a queue's weight is derived from its frames.
+/// Derivation of a queue's weight from its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightRule {
     /// Formulas 6.1 and 6.2.

@@ -35,7 +35,7 @@ pub enum SessionError {
     UnknownRank {
         /// The number.
         rank: u32,
-        /// How many ranks there are.
+        /// Number of ranks.
         ranks: usize,
     },
     /// A message above the limit.

@@ -1,4 +1,4 @@
-//! What a connection is: plain, checked data, from which both of its endpoints are made.
+//! Description of a connection: plain, validated data, from which both of its endpoints are created.
 
 use crate::application::{ApplicationSpec, Opening, Random};
 use crate::controller::ControllerConfiguration;
@@ -21,9 +21,9 @@ use workload::Due;
 pub struct ConnectionSpec {
     /// When it begins.
     pub start: Time,
-    /// From here on nothing new is sent or asked; what has begun is finished. `None`: no end.
+    /// Time from which no new data or request is sent; exchanges in progress complete. `None`: no end.
     pub stop: Option<Time>,
-    /// What runs over it.
+    /// The application that runs over it.
     pub application: Application,
 }
 
@@ -34,17 +34,17 @@ pub struct WindowSpec {
     pub bytes: Option<u64>,
     /// Length of a full segment, DA to FCS, above 0.
     pub segment: u16,
-    /// How much may be in flight, and how fast it goes out.
+    /// Congestion control: window and rate.
     pub controller: ControllerSpec,
     /// Length of an acknowledgement, DA to FCS, above 0.
     pub ack_bytes: u16,
-    /// An acknowledgement for each so many segments, above 0.
+    /// Number of segments per acknowledgement, above 0.
     pub ack_every: u32,
     /// The longest time that a segment waits for its acknowledgement.
     pub ack_delay: Time,
     /// Time without progress after which everything in flight is sent again, above 0; `None`: never.
     pub timeout: Option<Time>,
-    /// Whether switches may mark segments.
+    /// True if switches may mark segments.
     pub ecn_capable: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct RequestResponseSpec {
     pub service: Delay,
     /// Time without progress after which a request is repeated, above 0; `None`: never.
     pub timeout: Option<Time>,
-    /// Whether switches may mark frames.
+    /// True if switches may mark frames.
     pub ecn_capable: bool,
 }
 
@@ -123,7 +123,7 @@ impl ConnectionSpec {
             _ => None,
         }
     }
-    /// What it is, if it is FCoE.
+    /// Its description, if it is FCoE.
     pub fn fcoe(&self) -> Option<&FcoeSpec> {
         match &self.application {
             Application::Fcoe(spec) => Some(spec),
@@ -134,15 +134,15 @@ impl ConnectionSpec {
     pub fn round_trip_frames(&self) -> (u16, u16) {
         self.application.round_trip_frames()
     }
-    /// The shortest frame that either endpoint may send, DA to FCS: what the look-ahead has to know.
+    /// The shortest frame that either endpoint may send, DA to FCS, for the look-ahead.
     pub fn shortest_frame(&self) -> u16 {
         self.application.frames().0
     }
-    /// The longest frame that either endpoint may send, DA to FCS: what headroom has to know.
+    /// The longest frame that either endpoint may send, DA to FCS, for headroom.
     pub fn longest_frame(&self) -> u16 {
         self.application.frames().1
     }
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the description; an error names the accepted values.
     ///
     /// # Errors
     /// A value outside of its range.

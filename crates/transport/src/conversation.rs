@@ -5,9 +5,9 @@
 //! service time. Some number of exchanges are outstanding: each has a place, and the next one of a place begins after a
 //! think time. Each exchange has a record, from the instant its first message is written until its last has arrived.
 //!
-//! Messages keep their order, as commands of one session do: of all places the first messages come first, then the
-//! second, and so on. So both ends know what each byte of the stream belongs to, and nothing is written into it. A limit
-//! of exchanges ends in the middle of a round of places; a stop lets the round that has begun end.
+//! Messages keep their order, as commands of one session do: of all slots the first messages come first, then the
+//! second, and so on. Both ends can therefore assign each byte of the stream to a message, and the stream contains no
+//! framing. A limit of exchanges ends in the middle of a round of slots; a stop lets the current round end.
 //!
 //! Each direction is a sender and its receiver, with a window and acknowledgements of its own. Over RDMA a message is one of a
 //! queue pair, or several: a SEND, a WRITE with immediate data, or what iSER makes of it.
@@ -59,12 +59,12 @@ impl ConversationSpec {
         self.messages.iter().skip(usize::from(!opens)).step_by(2).copied()
     }
 
-    /// Bytes of a stream that has so many bytes of messages.
+    /// Bytes of a stream with this number of message bytes.
     pub fn on_stream(&self, bytes: u64) -> u64 {
         if self.markers { with_markers(bytes) } else { bytes }
     }
 
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the description; an error names the accepted values.
     pub fn check(&self) -> Result<(), String> {
         let count = self.messages.len();
         if count == 0 || !count.is_multiple_of(2) {
@@ -88,12 +88,12 @@ impl ConversationSpec {
         self.transport.check()
     }
 
-    /// What a message is over RDMA.
+    /// Operations of a message over RDMA.
     fn posts(&self, step: usize) -> &[Post] {
         self.posts.get(step).map_or(&[], |posts| posts)
     }
 
-    /// What a message counts as where it arrives: its bytes, or the messages of a queue pair that it is.
+    /// Size of a message as the receiver counts it: its bytes, or its number of queue pair messages.
     fn counts(&self, step: usize) -> u64 {
         if self.posts.is_empty() { self.messages[step] } else { self.posts(step).len() as u64 }
     }
@@ -112,9 +112,10 @@ pub struct Conversation {
     duplex: Duplex,
     /// The next message to write.
     own: Course,
-    /// What arrives next.
+    /// The next messages to arrive.
     peers: Course,
-    /// What has to have arrived when it has: bytes of messages and where they end in the stream, or messages of a queue pair.
+    /// Progress at which the next message is complete: bytes of the stream up to its end, or messages of a queue
+    /// pair.
     awaited: u64,
     awaited_at: u64,
     /// Bytes of messages that were written.
@@ -230,7 +231,7 @@ impl Conversation {
             _ => None,
         }
     }
-    /// What it sends and receives with.
+    /// The transport end that it sends and receives with.
     pub(crate) fn duplex(&self) -> &Duplex {
         &self.duplex
     }

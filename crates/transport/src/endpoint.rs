@@ -1,4 +1,4 @@
-//! What passes between an endpoint and the host that runs it.
+//! Interface between an endpoint and the host that runs it.
 
 use crate::MessageTimes;
 use crate::limited::LimitedTimes;
@@ -8,15 +8,15 @@ use units::{BitRate, Time};
 /// A frame of the connection that has arrived, DA to FCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// What it is for.
+    /// Purpose of the frame.
     pub kind: FrameKind,
-    /// What the peer wrote into it: a sequence number, say. 0 if it has a header.
+    /// Word written by the peer, such as a sequence number. 0 if the frame has a header.
     pub word: u32,
-    /// What the peer wrote into it that needs more than a word.
+    /// Fields written by the peer that need more than a word.
     pub header: Option<Header>,
     /// Length in bytes, DA to FCS.
     pub bytes: u16,
-    /// Whether a switch marked it (the codepoint CE of RFC 3168).
+    /// True if a switch marked it (the codepoint CE of RFC 3168).
     pub congestion_experienced: bool,
     /// When the peer's NIC took it.
     pub created: Time,
@@ -30,15 +30,15 @@ pub struct Received {
 /// A frame to be sent to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is for.
+    /// Purpose of the segment.
     pub kind: FrameKind,
-    /// What the peer reads from it, unless it has a header.
+    /// Word for the peer, unless the segment has a header.
     pub word: u32,
-    /// What the peer reads from it that needs more than a word; it costs a place in memory until it arrives.
+    /// Fields for the peer that need more than a word; they take a slot of memory until they arrive.
     pub header: Option<Header>,
     /// Length in bytes, DA to FCS.
     pub bytes: u16,
-    /// Whether switches may mark it instead of dropping it (the codepoint ECT(0) of RFC 3168).
+    /// True if switches may mark it instead of dropping it (the codepoint ECT(0) of RFC 3168).
     pub ecn_capable: bool,
     /// Entropy value that switches hash with the flow where they choose a path for each frame: 0 to [`frame::Route::ENTROPIES`] - 1. Frames of a flow
     /// with the same value take the same path.
@@ -81,7 +81,7 @@ pub enum RecordKind {
 /// Something that an endpoint has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What was measured.
+    /// Kind of the measurement.
     pub kind: RecordKind,
     /// When it began.
     pub start: Time,
@@ -98,13 +98,14 @@ pub struct Congestion {
     pub window: u64,
     /// The smoothed round trip; `None`: nothing was measured.
     pub round_trip: Option<Time>,
-    /// How often it has waited for an acknowledgement in vain.
+    /// Number of timeouts while it waited for an acknowledgement.
     pub timeouts: u64,
     /// Acknowledgements that echoed a mark.
     pub marks: u64,
 }
 
-/// What the transport of an endpoint has measured, for tables, series and checks; what it does not count is the default.
+/// Measurements of the transport of an endpoint, for tables, series and checks; those that it does not have keep
+/// their default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransportFacts {
     /// Segments that were sent again.
@@ -115,11 +116,11 @@ pub struct TransportFacts {
     pub undelivered: Undelivered,
     /// Its estimates of the path; `None`: it has none, or its queue pairs have them.
     pub congestion: Option<Congestion>,
-    /// What has held it back; `None`: that is not counted, or by queue pair.
+    /// Times by cause of the wait; `None` if they are not counted, or counted by queue pair.
     pub held: Option<LimitedTimes>,
 }
 
-/// What happens at the host of an endpoint, beside frames and timeouts.
+/// Events at the host of an endpoint, other than frames and timeouts.
 #[derive(Clone, Copy, Debug)]
 pub enum HostEvent<'a> {
     /// Of scheduled transfers, the one of this number among those that start as [`Time::NEVER`] begins now.
@@ -140,7 +141,7 @@ pub enum HostEvent<'a> {
         kind: FrameKind,
         /// Its queue pair.
         pair: u32,
-        /// What switches have written.
+        /// Telemetry written by switches.
         stamps: &'a Stamps,
     },
     /// Before [`Protocol::poll_transmit`]: it has waited for the NIC, and pauses have stopped its class there for so long.
@@ -172,15 +173,15 @@ pub struct Requests {
 /// Result of handling a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What it wishes because of the frame.
+    /// Requests of the endpoint after the frame.
     pub requests: Requests,
-    /// What leaves at once.
+    /// Segment to send at once.
     pub sent: Option<Segment>,
-    /// What it requests after that.
+    /// Requests after that segment.
     pub then: Requests,
 }
 
-/// How far an endpoint is whose steps wait for those of others at its host.
+/// Progress of an endpoint whose steps wait for those of others at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Steps that have begun.
@@ -189,15 +190,15 @@ pub struct Progress {
     pub began: [Time; 2],
     /// Its own part of the last one is done.
     pub done: bool,
-    /// There is one more to begin, and it is not yet known when.
+    /// There is one more to begin, at a time that is not yet determined.
     pub waits: bool,
-    /// What passes between it and another at its host; `None`: they begin steps together.
+    /// Time of a copy between this endpoint and another at its host; `None`: they begin steps together.
     pub copy: Option<Time>,
 }
 
 impl Progress {
-    /// When its next step begins, which is done with the last one, as far as `other` is concerned, which is at the same host;
-    /// `None`: that is not yet known.
+    /// Time of its next step, which is the end of the last one, as far as the endpoint `other` at the same host is
+    /// concerned; `None`: not yet determined.
     pub fn after(&self, other: &Progress, now: Time) -> Option<Time> {
         if other.begun < self.begun {
             return None;
@@ -215,10 +216,10 @@ impl Progress {
 
 /// The calls of an endpoint.
 ///
-/// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
-/// [`poll_transmit`] it looks at [`poll_timeout`] and moves the timer there, calls [`poll_record`] until it
-/// has no more, and asks [`has_work`] whether the NIC may pull a segment; [`requests`] answers all three at once.
-/// A new endpoint has no work: its first timeout is the start. One that is idle costs nothing but its place in memory.
+/// The host keeps one timer per endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
+/// [`poll_transmit`] it reads [`poll_timeout`] and reschedules the timer, calls [`poll_record`] until there are no
+/// more records, and reads [`has_work`] to determine whether the NIC may pull a segment; [`requests`] returns all
+/// three at once. A new endpoint has no work: its first timeout is the start. An idle endpoint costs only its memory.
 ///
 /// [`handle_frame`]: Protocol::handle_frame
 /// [`handle_timeout`]: Protocol::handle_timeout
@@ -246,7 +247,7 @@ pub trait Protocol {
     /// When to call [`Protocol::handle_timeout`]; `None`: not before something else happens.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Whether [`Protocol::poll_transmit`] would give a segment. It changes in the three calls above alone.
+    /// Returns true if [`Protocol::poll_transmit`] would return a segment. It changes only in the three calls above.
     fn has_work(&self) -> bool;
 
     /// The next segment for the peer, which leaves now; `None`: nothing to send.
@@ -305,7 +306,7 @@ pub trait Protocol {
         0
     }
 
-    /// How far it is, if its steps wait for those of other endpoints at its host.
+    /// Progress, if its steps wait for those of other endpoints at its host.
     fn progress(&self) -> Option<Progress> {
         None
     }

@@ -170,7 +170,7 @@ pub use rdma::{
     ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys,
     TimesSpent,
 };
-/// The names of RDMA as those know them who deal with queue pairs of whatever transport.
+/// Terms of RDMA that apply to queue pairs of any transport.
 pub use rdma::{
     RdmaControlSpec as QueuePairControlSpec, RdmaRecovery as QueuePairRecovery, RdmaSpec as QueuePairSpec,
     RdmaTimeouts as QueuePairTimeouts, RdmaWord as QueuePairWord,

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
 
-/// What goes before data: an envelope, an announcement, the answer to it.
+/// Length of the messages before data: an envelope, an announcement, or the reply to it.
 const ENVELOPE: u64 = 64;
 
 /// An exchange, checked.
@@ -55,7 +55,7 @@ impl MpiExchangeSpec {
         }
     }
 
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the description; an error names the accepted values.
     pub fn check(&self) -> Result<(), String> {
         if self.steps == Some(0) {
             return Err("0 steps; expected above 0".to_string());
@@ -130,7 +130,7 @@ impl MpiExchange {
     pub fn delivered(&self) -> u64 {
         self.duplex.delivered()
     }
-    /// What it sends and receives with.
+    /// The transport end that it sends and receives with.
     pub(crate) fn duplex(&self) -> &Duplex {
         &self.duplex
     }

@@ -1,10 +1,11 @@
 //! Path selection at the sender: which entropy value each packet has.
 //!
-//! Switches hash the entropy value of a packet with its flow (the source port of RoCEv2, the flow label of IPv6), so that packets with
-//! the same value take one path, and a sender chooses among the paths without knowing them. A connection has a set of `entropies`
-//! values. Its receiver echoes the value of each packet in the acknowledgement, with the mark that the packet has met; a NAK echoes that of
-//! a trimmed packet. Selections are state machines: they return a value for each packet, and observe what became of earlier ones. They
-//! know nothing of retransmission or rates, so that any transport can have any of them.
+//! Switches hash the entropy value of a packet with its flow (the source port of RoCEv2, the flow label of IPv6), so
+//! that packets with the same value take one path, and a sender selects among the paths without information about the
+//! topology. A connection has a set of `entropies` values. Its receiver echoes the value of each packet in the
+//! acknowledgement, with the mark that the packet has met; a NAK echoes that of a trimmed packet. Selections are
+//! state machines: they return a value for each packet, and observe the fate of earlier ones. They are independent of
+//! retransmission and rates, so that any transport can use any of them.
 //!
 //! Source: UEC Specification 1.0.3, section 3.6.16 (entropy values, their echo); each selection names its own.
 //!
@@ -56,7 +57,7 @@ pub enum PathSignal {
     ProbeAnswered,
 }
 
-/// What a selection has done that takes paths out.
+/// Counters of a selection that takes paths out of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounts {
     /// Values that were taken out because a packet was lost.

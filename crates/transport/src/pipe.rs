@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{BitRate, Time};
 
-/// What happens to a frame on the wire.
+/// Fate of a frame on the wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub lost: bool,

@@ -1,9 +1,9 @@
 //! The receiving end of RDMA between two hosts: what answers the queue pairs of an `rdma_sender`.
 //!
-//! A packet in order is delivered. One that asks for it is acknowledged, and so is every n-th (`ack_every`); acknowledgements are
-//! cumulative, and one that could not leave yet says what has come meanwhile too. A packet after a gap is answered with
-//! a NAK, one that has come before with an acknowledgement of what there is. A message is delivered when its last packet is, and all
-//! before it.
+//! A packet in order is delivered. A packet that requests an acknowledgement is acknowledged, and so is every n-th
+//! (`ack_every`). Acknowledgements are cumulative, and one that could not leave yet includes later arrivals. A packet
+//! after a gap is answered with a NAK, and one that has arrived before with an acknowledgement of the present state.
+//! A message is delivered when its last packet and all before it are.
 //!
 //! A receiver with a `receive_queue` takes a message if it is ready for one more; its application is done with one after the other,
 //! `receive_time` each. If not, it answers the first packet with a NAK that says so (RNR), and throws it and what follows away until the

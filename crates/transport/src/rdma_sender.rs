@@ -10,7 +10,7 @@
 //! Source: InfiniBand Architecture Specification volume 1 sections 9.7 (reliable connections: packet sequence numbers, one
 //! acknowledgement for several packets, timeouts, retries) and 10.3 (states of a queue pair); annex A17 (RoCEv2).
 //!
-//! The messages of READs are asked for by the other end; see `read`.
+//! The other end requests the messages of READs; see `read`.
 //!
 //! Not modelled: the 4 bytes of immediate data, by which a receiver knows an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 
@@ -42,7 +42,7 @@ pub struct RdmaSender {
     facts: PathFacts,
     #[recurs(constant)]
     due: Arc<[Due]>,
-    /// How many of the transfers with a start have begun.
+    /// Number of transfers with a start that have begun.
     begun: usize,
     /// The start of the one that begins next; [`Time::NEVER`]: none does.
     begins: Time,
@@ -52,7 +52,7 @@ pub struct RdmaSender {
     /// Of transfers that have begun, and of those before them that have not.
     #[recurs(measured)]
     outcomes: Vec<TransferOutcome>,
-    /// What their time was spent on, of those that are acknowledged.
+    /// Times by cause of the acknowledged transfers.
     #[recurs(measured)]
     times: Vec<MessageTimes>,
     /// By transfer, its place among the messages of its queue pair.
@@ -72,7 +72,7 @@ pub struct RdmaSender {
     /// Of READs, by queue pair and READ.
     #[recurs(unless_empty = "READs")]
     served: Vec<Vec<Served>>,
-    /// What it sends through, if that has limits, and what its queue pairs are called there.
+    /// The NIC that it sends through, if that has limits, and the identity of its queue pairs there.
     #[recurs(unless_empty = "NICs with limits")]
     nic: Option<(SharedNic, u64)>,
     /// Seed of the draws of its queue pairs.
@@ -162,7 +162,7 @@ impl RdmaSender {
         self.pairs.update(0);
     }
 
-    /// What its messages are.
+    /// Name of the operation of its messages.
     pub fn verb(&self) -> &'static str {
         self.spec.verb.name()
     }
@@ -181,7 +181,7 @@ impl RdmaSender {
         outcomes
     }
 
-    /// What the time of a transfer was spent on; `None`: it is not acknowledged, or a READ, see [`RdmaSender::times_of_read`].
+    /// Times by cause of a transfer; `None` if it is not acknowledged, or a READ: see [`RdmaSender::times_of_read`].
     pub fn times_of(&self, transfer: usize) -> Option<MessageTimes> {
         let outcome = self.outcomes.get(transfer)?;
         (outcome.acknowledged < Time::NEVER).then(|| self.times[transfer])
@@ -212,7 +212,7 @@ impl RdmaSender {
         self.pairs.iter()
     }
 
-    /// What all of them have done.
+    /// Counters, summed over all queue pairs.
     pub fn counts(&self) -> PairCounts {
         self.pairs.iter().fold(PairCounts::default(), |sum, pair| {
             let own = pair.counts;
@@ -231,7 +231,7 @@ impl RdmaSender {
         })
     }
 
-    /// As if so many packets had gone before.
+    /// Continues as if this number of packets had been sent before.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, packet: u64) {
         let number = self.open();

@@ -9,7 +9,7 @@ use crate::{
 };
 use units::{Bytes, Or, Time};
 
-/// What the time of a transfer was spent on: behind others, then in the order of `Spent`, in nanoseconds; and its whole time.
+/// Times of a transfer by cause: behind others, then in the order of `Spent`, in nanoseconds; and its total time.
 fn spent(pipe: &Wire, transfer: usize, start: Time) -> ([u32; 9], u64) {
     let times = pipe.near.times_of(transfer).unwrap();
     let mut all = [times.behind; 9];
@@ -59,7 +59,7 @@ fn a_window_and_a_rate_are_told_apart() {
 
 #[test]
 fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
-    // 2^23 / 257 packets a request: three of them, the parts of which stand behind each other.
+    // 2^23 / 257 packets per request: three of them, whose parts queue behind each other.
     let read = RdmaKeys { verb: RdmaVerb::Read, max_reads: 255, mtu: Or::Value(Bytes::new(1)), ..keys() };
     let mut pipe = transfers(&RdmaKeys { control: dcqcn(), ..read }, &[(0, 70_000)]);
     let mut nth = 0;
@@ -78,7 +78,7 @@ fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
 #[test]
 fn a_read_waits_for_its_request_and_for_those_before_it() {
     let read = RdmaKeys { verb: RdmaVerb::Read, ..keys() };
-    // One under way at a time: the next is asked for when the one before is whole. Or many: they stand behind each other.
+    // With one outstanding request, the next is sent when the one before is complete. With many, they queue.
     for max_reads in [1, 16] {
         let mut pipe = transfers(&RdmaKeys { max_reads, ..read.clone() }, &[(0, 10_000); 5]);
         pipe.run_clean(NEVER);

@@ -1,10 +1,9 @@
 //! The asking end of request and response.
 //!
-//! Some number of slots ask at the same time. Each sends its request in segments, waits until its whole
-//! response has arrived, thinks for a fixed or an exponential time and asks again; all ask for the first
-//! time at the start. Requests leave in the order in which they fall due. Each exchange has a record,
-//! from the instant the request is due (so that the wait for the NIC counts) until the last
-//! segment of the response has arrived.
+//! A number of slots send requests concurrently. Each sends its request in segments, waits until its whole response
+//! has arrived, pauses for a fixed or an exponential think time and sends the next request; all send the first one at
+//! the start. Requests leave in the order in which they fall due. Each exchange has a record, from the instant the
+//! request is due (so that the wait for the NIC counts) until the last segment of the response has arrived.
 //!
 //! With a timeout, an exchange without progress for so long (since the request left or a segment of the
 //! response came) is repeated as a whole; the server may then do its work twice. Without one, a lost frame

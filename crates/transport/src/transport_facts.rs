@@ -1,4 +1,4 @@
-//! What a fabric, its tables and its checks ask of connections and endpoints, whatever their transport.
+//! Properties of connections and endpoints for the fabric, its tables and its checks, independent of their transport.
 
 use crate::transport::DuplexEnd;
 use crate::{
@@ -10,8 +10,8 @@ use units::Time;
 
 use frame::{FrameKind, Priority};
 
-/// Whether a frame with this word, of the queue pair that its header says if the word does not, is the packet of this number of
-/// queue pair `pair`, or, without a number, the request of a READ.
+/// Returns true if a frame with this word is the packet of this number of queue pair `pair` or, without a number, the
+/// request of a READ. The queue pair is in the header if the word does not contain it.
 pub fn is_packet((word, in_header): (u32, u32), kind: FrameKind, pair: u32, number: Option<u32>) -> bool {
     let word = RdmaWord::of(word);
     let its_pair = if word.has_pair() { word.pair } else { in_header };
@@ -63,7 +63,7 @@ impl ConnectionSpec {
         let roce = self.queue_pairs().map(|_| ROCE_PORT);
         roce.or(self.uet().map(|uet| if uet.mrc.is_some() { ROCE_PORT } else { UET_PORT }))
     }
-    /// Whether the receiver asks for its data, and knows first that all have come.
+    /// Returns true if the receiver requests the data, and is therefore the first to have a complete transfer.
     pub fn is_read(&self) -> bool {
         self.queue_pairs().is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
     }
@@ -85,7 +85,7 @@ impl ConnectionSpec {
     pub fn reads_telemetry(&self) -> bool {
         self.queue_pairs().is_some_and(|rdma| rdma.control.hears_telemetry())
     }
-    /// Whether both of its ends send data.
+    /// Returns true if both of its ends send data.
     pub fn is_duplex(&self) -> bool {
         matches!(&self.application, Application::Conversation(_) | Application::MpiExchange(_))
     }

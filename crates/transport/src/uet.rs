@@ -181,7 +181,7 @@ impl Default for UetControlKeys {
 }
 
 impl UetControlKeys {
-    /// How receivers grant credit; `None`: they grant none.
+    /// Rules by which receivers grant credit; `None`: they grant none.
     pub fn credits(&self) -> Option<CreditRules> {
         match self {
             UetControlKeys::Rccc(keys) => Some(keys.rules()),

@@ -37,7 +37,8 @@ pub struct UetReceiver {
 }
 
 impl UetReceiver {
-    /// A receiver of so many transfers, or of a flow. `facts`: those of the path, with the rate of its own link.
+    /// A receiver of this number of transfers, or of a flow. `facts`: those of the path, with the rate of its own
+    /// link.
     pub fn new(spec: &Arc<UetSpec>, transfers: usize, facts: &UetFacts) -> UetReceiver {
         let context = || ReceivingContext::new(spec, transfers, facts);
         UetReceiver {
@@ -99,7 +100,7 @@ impl UetReceiver {
             (0..).zip(self.contexts()).map(|(number, context)| context.counts.in_order * contexts + number);
         missing.min().unwrap_or(0)
     }
-    /// Begins with the PSN after so many packets.
+    /// Begins with the PSN after this number of packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.all_mut().for_each(|context| context.start_at(psn));

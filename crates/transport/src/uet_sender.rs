@@ -200,7 +200,8 @@ impl UetSender {
     pub fn is_unreliable(&self) -> bool {
         self.spec.mode == UetMode::Uud
     }
-    /// Bytes that have not arrived of a message of so many bytes whose last packet is `last`. `arrived` counts packets of a range.
+    /// Bytes that have not arrived of a message of this length whose last packet is `last`. `arrived` counts packets
+    /// of a range.
     pub(crate) fn missing_of(&self, last: u64, bytes: u64, arrived: impl Fn(Range<u64>) -> u64) -> u64 {
         let payload = u64::from(self.spec.payload);
         let packets = bytes.div_ceil(payload).max(1);
@@ -214,7 +215,7 @@ impl UetSender {
         }
         (measured > 0).then(|| Time::from_ps(sum / measured))
     }
-    /// Begins with the PSN after so many packets.
+    /// Begins with the PSN after this number of packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.all_mut().for_each(|context| context.start_at(psn));

@@ -5,9 +5,9 @@
 //! the window again. With one acknowledgement a segment and a window smaller than what the path holds,
 //! segment n + W leaves exactly one round trip after segment n: throughput is window / round-trip time.
 //!
-//! With a timeout, a sender without progress for so long goes back to the first segment that is not
-//! acknowledged and sends everything from there again (go-back-N). Without one, a lost segment ends the
-//! transfer: it stands still, as on a fabric that must not lose frames.
+//! With a timeout, a sender without progress for that time goes back to the first unacknowledged segment and
+//! retransmits everything from there (go-back-N). Without one, a lost segment ends the transfer: it stops, as on a
+//! fabric that must not lose frames.
 //!
 //! One segment a round trip is timed, from the instant the NIC takes it to its acknowledgement;
 //! one that was sent twice is not (Karn).

@@ -12,7 +12,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 /// 128b/130b are 7,876,923,076 and 12/13 b/s. It is kept as the fraction that it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BitRate {
-    /// So many bits, in lowest terms,
+    /// Number of bits, in lowest terms,
     bits: u64,
     /// in so many seconds.
     seconds: u8,
@@ -27,7 +27,7 @@ impl BitRate {
     pub const fn from_gbps(gbps: u64) -> BitRate {
         BitRate::from_bps(gbps * 1_000_000_000)
     }
-    /// The rate of so many links together; rates past the end of the range are cut.
+    /// The rate of this number of links together; rates past the end of the range are cut.
     #[must_use]
     pub const fn times(self, links: u16) -> BitRate {
         BitRate { bits: self.bits.saturating_mul(links as u64), seconds: self.seconds }
@@ -54,7 +54,7 @@ impl BitRate {
     pub fn bps_f64(self) -> f64 {
         self.bits as f64 / f64::from(self.seconds)
     }
-    /// The rate as a fraction in lowest terms: so many bits in so many seconds.
+    /// The rate as a fraction in lowest terms: bits, and seconds.
     pub const fn fraction(self) -> (u64, u64) {
         (self.bits, self.seconds as u64)
     }

@@ -1,9 +1,9 @@
 //! Line codes: how many of the bits on the wire are data.
 //!
-//! The rate of Ethernet is that of its MAC: what a line code adds is not counted in it, and 10 Gb/s are 10.3125 Gb/s
-//! on the fibre. PCI Express, InfiniBand, Fibre Channel and Advanced Switching name what the wire carries, in GT/s
-//! or Gbaud; data get a part of it. The codes add to every byte alike, so that they are a factor of the rate, and no
-//! frame has to know of them.
+//! The rate of Ethernet is that of its MAC: the overhead of a line code is not counted in it, and 10 Gb/s are 10.3125
+//! Gb/s on the fibre. PCI Express, InfiniBand, Fibre Channel and Advanced Switching specify the rate on the wire, in
+//! GT/s or Gbaud; data get a part of it. The codes add to every byte alike, so that they are a factor of the rate,
+//! and the code of frames does not depend on them.
 //!
 //! Source: 8b/10b: Widmer and Franaszek, IBM J. Res. Dev. 27 (1983); PCI Express 1 and 2 (2.5 and 5 GT/s),
 //! InfiniBand SDR to QDR, Advanced Switching. 64b/66b: IEEE 802.3 clause 49.2.4; InfiniBand from FDR on. 128b/130b:

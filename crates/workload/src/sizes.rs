@@ -1,4 +1,4 @@
-//! How long the next frame is.
+//! Lengths of frames.
 
 use crate::draw::{AliasTable, Coin, below, positive};
 use crate::spec::FrameSizes;

@@ -1,10 +1,11 @@
 //! An arrival process of many streams, each at a constant rate: the calls between two hosts as one source.
 //!
-//! A stream sends a frame every `bytes * 8 / rate`, exactly in the long run, and begins at a random time within its first
-//! interval. The frames are those of as many `constant` sources with random phases. They are counted together, unless
-//! `counted` asks for the table `streams`, which has each by itself. That is exact: the source knows when each stream is
-//! due, so that each of its frames is of one stream, and says of which until it is delivered. What the frames meet is the
-//! same either way; the fingerprint is not, because it covers what they say.
+//! A stream sends a frame every `bytes * 8 / rate`, exactly in the long run, and begins at a random time within its
+//! first interval. The frames are those of as many `constant` sources with random phases. They are counted together,
+//! unless `counted` adds the table `streams`, which counts each stream separately. That is exact: the source
+//! schedules each stream, so that each of its frames belongs to one stream, and carries its number until it is
+//! delivered. The behaviour of the fabric is identical either way; the fingerprint is not, because it covers the
+//! numbers.
 //!
 //! Source: the connections of Martinez 2006, section 6.2 and table 2 (voice: 64 kb/s in frames of 128 B; controlled load:
 //! 750 kb/s in frames of 2176 B).

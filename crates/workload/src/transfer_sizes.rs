@@ -1,4 +1,4 @@
-//! How many bytes a transfer has: distributions, also published ones.
+//! Sizes of transfers: distributions, including published ones.
 //!
 //! A distribution function is given by points and is straight between them; a draw is its inverse at a uniform number.
 
@@ -46,7 +46,7 @@ pub enum TransferSizes {
 /// A distribution function by points: straight between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizePoints {
-    /// Bytes, and the share of transfers that have at most so many: rising to 1.
+    /// Sizes in bytes, with the share of transfers up to that size: rising to 1.
     points: Vec<(f64, f64)>,
 }
 

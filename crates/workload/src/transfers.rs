@@ -27,7 +27,7 @@ pub enum ServiceOrder {
     Fifo,
 }
 
-/// How the bytes of transfers are divided into frames.
+/// Segmentation of transfers into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Framing {
     /// Length of a full frame, DA to FCS.
@@ -193,7 +193,7 @@ impl TransferList {
         }
         lists
     }
-    /// How their bytes are divided into frames.
+    /// Segmentation of these transfers into frames.
     pub fn framing(&self) -> Framing {
         self.framing
     }

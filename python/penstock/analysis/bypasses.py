@@ -68,7 +68,7 @@ def _is_bypassable(scenario: dict[str, Any], flow: dict[str, Any]) -> bool:
 def passed(
     result: Measurements, flow: dict[str, Any], ports: list[str], share: Callable[[float], str]
 ) -> Iterator[str]:
-    """Where a flow that is not bypassable could pass, and how long; `share` names a time."""
+    """Ports where a non-bypassable flow could pass others, with times; `share` formats a time."""
     scenario = toml(result.scenario_toml)
     if "pauses" not in result.table_names or _is_bypassable(scenario, flow):
         return
@@ -90,7 +90,7 @@ def passed(
 
 
 def held(port: str, paused_ns: float, waits: Waits | None, share: Callable[[float], str]) -> str:
-    """Where a flow was held back and how long, and how much in a bypass queue; `share` names a time."""
+    """Time for which a flow was held back at a port, and its part in a bypass queue; `share` formats it."""
     long = f"for {share(paused_ns)} of the time"
     if waits is None or not waits.bypass_ns:
         return f"at {port} {long}"

@@ -148,7 +148,7 @@ def chooses_paths(result: Measurements) -> bool:
     return any(choice != "hash" and not (isinstance(choice, dict) and "hash" in choice) for choice in choices)
 
 
-def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
+def sentences(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     """A connection in sentences."""
     from penstock.units import duration, rate
 
@@ -182,7 +182,7 @@ def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     if row.get("timeouts"):
         yield f"It timed out {row['timeouts']:,} times, and was silent meanwhile."
     if row.get("marks_echoed"):
-        yield f"{row['marks_echoed']:,} acknowledgements told it of a mark."
+        yield f"{row['marks_echoed']:,} acknowledgements echoed a mark."
     if row["segments_sent_again"]:
         yield f"{row['segments_sent_again']:,} segments were retransmitted."
     if row["frames_discarded"]:

@@ -17,7 +17,7 @@ _WEIGHED = "those of "
 
 @dataclass(frozen=True)
 class Split:
-    """How a port divided what it sent while exactly these classes could send.
+    """Division of the bytes that a port sent while exactly these classes could send.
 
     A class could send if it had frames and was not stopped by a pause.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @of_result
 def receivers(result: Measurements) -> dict[str, int]:
-    """How many hosts each frame of a flow is meant for, of the flows of which that is more than one."""
+    """Number of destinations of each frame, for flows with more than one."""
     if "paths" not in result.table_names:
         return {}
     flow, names = arrow.codes(result.table("paths")["flow"])

@@ -234,7 +234,7 @@ class _Walk:
             at = before
 
     def _segment(self, at: int) -> tuple[list[Segment], int, int]:
-        """What ends with a step, the step before that, and the step that the latter is of."""
+        """The segments that end with a step, the step before them, and the step to which that belongs."""
         steps = self._steps
         kind, rank, end = int(steps.kind[at]), int(steps.rank[at]), int(steps.end[at])
         if kind in (COMPUTE, SEND_COST, RECEIVE_COST):
@@ -365,7 +365,7 @@ def _class_of(result: Measurements, steps: Steps, rank: int) -> int:
     return int(found["class"][0].as_py()) if found.num_rows else 0
 
 
-def told(result: Measurements, job: str, iteration: int | None = None) -> Iterator[str]:
+def sentences(result: Measurements, job: str, iteration: int | None = None) -> Iterator[str]:
     """The critical path of a job in sentences; none if no iteration that is recorded has ended."""
     found = critical_path(result, job, iteration)
     if found is None or not found.length_ps:
@@ -424,4 +424,4 @@ def _as_message(result: Measurements, steps: Steps, segment: Segment) -> message
     )
 
 
-__all__ = ["CAUSES", "RECEIVE", "CriticalPath", "Segment", "critical_path", "told"]
+__all__ = ["CAUSES", "RECEIVE", "CriticalPath", "Segment", "critical_path", "sentences"]

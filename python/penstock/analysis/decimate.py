@@ -113,7 +113,7 @@ def spans_of(pauses: pa.Table, end_ns: float) -> Spans:
 
 
 def lasting(spans: Spans, groups: list[npt.NDArray[np.int64]]) -> Values:
-    """How long the spans of each group of rows last, added up."""
+    """Total duration of the spans of each group of rows."""
     if not groups:
         return np.empty(0)
     lengths = (spans[:, 1] - spans[:, 0])[np.concatenate(groups)]

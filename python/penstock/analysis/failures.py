@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @of_result
 def of_run(result: Measurements) -> str | None:
-    """How many queue pairs of a run are in error, and which was the first; ``None``: none is."""
+    """Number of queue pairs of a run in the error state, with the first one; ``None`` if there is none."""
     failed, many = _failed(result)
     if not failed:
         return None
@@ -31,7 +31,7 @@ def of_run(result: Measurements) -> str | None:
 
 @of_result
 def of_flows(result: Measurements, flows: set[str], destination: str | None = None) -> str | None:
-    """How many queue pairs of some flows, to one host or to all, are in error, in a sentence."""
+    """Number of queue pairs of some flows in the error state, to one host or to all, as a sentence."""
     failed, many = _failed(result, flows, destination)
     if not failed:
         return None

@@ -183,7 +183,7 @@ def _newton_step(
 
 
 def _residual(matrix: Array, weight: Array, x: Array, price: Array) -> float:
-    """How far from optimal: the worst of stationarity, complementarity and feasibility, relative."""
+    """Distance from the optimum: the worst of stationarity, complementarity and feasibility, relative."""
     slack = 1.0 - matrix @ x
     stationarity = np.abs(1.0 - x * (matrix.T @ price) / weight).max()
     complementarity = np.abs(price * slack).sum() / weight.sum()

@@ -240,7 +240,7 @@ def why(result: Measurements, name: str) -> list[str]:
     Raises
     ------
     InputError
-        If the result knows neither a port nor a node nor a flow of this name.
+        If the result has no port, node or flow of this name.
     """
     ports = [row["port"] for row in result.rows("ports") if name in (row["port"], row["node"])]
     flows = copies.for_each(result, result.rows("flows"))
@@ -303,7 +303,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}."
     connection = connections.of_flow(result, flow["flow"])
     if connection is not None:
-        yield from (f"  {line}" for line in connections.told(result, connection))
+        yield from (f"  {line}" for line in connections.sentences(result, connection))
     if len(ports) > 2 and connections.chooses_paths(result):
         yield f"  {connections.PATHS_CHOSEN}"
     yield from (f"  {line}" for line in lost)

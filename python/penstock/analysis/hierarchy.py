@@ -9,7 +9,7 @@ What a queue counts differs from link to link, because others are busy there. Ea
 first as if nothing else held flows back: what it gives is the least that a flow can be sure of. A link that
 gives none of its flows more than their other links do is their bottleneck, and their rates are found. If
 there is none (a link may give most to those that another holds back), a link counts whose flows all get its
-rates at their other links, too, once they ask for no more. If that fails, flows get what they are sure of
+rates at their other links, too, once their demand is met. If that fails, flows get what they are sure of
 and a max-min share of what is left: feasible, and nothing is wasted, but not unique.
 """
 
@@ -30,7 +30,7 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Where flows belong.
+    """Groups and priority levels of flows.
 
     Attributes
     ----------

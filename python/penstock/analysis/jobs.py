@@ -30,13 +30,13 @@ _CAUSES: Mapping[str, str] = {
     "receiver not ready": "for which the receiver is not ready",
     "retransmitting": "of which packets are lost again and again",
     "in flight": "which is on its way",
-    "lost": "of which a packet is lost, and nobody sends it again",
+    "lost": "of which a packet is lost and not retransmitted",
     "not posted": "which rank {peer} ({peer_host}) has not sent yet",
 }
 _STRAGGLES = 0.01
-"""Share above the median rank from which a rank is told to be slow."""
-_CHAIN_TOLD = 12
-"""Ranks of a chain that are told, from its beginning; the root is always told."""
+"""Share above the median rank from which a rank is reported as slow."""
+_CHAIN_SHOWN = 12
+"""Ranks of a chain that are shown, from its beginning; the root is always shown."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _longest(job: str, waits: Mapping[int, dict[str, Any]]) -> Chain:
 
 
 def _wait(row: Mapping[str, Any]) -> str:
-    """What a rank waits for, in a sentence without its end."""
+    """The beginning of a sentence: what a rank waits for."""
     who = f"rank {row['rank']} ({row['host']})"
     if row["waits_for"] == "start":
         return f"{who} has not begun"
@@ -146,8 +146,8 @@ def _wait(row: Mapping[str, Any]) -> str:
 def sentences(chain: Chain) -> Iterator[str]:
     """A chain from its beginning to its root."""
     rows: Sequence[dict[str, Any]] = chain.waits
-    left_out = len(rows) - _CHAIN_TOLD
-    shown = rows if left_out <= 0 else (*rows[: _CHAIN_TOLD - 1], rows[-1])
+    left_out = len(rows) - _CHAIN_SHOWN
+    shown = rows if left_out <= 0 else (*rows[: _CHAIN_SHOWN - 1], rows[-1])
     for place, row in enumerate(shown):
         if left_out > 0 and place == len(shown) - 1:
             yield f"({count(left_out)} more ranks of the chain are in the table rank_waits.)"
@@ -166,7 +166,7 @@ def _sentence(text: str) -> str:
 
 @of_result
 def hangs(result: Measurements, chain: Chain) -> bool:
-    """Whether a job that has not ended cannot go on, or has not for an eighth of the duration.
+    """True if an unfinished job cannot continue, or has not for an eighth of the duration.
 
     Ranks that wait for a computation, or for the start of their job, do not hang.
     """
@@ -206,8 +206,8 @@ def _of_chains(result: Measurements, chains: Sequence[Chain]) -> str | None:
 
 
 @of_result
-def told(result: Measurements, name: str) -> list[str]:
-    """What a job spent its time on, or what it waits for, in sentences; none, if there is no such job."""
+def job_sentences(result: Measurements, name: str) -> list[str]:
+    """Sentences on the time of a job, or on what it waits for; empty if there is no such job."""
     own = next((row for row in of_jobs(result) if row["job"] == name), None)
     if own is None:
         return []
@@ -232,7 +232,7 @@ def told(result: Measurements, name: str) -> list[str]:
     if own.get("not_repeated"):
         lines.append(f"No repetition was found: {own['not_repeated']}.")
     lines.extend(_slowest(result, name))
-    lines.extend(critical_path.told(result, name))
+    lines.extend(critical_path.sentences(result, name))
     if (own.get("recorded") or 0) < own["iterations"]:
         lines.append(_not_recorded(own))
     return lines if chain is None else [*lines, *sentences(chain)]
@@ -301,7 +301,7 @@ def _repeats(row: Mapping[str, Any]) -> list[str]:
 
 
 def _not_recorded(own: Mapping[str, Any]) -> str:
-    """How to record the steps of more iterations."""
+    """Advice on recording the steps of more iterations."""
     recorded = own.get("recorded") or 0
     which = f"The first {count(recorded)} of" if recorded else "None of"
     if own.get("skipped") or own.get("skipped_phases"):
@@ -315,7 +315,7 @@ def _not_recorded(own: Mapping[str, Any]) -> str:
 
 
 @of_result
-def iteration_told(result: Measurements, name: str) -> list[str]:
+def iteration_sentences(result: Measurements, name: str) -> list[str]:
     """Why an iteration of a job took its time: ``"train#2"`` is iteration 2 of the job train; none otherwise.
 
     Raises
@@ -328,7 +328,7 @@ def iteration_told(result: Measurements, name: str) -> list[str]:
         return []
     iterations = [row for row in result.rows("collectives") if row["job"] == job]
     own = next((row for row in iterations if row["iteration"] == int(number)), None)
-    path = list(critical_path.told(result, job, int(number)))
+    path = list(critical_path.sentences(result, job, int(number)))
     lines = [] if own is None else [_iteration(own)]
     return [*lines, *path]
 

@@ -1,4 +1,4 @@
-"""How long frames of flows took from host to host: the part of them that took at least so long."""
+"""Distribution of the latency of frames from host to host: the share that took at least a given time."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ NAMED = 3
 
 
 def of_flow(result: Measurements, flow: dict[str, Any]) -> Iterator[str]:
-    """Who slowed down the limiter that a flow passes, in sentences, those first that did it most often.
+    """Sentences on the congestion points that slowed down the limiter of a flow, the most frequent first.
 
     Parameters
     ----------

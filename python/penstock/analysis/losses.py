@@ -24,7 +24,7 @@ AT_PORTS = {
     "link_down": "at {port}, whose link was down",
     "restart": "at {port}, because {node} restarted",
 }
-"""Where and why frames were lost that waited, were to wait, or had arrived whole; by cause."""
+"""Texts for losses of frames that waited, were about to wait, or had arrived completely, by cause."""
 
 ON_LINKS = {
     "link_down": "on the link from {peer} to {node}, which was down",

@@ -72,7 +72,7 @@ class Message:
 
     @property
     def late_ns(self) -> float:
-        """How much longer it took than alone."""
+        """Additional time compared with the same message alone."""
         return float(self.row["completion_ns"] - self.row["ideal_ns"])
 
     @property
@@ -176,13 +176,13 @@ def slowest(result: Measurements, flows: set[str]) -> Message | None:
     return Message(spent["transfer"], row, spent, _flow_of(result, row))
 
 
-def told(result: Measurements, message: Message, *, paused: bool = True) -> Iterator[str]:
+def sentences(result: Measurements, message: Message, *, paused: bool = True) -> Iterator[str]:
     """A message in sentences.
 
     Parameters
     ----------
     result : Result
-        That it is of.
+        The run.
     message : Message
         The message.
     paused : bool

@@ -10,8 +10,8 @@ with the overhead of that link: that is how small and large frames share a link 
 hosts is one flow: each link carries the share of it that is meant for hosts behind the link, as the source
 draws them.
 
-A connection asks for the most that its window or its outstanding requests allow with the round trip of an
-empty fabric, or for its rate of pacing; what it is not given it does not send later. Its acknowledgements or
+The demand of a connection is the rate that its window or its outstanding requests allow at the round trip of
+an empty fabric, or its pacing rate; unmet demand is not sent later. Its acknowledgements or
 responses load the links back in proportion. Rates of requests, conversations and MPI count both directions:
 otherwise a short request for a long response would be a small flow that fills a link. Queues that a window
 fills, and that lengthen round trips, do not exist here.
@@ -53,7 +53,7 @@ MOST_FLOWS = 1_000
 """Allocations are computed with matrices of flows times links."""
 MOST_STEPS = 100_000
 PATIENCE_S = 60.0
-"""How long the shares by one definition may take."""
+"""Time limit for computing the shares by one definition."""
 _AS_LONG = 8
 """Flows of a few classes with which a step takes as long as one without classes."""
 FOLLOWED = {"rate", "scheduler"}
@@ -75,7 +75,7 @@ class Share:
     weight : float
         What it counts while all flows have something to send.
     demand_bps : float
-        What it asked for on average; infinite for a greedy flow without limit.
+        Mean demand; infinite for a greedy flow without limit.
     measured_bps : float
         What it received.
     fair_bps : dict
@@ -96,7 +96,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far from one definition of fair all flows together were.
+    """Deviation of all flows from one definition of fairness.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Assessment:
     is_promised: bool = True
 
     def verdict(self, definition: str = "max_min") -> Verdict | None:
-        """The run held against a definition; ``None`` if nothing was due to anybody."""
+        """Compares the run with a definition; ``None`` if no flow has a fair share."""
         deviations = [(share.flow, share.deviation(definition)) for share in self.shares]
         known = [(flow, value) for flow, value in deviations if value is not None]
         if not known:

@@ -37,7 +37,7 @@ def _roots(result: Measurements) -> Iterator[str]:
         roots = "root" if more == 1 else "roots"
         yield f"And {more} more {roots} of pauses, which stopped ports for a shorter time."
     yield forensics.SHARES
-    yield f"Ask for a flow or a port to learn more, such as {asked[0]}."
+    yield f"For details name a flow or a port, such as {asked[0]}."
 
 
 def _lost(result: Measurements) -> Iterator[str]:

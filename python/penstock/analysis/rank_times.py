@@ -1,4 +1,4 @@
-"""How ranks of a job spend their time: computation, exposed communication, and the bubble."""
+"""Time of the ranks of a job by activity: computation, exposed communication, and the bubble."""
 
 from __future__ import annotations
 

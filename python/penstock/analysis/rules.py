@@ -1,4 +1,4 @@
-"""How links are shared over time: by the schedulers in force, by weights that are given, or by nodes."""
+"""Rules for sharing links over time: by the schedulers in force, by given weights, or by nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """How links are shared from a time on, in seconds: weights of flows, or levels and groups of them."""
+    """Rule for sharing links from a time on, in seconds: weights of flows, or their levels and groups."""
 
     begin: float
     weight: Array
@@ -40,7 +40,7 @@ class Rule:
 
 
 def origins(rules: Sequence[Rule]) -> str:
-    """Where weights come from, in words, and from when on."""
+    """Sources of the weights, with start times, as text."""
     later = (f"from {duration(rule.begin * 1e9)} on {rule.origin}" for rule in rules[1:])
     return "; ".join([rules[0].origin, *later])
 

@@ -1,4 +1,4 @@
-"""Who starves: how long classes that could send were not served, port by port, and the flows behind it.
+"""Starvation: for how long classes that could send were not served, by port, and the flows that it affects.
 
 A class is enabled at a port while frames of it wait there and nothing stops it: no pause, no lack of credits,
 no link that is down. Weak fairness: a class that stays enabled is served eventually. Strong fairness: so is a
@@ -75,7 +75,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Service:
-    """How a class was served at a port.
+    """Service of a class at a port.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Service:
 
 @dataclass(frozen=True)
 class FlowService:
-    """Where the class of a flow had to wait longest on the flow's paths.
+    """The port on a flow's paths at which its class waited longest.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Starvation:
 
 @of_result
 def starvation(result: Measurements, bound_ns: float | None = None) -> Starvation:
-    """Who starves in a run, and for how long.
+    """Starved classes and flows of a run, with their times.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class _Stops:
 
     @property
     def total(self) -> float:
-        """How long it was stopped."""
+        """Time for which it was stopped."""
         return sum(self.ends) - sum(self.starts)
 
     @classmethod
@@ -351,7 +351,7 @@ def _longer(one: Span, other: Span) -> Span:
 
 
 def _runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Where it is true without a break: from, and up to but not with."""
+    """Intervals in which it is continuously true: start, and end (excluded)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     yield from ((int(begin), int(end)) for begin, end in edges.reshape(-1, 2))
 
@@ -364,7 +364,7 @@ def _left(result: Measurements) -> dict[Key, int]:
 def _stops(
     result: Measurements, ports: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[Key, _Stops], set[str]]:
-    """When classes could not send whatever a scheduler chose, and ports of which pauses are not recorded."""
+    """Intervals in which classes could not send, and ports whose pauses are not recorded."""
     queues = queue_of_priority(result.scenario_toml, _hosts(result))
     found: dict[Key, Intervals] = defaultdict(list)
     paused: dict[str, Intervals] = defaultdict(list)
@@ -387,7 +387,7 @@ def _stops(
 
 
 def _dark(result: Measurements) -> dict[str, Intervals]:
-    """When links were down, and switches restarted."""
+    """Intervals in which links were down or switches restarted."""
     found: dict[str, Intervals] = defaultdict(list)
     for row in result.rows("faults"):
         if row["what"] in ("link_down", "restart"):

@@ -130,7 +130,7 @@ def _series(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _least(series: NDArray[np.float64]) -> tuple[int, bool]:
-    """The best truncation in batches of five; whether the best of all lies in the first half."""
+    """The best truncation, in batches of five; true if it is in the first half."""
     batches = len(series) // MSER_BATCH
     means = series[: batches * MSER_BATCH].reshape(batches, MSER_BATCH).mean(axis=1)
     # Sums from the end; less the mean of all, so that their squares do not cancel.

@@ -120,7 +120,7 @@ def _tiers(result: Measurements) -> list[Tier]:
 
 
 def _turns(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal values stand before each."""
+    """Number of equal values before each value."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     turns = np.empty_like(values)

@@ -1,4 +1,4 @@
-"""How much longer transfers took than alone, by their size."""
+"""Slowdown of transfers by size: their time relative to the same transfer alone."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Whether a state holds that is a failure."""
+        """True if one of the states is a failure."""
         return any(one.state in FAILED for one in self.findings)
 
     @property

@@ -27,14 +27,14 @@ def why(result: Measurements, name: str) -> list[str]:
     Raises
     ------
     InputError
-        If the result knows nothing of this name.
+        If the result contains nothing of this name.
     """
-    if of_iteration := jobs.iteration_told(result, name):
+    if of_iteration := jobs.iteration_sentences(result, name):
         return of_iteration
     message = _named(result, name)
     if message is not None:
-        return list(messages.told(result, message))
-    of_job = jobs.told(result, name)
+        return list(messages.sentences(result, message))
+    of_job = jobs.job_sentences(result, name)
     if of_job and not _flows(result, name):
         return of_job  # no rank sends
     failed = failures.of_flows(result, _flows(result, name))
@@ -70,7 +70,7 @@ def _slowest(result: Measurements, name: str) -> list[str]:
     slowest = messages.slowest(result, flows) if flows else None
     if slowest is None:
         return []
-    first, *others = messages.told(result, slowest, paused=name not in flows)
+    first, *others = messages.sentences(result, slowest, paused=name not in flows)
     return [f"Its slowest message: {first}", *(f"  {line}" for line in others)]
 
 

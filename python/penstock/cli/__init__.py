@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         Words after ``penstock``. Default: those of the process.
     """
-    # Streams that whoever called us has closed are not there at all.
+    # A stream that the calling process has closed is None.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE
     except CycloptsError as error:
-        reported = _renamed(words) or _told(error)
+        reported = _renamed(words) or _message_of(error)
         complain(f"{reported}{_dashed(words)}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
     except ScenarioError as error:
@@ -202,21 +202,21 @@ def _end_by_sigterm() -> None:
         signal.signal(signal.SIGTERM, terminated)
 
 
-def _told(error: CycloptsError) -> str:
+def _message_of(error: CycloptsError) -> str:
     if not isinstance(error, UnusedCliTokensError):
         return str(error)
     return f"unexpected {', '.join(map(repr, error.unused_tokens or ()))}"
 
 
 def _renamed(words: Sequence[str]) -> str:
-    """What became of an option that is called by its old name; empty if none is."""
+    """The new names of options that are given by their old ones; empty if there are none."""
     known = RENAMED.get(words[0], {}) if words else {}
     found = {option: known[option] for word in words[1:] if (option := word.partition("=")[0]) in known}
     return "; ".join(f"{old} is now {new}" for old, new in found.items())
 
 
 def _dashed(words: Sequence[str]) -> str:
-    """How a name that looks like an option is written, if the first word of a command may be one."""
+    """A hint for names that look like options, if the first word of a command may be one."""
     first = words[1] if len(words) > 1 else ""
     is_name = first.startswith("-") and not first.startswith("--")
     return f"\nA name that begins with - goes behind --: penstock {words[0]} -- {first}" if is_name else ""

@@ -286,8 +286,8 @@ def _show_pairs(found: list[Difference], seeds: int, scenario: list[str]) -> Non
         out.print(f"and {len(certain) - ROWS_SHOWN} more; --json has all of them")
     unsure = len(found) - len(certain)
     out.print(
-        f"{unsure} of {len(found)} measures are not told apart: their intervals contain zero, or there is "
-        "one pair"
+        f"{unsure} of {len(found)} measures cannot be distinguished: their intervals contain zero, or there "
+        "is one pair"
     )
 
 

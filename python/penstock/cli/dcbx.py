@@ -71,7 +71,7 @@ def run(
     wanted = serving.Settings(text, file, uplink)
     record: dict[str, str] = {}
 
-    def tell(now_s: float, state: dict[str, Any]) -> None:
+    def show(now_s: float, state: dict[str, Any]) -> None:
         if json:
             print_json({"time_s": now_s, **state}, indent=None)
             return
@@ -84,7 +84,7 @@ def run(
         record.clear()
         record.update(lines)
 
-    serving.serve(interface, wanted, seconds=seconds, tell=tell)
+    serving.serve(interface, wanted, seconds=seconds, show=show)
     return EXIT_DONE
 
 

@@ -42,7 +42,7 @@ def demo(*, out: Path = Path("out/demo")) -> int:
         Directory for pictures and outcomes.
     """
     [study] = studies.find(STUDY)
-    with _telling() as reported, aside():
+    with _reporting() as reported, aside():
         result = studies.reproduce(study, out / STUDY, quick=True, say=reported)
     picture = out / STUDY / PICTURE
     if not picture.exists():
@@ -60,18 +60,18 @@ def demo(*, out: Path = Path("out/demo")) -> int:
 
 
 @contextlib.contextmanager
-def _telling() -> Iterator[Callable[[str], None]]:
+def _reporting() -> Iterator[Callable[[str], None]]:
     """Reports progress: in a bar that is removed at the end, or in a few lines if there is no terminal."""
     if not has_terminal():
         entries: list[float] = []
 
-        def tell(step: str) -> None:
+        def report(step: str) -> None:
             now = time.monotonic()
             if not entries or (now - entries[-1] >= SAYS_EVERY_S and len(entries) < MOST_LINES):
                 entries.append(now)
                 say(step)
 
-        yield tell
+        yield report
         return
     with progress_bar("starting") as bar:
         yield lambda step: bar.update(0, None, step, "")

@@ -59,7 +59,7 @@ def import_(
     format: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     like: str | None = None,
     duration: str | None = None,
-    told: Open = Open(),
+    options: Open = Open(),
     out: Path = Path("imported.toml"),
 ) -> int:
     """Converts files of other formats (fabrics, traffic, settings of switches) to a scenario.
@@ -93,10 +93,10 @@ def import_(
         if path.exists():
             raise InputError(f"{path}: exists; choose another name")
     if any(path.is_dir() for path in files):
-        return _import_folder(files, format, like, duration, told, out)
+        return _import_folder(files, format, like, duration, options, out)
     found = []
     for number, path in enumerate(files):
-        text = document(path, **vars(told))
+        text = document(path, **vars(options))
         known = format_of(text, format[number] if format else None)
         say(f"{path}: {known.name}, {known.about}")
         found.append((known, text))
@@ -109,7 +109,7 @@ def _import_folder(
     format: tuple[str, ...],
     like: str | None,
     duration: str | None,
-    told: Open,
+    options: Open,
     out: Path,
 ) -> int:
     """Writes the scenario for a folder with the configurations of all switches of a fabric."""
@@ -122,7 +122,7 @@ def _import_folder(
         )
 
     def read(path: Path) -> Document:
-        return document(path, **vars(told))
+        return document(path, **vars(options))
 
     return _written(read_folder(files[0], read, out, like=_like(like), duration=duration), out)
 

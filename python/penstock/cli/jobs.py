@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from penstock.analysis import jobs
 from penstock.units import count, duration, share
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
 
 MOST = 20
 """Jobs that are shown, at most."""
+
+
+def head_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The first cells of a row: job, ranks, collective, iterations and step time."""
+    return (
+        row["job"],
+        count(row["ranks"]),
+        " ".join(filter(None, (row["collective"], row["algorithm"]))),
+        f"{count(row['finished'])} of {count(row['iterations'])}",
+        duration(row["step_ns"]),
+    )
 
 
 def show_jobs(out: Screen, result: Result) -> None:
@@ -31,11 +43,7 @@ def show_jobs(out: Screen, result: Result) -> None:
     for row in found[:MOST]:
         has_bus = row["bus_bps"] is not None and row["bus_bps"] > 0
         shown.add_row(
-            row["job"],
-            count(row["ranks"]),
-            " ".join(filter(None, (row["collective"], row["algorithm"]))),
-            f"{count(row['finished'])} of {count(row['iterations'])}",
-            duration(row["step_ns"]),
+            *head_of(row),
             duration(row["compute_ns"]),
             duration(row["exposed_ns"]),
             jobs.bandwidth(row["algorithm_bps"] if has_bus else None),

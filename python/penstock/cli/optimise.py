@@ -15,9 +15,9 @@ from penstock.library import toml
 from penstock.units import count, duration, plain, rate, short_names, size
 
 from . import EXIT_DONE, EXIT_FAILED
-from .console import Table, complain, console, print_json, say
+from .console import Table, complain, console, print_json
 from .options import Whole
-from .sweep import Place, assignments, engine_of, watching
+from .sweep import Place, Varied, resumable
 
 if TYPE_CHECKING:
     from penstock.laboratory.plan import Plan
@@ -29,16 +29,11 @@ ROWS_SHOWN = 10
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Wanted:
+class Wanted(Varied):
     """The objective, the constraints and the keys of a search.
 
     Parameters
     ----------
-    vary
-        KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
-        Each point runs with each value of simulation.seed.
-    set
-        KEY=EXPRESSION, once for each key that is computed from others.
     minimize
         Expression over result tables and scenario.KEY to minimize; averaged over the seeds.
     maximize
@@ -48,8 +43,6 @@ class Wanted:
         that violates an invariant, such as losing a frame of a lossless class, always fails it.
     """
 
-    vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
-    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     minimize: str | None = None
     maximize: str | None = None
     require: Annotated[tuple[str, ...], Parameter(negative=())] = ()
@@ -84,7 +77,6 @@ def optimise(
     json
         Prints one JSON object instead of a table.
     """
-    from penstock.laboratory.plan import Plan
     from penstock.laboratory.search import Goal, search
     from penstock.laboratory.sweep import SweepProgress
 
@@ -94,21 +86,16 @@ def optimise(
         raise InputError(f"trials is {trials}; expected a whole number of at least 1")
     direction = "minimize" if wanted.maximize is None else "maximize"
     goal = Goal(direction, wanted.minimize or wanted.maximize or "", wanted.require)
-    vary, derive = assignments("--vary", wanted.vary), assignments("--set", wanted.set)
-    plan = Plan(scenario, vary, derive, goal.measures, "latin", 1)
+    plan = wanted.plan(scenario, goal.measures)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-search"
-    try:
-        with engine_of(place) as where, watching("trials") as watch:
+    with resumable(place, directory, "trials") as (engine, watch):
 
-            def told(trial: Trial) -> None:
-                watch(SweepProgress(trial.number + 1, 0, trials, 0))
+        def report(trial: Trial) -> None:
+            watch(SweepProgress(trial.number + 1, 0, trials, 0))
 
-            found = search(
-                plan, goal, directory, trials=trials, first_part=first_part, executor=where, progress=told
-            )
-    except KeyboardInterrupt:
-        say(f"finished trials are kept in {directory}; the same command goes on")
-        raise
+        found = search(
+            plan, goal, directory, trials=trials, first_part=first_part, executor=engine, progress=report
+        )
     best = found[0]
     if best.is_feasible:
         (run, *_) = plan.runs_of(plan.point(0, {key: best.values[key] for key in plan.values}))

@@ -77,7 +77,7 @@ def configuration(name: str, links: Links) -> Document | None:
     return None
 
 
-def tell_risks(config: Document, *, as_json: bool) -> int:
+def show_risks(config: Document, *, as_json: bool) -> int:
     """Prints the ports of a switch at risk, and returns the exit code."""
     from penstock.interchange.port_risks import risks
 

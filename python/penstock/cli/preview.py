@@ -12,6 +12,7 @@ from penstock.units import count, duration
 
 from . import EXIT_DONE
 from .console import Screen, Table, console, print_json
+from .jobs import head_of
 from .options import Whole
 
 SCHEMA = "penstock-preview/1"
@@ -61,11 +62,7 @@ def preview(
         own = beside.get(row["job"])
         more = () if own is None else (duration(own.packets_ns), _error(own.error))
         shown.add_row(
-            row["job"],
-            count(row["ranks"]),
-            " ".join(filter(None, (row["collective"], row["algorithm"]))),
-            f"{count(row['finished'])} of {count(row['iterations'])}",
-            duration(row["step_ns"]),
+            *head_of(row),
             bandwidth(row["bus_bps"]),
             *more,
         )
@@ -81,7 +78,7 @@ def _error(error: float | None) -> str:
 
 
 def _say(out: Screen, left_out: list[str], waits: list[dict[str, object]]) -> None:
-    """What the preview does not have, and which ranks have not ended."""
+    """Prints the parts of the scenario that the preview leaves out, and the ranks that have not ended."""
     if left_out:
         named = ", ".join(left_out[:MOST]) + (", ..." if len(left_out) > MOST else "")
         out.print(f"left out: {named}")

@@ -128,17 +128,17 @@ def _say_inside(text: str) -> None:
     say(f"  {text}")
 
 
-def _show_all(told: Mapping[str, Any]) -> None:
+def _show_all(document: Mapping[str, Any]) -> None:
     """Prints one table of all experiments."""
     out = console()
     shown = Table("", "experiment", "the source's words", "what came out", "", "why not", lines=True)
-    for one in told["experiments"]:
+    for one in document["experiments"]:
         verdict = Mark(one["verdict"], "green" if one["passed"] else "yellow" if one["why"] else "red")
         shown.add_row(
             f"{one['study']} {one['id']}", one["reported"], one["measured"].split("\n"), verdict, one["why"]
         )
     out.print(shown)
-    out.print(", ".join(f"{count} {verdict}" for verdict, count in told["verdicts"].items() if count))
+    out.print(", ".join(f"{count} {verdict}" for verdict, count in document["verdicts"].items() if count))
 
 
 def _show(result: studies.StudyResult) -> None:

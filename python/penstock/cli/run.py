@@ -50,7 +50,7 @@ AS_USUAL = Wanted()
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Extent:
-    """How much is run.
+    """The extent of a run.
 
     Parameters
     ----------
@@ -136,10 +136,12 @@ def _single(
         with watching(wish) as watch:
             result = _measured(source, seed, threads, watch)
         saved = _save(result, directory, wanted, wish)
-    return _told(result, directory, saved, json, wish)
+    return _show_result(result, directory, saved, json, wish)
 
 
-def _told(result: Result, directory: Path | None, saved: bool | OSError, json: bool, wish: Wish) -> int:
+def _show_result(
+    result: Result, directory: Path | None, saved: bool | OSError, json: bool, wish: Wish
+) -> int:
     found = result.run.get("warnings", [])
     say_warnings([str(one["message"] if isinstance(one, dict) else one) for one in found])
     if json:

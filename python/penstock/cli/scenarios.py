@@ -28,7 +28,7 @@ from .console import (
 )
 from .mechanism import new_mechanism
 from .options import Threads
-from .port_risks import NO_LINKS, Links, configuration, tell_risks
+from .port_risks import NO_LINKS, Links, configuration, show_risks
 
 STARTER = Path(library.__file__).with_name("starter.toml")
 SKELETON = library.STUDIES / "skeleton"
@@ -72,7 +72,7 @@ def check(
         if effective or estimate or thresholds:
             expected = "a scenario, or no option but --json and those of links"
             raise InputError(f"{scenario}: is the configuration of a switch; expected {expected}")
-        return tell_risks(config, as_json=json)
+        return show_risks(config, as_json=json)
     if links != NO_LINKS:
         note = "--rate, --length, --cell and --buffer are for configurations of switches"
         raise InputError(f"{scenario}: is no configuration of a switch; {note}")
@@ -100,7 +100,7 @@ def check(
     if thresholds:
         with running.engine_errors():
             note = loads(_core.thresholds(source.text, source.file, allow_files=source.allow_files))
-        print_json(note) if json else _tell_thresholds(note)
+        print_json(note) if json else _show_thresholds(note)
     elif effective:
         write_data(text + "\n")
     elif judged.failed:
@@ -147,7 +147,7 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
         console().print(f"{name:<8} {what}")
 
 
-def _tell_thresholds(told: dict[str, Any]) -> None:
+def _show_thresholds(found: dict[str, Any]) -> None:
     columns = (
         "port",
         "of",
@@ -161,7 +161,7 @@ def _tell_thresholds(told: dict[str, Any]) -> None:
         "marks",
     )
     shown = Table("", *columns, numeric=3, spare=("reserved", "all busy", "profile, pool", "XON", "marks"))
-    for row in told["rows"]:
+    for row in found["rows"]:
         more = f" and {len(row['ports']) - 1} more" if len(row["ports"]) > 1 else ""
         profile = f"{row['profile']}, {row['pool']}" if row["profile"] else ""
         marks = " - ".join(dict.fromkeys(_amount(row[key]) for key in ("marks_from", "marks_all_from")))
@@ -178,15 +178,15 @@ def _tell_thresholds(told: dict[str, Any]) -> None:
         )
     console().print(shown)
     verdicts: dict[str, list[str]] = {}
-    for row in told["rows"]:
+    for row in found["rows"]:
         if row["verdict"]:
             verdicts.setdefault(row["verdict"], []).append(f"{row['ports'][0]} {row['what']}")
     for verdict, places in verdicts.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         console().print(f"{places[0]}{more}: {verdict}")
-    for note in told["notes"]:
+    for note in found["notes"]:
         console().print(note)
-    circle = told["deadlock_circle"]
+    circle = found["deadlock_circle"]
     line = "no circle of queues that can wait for each other"
     if circle:
         line = (

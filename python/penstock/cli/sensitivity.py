@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from . import EXIT_DONE
-from .console import Table, console, print_json, say
+from .console import Table, console, print_json
 from .options import Whole
-from .sweep import Place, assignments, engine_of, watching
+from .sweep import Place, Varied, assignments, resumable
 
 if TYPE_CHECKING:
     from penstock.laboratory.sensitivity import Effect
@@ -21,23 +21,16 @@ SCHEMA = "penstock-sensitivity/1"
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Ranges:
+class Ranges(Varied):
     """Keys to vary, their ranges, and the measures to observe.
 
     Parameters
     ----------
-    vary
-        KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
-        Each point runs with each value of simulation.seed.
-    set
-        KEY=EXPRESSION, once for each key that is computed from others.
     measure
         NAME=EXPRESSION over the tables of a result, once for each measure:
         "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
     """
 
-    vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
-    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     measure: Annotated[tuple[str, ...], Parameter(negative=())] = ()
 
 
@@ -71,19 +64,13 @@ def sensitivity(
         Prints one JSON object instead of tables.
     """
     from penstock.laboratory.measures import DEFAULT_MEASURES
-    from penstock.laboratory.plan import Plan
     from penstock.laboratory.sensitivity import sensitivity as find
 
     measures = assignments("--measure", ranges.measure) or DEFAULT_MEASURES
-    vary, derive = assignments("--vary", ranges.vary), assignments("--set", ranges.set)
-    plan = Plan(scenario, vary, derive, measures, "latin", 1)
+    plan = ranges.plan(scenario, measures)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sensitivity"
-    try:
-        with engine_of(place) as where, watching() as watch:
-            found = find(plan, directory, method=method, number=number, executor=where, progress=watch)
-    except KeyboardInterrupt:
-        say(f"finished runs are kept in {directory}; the same command goes on")
-        raise
+    with resumable(place, directory) as (engine, watch):
+        found = find(plan, directory, method=method, number=number, executor=engine, progress=watch)
     if json:
         print_json({"schema": SCHEMA, "method": method, "effects": [vars(effect) for effect in found]})
         return EXIT_DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,31 @@ UNFINISHED_DIFFER = (
     "leave these out, and compare different transfers"
 )
 SAYS_EVERY_S = 30.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Varied:
+    """Keys that vary over ranges.
+
+    Parameters
+    ----------
+    vary
+        KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
+        Each point runs with each value of simulation.seed.
+    set
+        KEY=EXPRESSION, once for each key that is computed from others.
+    """
+
+    vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+
+    def plan(self, scenario: str, measures: Mapping[str, str]) -> Plan:
+        """A Latin hypercube over these keys."""
+        from penstock.laboratory.plan import Plan
+
+        vary, derive = assignments("--vary", self.vary), assignments("--set", self.set)
+        return Plan(scenario, vary, derive, measures, "latin", 1)
 
 
 @Parameter(name="*")
@@ -80,7 +105,7 @@ class Question:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Place:
-    """Where the runs are executed.
+    """The machines that execute the runs.
 
     Parameters
     ----------
@@ -128,12 +153,8 @@ def sweep(
 
     plan = plan_of(scenario, question)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sweep"
-    try:
-        with engine_of(place) as where, watching() as watch:
-            outcome = run_sweep(plan, directory, executor=where, keep=keep, pareto=pareto, progress=watch)
-    except KeyboardInterrupt:
-        say(f"finished runs are kept in {directory}; the same command goes on")
-        raise
+    with resumable(place, directory) as (engine, watch):
+        outcome = run_sweep(plan, directory, executor=engine, keep=keep, pareto=pareto, progress=watch)
     failures = outcome.failures()
     judged = outcome.verdict
     if json:
@@ -229,10 +250,21 @@ def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
+def resumable(place: Place, directory: Path, what: str = "runs") -> Iterator[tuple[Engine, SweepCallback]]:
+    """Engine and progress display of a command; after an interrupt, prints where finished runs are kept."""
+    try:
+        with engine_of(place) as engine, watching(what) as watch:
+            yield engine, watch
+    except KeyboardInterrupt:
+        say(f"finished {what} are kept in {directory}; the same command goes on")
+        raise
+
+
+@contextlib.contextmanager
 def watching(what: str = "runs") -> Iterator[SweepCallback]:
     """A progress bar with finished runs and the time left; without a terminal, an occasional line."""
     if not has_terminal():
-        yield _Teller(what)
+        yield _ProgressLines(what)
         return
     with progress_bar(f"{what}: starting") as bar:
 
@@ -245,18 +277,18 @@ def watching(what: str = "runs") -> Iterator[SweepCallback]:
         yield watch
 
 
-class _Teller:
+class _ProgressLines:
     """Prints the progress of a sweep at intervals."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._began = self._told = time.monotonic()
+        self._began = self._printed = time.monotonic()
 
     def __call__(self, progress: SweepProgress) -> None:
         now = time.monotonic()
-        if now - self._told < SAYS_EVERY_S:
+        if now - self._printed < SAYS_EVERY_S:
             return
-        self._told = now
+        self._printed = now
         ran = progress.done - progress.found
         left = (now - self._began) / max(ran, 1) * (progress.runs - progress.done)
         ended = f"{progress.done} of {progress.runs} {self._what}"

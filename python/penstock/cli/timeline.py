@@ -16,7 +16,7 @@ from .console import console
 Format = Literal["page", "perfetto", "png"]
 _SUFFIXES: dict[str, Format] = {".html": "page", ".json": "perfetto", ".gz": "perfetto", ".png": "png"}
 _ENDINGS: dict[Format, str] = {"page": ".timeline.html", "perfetto": ".trace.json.gz", "png": ".timeline.png"}
-"""What follows the name of the result; inside it there is nothing but the result."""
+"""Suffix of the output file, appended to the name of the result: files inside a result are part of it."""
 
 
 def timeline(

@@ -69,7 +69,7 @@ def check(
     files: Annotated[tuple[Path, ...], Parameter(negative=())],
     /,
     *,
-    told: Choices = Choices(),
+    choices: Choices = Choices(),
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Prints the contents of traces and workloads, any repairs, and the reason if a file is rejected.
@@ -85,7 +85,7 @@ def check(
     out = console()
     rows = []
     for names in _together(files):
-        row = _row(names, told)
+        row = _row(names, choices)
         rows.append({"files": [str(name) for name in names], **row})
         if not json:
             for line in _lines(names, row):
@@ -105,7 +105,7 @@ def convert(
     /,
     *,
     out: Annotated[Path, Parameter(alias="-o")],
-    told: Choices = Choices(),
+    choices: Choices = Choices(),
 ) -> int:
     """Converts traces or a workload to a GOAL schedule.
 
@@ -117,7 +117,7 @@ def convert(
         The schedule to write: text if its name ends in .goal, binary if it ends in .bin. It must not exist.
     """
     _check_out(out)
-    found = _read(files, told)
+    found = _read(files, choices)
     _write(out, found.program())
     for line in (*found.repairs, *found.notes):
         say(f"note: {line}")
@@ -200,26 +200,30 @@ def _write(out: Path, program: _core.Program) -> None:
     )
 
 
-def _read(names: Sequence[Path], told: Choices) -> Found:
+def _read(names: Sequence[Path], choices: Choices) -> Found:
     from penstock.programs import formats
     from penstock.programs.reading import Options
 
-    for name, value in (("ranks", told.ranks), ("bytes", told.bytes), ("iterations", told.iterations)):
+    for name, value in (
+        ("ranks", choices.ranks),
+        ("bytes", choices.bytes),
+        ("iterations", choices.iterations),
+    ):
         if value is not None and value < 1:
             raise InputError(f"--{name} is {value}; expected at least 1")
-    options = {name: value for name, value in vars(told).items() if name not in ("format", "groups")}
-    if told.groups is not None:
+    options = {name: value for name, value in vars(choices).items() if name not in ("format", "groups")}
+    if choices.groups is not None:
         from penstock.programs.chakra import communicator_groups
 
-        options["groups"] = communicator_groups(str(told.groups), formats.contents(told.groups))
+        options["groups"] = communicator_groups(str(choices.groups), formats.contents(choices.groups))
     loaded = [(str(name), formats.contents(name)) for name in names]
-    return formats.read(loaded, Options(**options), told.format)
+    return formats.read(loaded, Options(**options), choices.format)
 
 
-def _row(names: Sequence[Path], told: Choices) -> dict[str, Any]:
+def _row(names: Sequence[Path], choices: Choices) -> dict[str, Any]:
     """Contents of files that belong together, or the reason why they are rejected."""
     try:
-        found = _read(names, told)
+        found = _read(names, choices)
     except InputError as error:
         return {"refused": _without_name(names[0], error)}
     about = {

@@ -73,10 +73,10 @@ def has_shares(shares: tuple[int, ...]) -> Expect:
 def has_applications(*entries: tuple[int, int, int]) -> Expect:
     """Expects these application priorities."""
 
-    def told(all_: Iterable[tuple[int, int, int]]) -> list[str]:
+    def texts(all_: Iterable[tuple[int, int, int]]) -> list[str]:
         return [f"{kind}:{number:#x}>{priority}" for kind, number, priority in sorted(all_)]
 
-    return Expect("applications", told(entries), lambda _, now: told(now.applications))
+    return Expect("applications", texts(entries), lambda _, now: texts(now.applications))
 
 
 def reports(word: str) -> Expect:

@@ -154,10 +154,10 @@ def _addressed() -> list[Trial]:
             for one in messages(traffic, f"sw.{nth}->{host}")
         )
 
-    def told(traffic: Traffic) -> bool:
+    def reaches_both(traffic: Traffic) -> bool:
         return all(messages(traffic, f"sw.{nth}->h{nth}") for nth in (0, 1))
 
-    ends = (_counted("both are told:", True, told), _counted("messages for others:", 0, strangers))
+    ends = (_counted("both are told:", True, reaches_both), _counted("messages for others:", 0, strangers))
     return [Trial("", congested(), (us(2_000), *ends))]
 
 
@@ -244,7 +244,7 @@ def _not_answered() -> list[Trial]:
         ports = [f"sw.{nth}->h{nth}" for nth in range(3)]
         return sum(one.flow == "" for port in ports for one in messages(traffic, port))
 
-    def told(traffic: Traffic) -> bool:
+    def sends_messages(traffic: Traffic) -> bool:
         return bool(messages(traffic))
 
     return [
@@ -253,7 +253,7 @@ def _not_answered() -> list[Trial]:
             device,
             (
                 us(2_000),
-                _counted("messages are sent:", True, told),
+                _counted("messages are sent:", True, sends_messages),
                 _counted("messages for messages:", 0, answers),
             ),
         )

@@ -203,12 +203,15 @@ def _control_passes() -> list[Trial]:
     flows = [flow("a", 3, to="h2"), flow("b", 3, sender="h1", to="h2"), flow("c", 3, to="h1")]
     watched = star(flows, hosts=3, pfc={"xoff": "20 frames", "xon": "10 frames"})
 
-    def told(_: Device, now: Operational) -> bool:
+    def sends_pauses(_: Device, now: Operational) -> bool:
         return begins(of(now).pauses(), AT_US + REACTION_US, AT_US + 500) > 0
 
     steps = paused(
         *(pfc(dict.fromkeys(ALL, FOREVER)), us(500)),
-        *(Expect("pause frames are sent:", True, told), sends(3, AT_US + REACTION_US, AT_US + 500, 0)),
+        *(
+            Expect("pause frames are sent:", True, sends_pauses),
+            sends(3, AT_US + REACTION_US, AT_US + 500, 0),
+        ),
     )
     return [Trial("switch", switch(watched), steps)]
 

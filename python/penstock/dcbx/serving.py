@@ -51,7 +51,7 @@ class Settings:
 
 
 def serve(
-    name: str, settings: Settings, *, seconds: float | None, tell: Callable[[float, State], None]
+    name: str, settings: Settings, *, seconds: float | None, show: Callable[[float, State], None]
 ) -> None:
     """Runs an agent until the process is interrupted. The last frame is a shutdown LLDPDU.
 
@@ -63,7 +63,7 @@ def serve(
         The administrator's settings.
     seconds : float or None
         Duration in seconds; ``None`` for no end.
-    tell : callable
+    show : callable
         Called with the seconds since the start and the state, at the start and after each change.
 
     Raises
@@ -76,7 +76,7 @@ def serve(
     with contextlib.closing(Interface(name)) as interface:
         agent = start(interface.mac, settings)
         with contextlib.closing(_door(name)) as door:
-            station = _Station(interface, agent, settings, door, tell)
+            station = _Station(interface, agent, settings, door, show)
             try:
                 station.run(seconds)
             finally:
@@ -122,15 +122,15 @@ class _Station:
         agent: _core.DcbxAgent,
         settings: Settings,
         door: socket.socket,
-        tell: Callable[[float, State], None],
+        show: Callable[[float, State], None],
     ) -> None:
         self._interface = interface
         self._agent = agent
         self._settings = settings
         self._door = door
-        self._tell = tell
+        self._show = show
         self._start_ns = time.monotonic_ns()
-        self._told: object = None
+        self._shown: object = None
         self._wanted: object = None
         self._uplinks: list[str] = []
         self._question: Question | None = None
@@ -148,7 +148,7 @@ class _Station:
                     self._interface.send(frame)
                 self._interface.check()
                 self._ask(selector)
-                self._tell_changes()
+                self._show_changes()
                 next_ns = self._agent.next_ns()
                 next_ns = next_ns if until_ns is None else min(next_ns, until_ns)
                 pause_s = (next_ns - self._now_ns()) / SECOND_NS
@@ -268,10 +268,10 @@ class _Station:
                 caller.setblocking(False)
                 caller.sendall(json.dumps(self._state()).encode())
 
-    def _tell_changes(self) -> None:
+    def _show_changes(self) -> None:
         state = self._state()
         stations = [(one["chassis"], one["port"]) for one in state["neighbours"]]
         known = (state["operational"], stations)
-        if known != self._told:
-            self._told = known
-            self._tell(self._now_ns() / SECOND_NS, state)
+        if known != self._shown:
+            self._shown = known
+            self._show(self._now_ns() / SECOND_NS, state)

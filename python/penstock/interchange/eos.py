@@ -23,11 +23,11 @@ from functools import partial
 from .eos_memory import QueueProfiles
 from .eos_queues import queues_of
 from .interface_config import InterfaceConfig
-from .piece import Document, Piece, brief
+from .piece import Document, brief
 from .sonic_port import CODE_POINTS, LONGEST_MTU, PRIORITIES
 from .statements import Statement, Statements, indented
 from .switch_classes import Classes
-from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
+from .switch_piece import Commands, PortSet, SwitchText, lossless_wred
 
 _BLOCKS = ("tx-queue", "uc-tx-queue")
 BELONGS = dict.fromkeys(("random-detect", "bandwidth", "priority"), _BLOCKS)
@@ -74,11 +74,6 @@ def recognises(document: Document) -> bool:
     return document.has_line(*_SIGNS)
 
 
-def read(document: Document) -> Piece:
-    """The settings of the ports as those of a switch; see `switch`."""
-    return described(switch(document)).piece
-
-
 def switch(document: Document) -> SwitchText:
     """The settings of the ports.
 
@@ -111,9 +106,7 @@ class _Config(InterfaceConfig):
         if self.took_host(one):
             return
         if one.begins("qos", "profile") and len(one.words) == 3:
-            if one.words[2] in self._profiles:
-                raise self.statements.error(one, f"{brief(one.text)} is there twice; expected each once")
-            self._profiles[one.words[2]] = one
+            self.statements.put_once(self._profiles, one.words[2], one, "each")
         elif one.begins("qos", "map"):
             self._maps.append(one)
         elif one.begins("priority-flow-control"):
@@ -303,12 +296,14 @@ class _Config(InterfaceConfig):
         if "timeout" not in found:
             return None
         if not action or action == "errdisable":
-            self.statements.tell(
+            self.statements.report(
                 "watchdog", "errdisable shuts the port down; here the queue drops its frames"
             )
         timeout = found["timeout"]
         if "recovery-time" not in found:
-            self.statements.tell("watchdog", f"assumed: recovery-time is twice the timeout, {2 * timeout} ms")
+            self.statements.report(
+                "watchdog", f"assumed: recovery-time is twice the timeout, {2 * timeout} ms"
+            )
         return timeout, found.get("recovery-time", 2 * timeout), ACTIONS[action or "errdisable"]
 
     def _action(self, line: Statement, word: str) -> str:

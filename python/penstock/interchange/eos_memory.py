@@ -55,11 +55,7 @@ class QueueProfiles:
         elif words[3:5] == ("queue", "profile") and len(words) == 7 and words[6] == "apply":
             self._applied = one
         elif words[3:5] == ("queue", "profile") and len(words) == 6:
-            if words[5] in self._profiles:
-                raise self._statements.error(
-                    one, f"{brief(one.text)} is there twice; expected each profile once"
-                )
-            self._profiles[words[5]] = one
+            self._statements.put_once(self._profiles, words[5], one, "each profile")
 
     def groups(self, lossless: Iterable[int]) -> dict[int, Deferred[Assigned | None]]:
         """Profiles of lossless priorities; empty without headroom in bytes."""
@@ -82,7 +78,7 @@ class QueueProfiles:
                 own,
             )
             said = f"a paused group resumes {RESUME_OFFSET} B below its threshold"
-            self._statements.tell("ingress resume", f"assumed: {said}")
+            self._statements.report("ingress resume", f"assumed: {said}")
             buffer = self._statements.buffer_bytes()
             shared = None if buffer is None else max(buffer - (limit or 0), 0)
             pool = Pool(shared, limit, "ingress", "ingress")
@@ -172,7 +168,7 @@ class QueueProfiles:
         """A size such as ``bytes 24000``; ``None`` for cells of unknown size."""
         unit = words[0] if words and words[0] in _UNITS else "bytes"
         if words and words[0] not in _UNITS:
-            self._statements.tell(f"{line.line}", "assumed: a size without a unit is in bytes")
+            self._statements.report(f"{line.line}", "assumed: a size without a unit is in bytes")
         cell = self._statements.cell_bytes()
         if unit == "cells" and cell is None:
             return None

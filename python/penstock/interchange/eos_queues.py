@@ -115,7 +115,7 @@ def _wred(statements: Statements, line: Statement, mbps: int | None) -> Wred | N
     percent, weight = line.after(what), line.after("weight")
     taken = [text for text, own in ((f"{what} 100", percent), ("weight 0", weight)) if own is None]
     if taken:
-        statements.tell(f"{line.line}", f"assumed: {' and '.join(taken)}")
+        statements.report(f"{line.line}", f"assumed: {' and '.join(taken)}")
     return Wred(
         least,
         most,
@@ -131,7 +131,9 @@ def _both(statements: Statements, number: int, ecn: Wred | None, drop: Wred | No
     if ecn is None or drop is None:
         return ecn or drop
     if (ecn.least, ecn.most, ecn.percent) != (drop.least, drop.most, drop.percent):
-        statements.tell(f"queue {number}", "ECN and drops have other thresholds: those of ECN hold for both")
+        statements.report(
+            f"queue {number}", "ECN and drops have other thresholds: those of ECN hold for both"
+        )
     return replace(ecn, drops=True)
 
 
@@ -144,19 +146,19 @@ def _schedulers(statements: Statements, found: Mapping[int, _Queue]) -> dict[int
     for number in range(max(turns) + 1):
         one = found.get(number, _Queue())
         if one.is_strict:
-            statements.tell(f"queue {number}", f"is served round robin, since queue {max(turns)} is")
+            statements.report(f"queue {number}", f"is served round robin, since queue {max(turns)} is")
         shares[number] = None
         if one.share is not None:
             percent = statements.read(one.share)[-1]
             shares[number] = statements.whole(one.share, "bandwidth percent", percent, 1, 100)
     given = [share for share in shares.values() if share is not None]
     if sum(given) > 100:
-        statements.tell("bandwidth percent", f"shares sum to {sum(given)}: taken as weights")
+        statements.report("bandwidth percent", f"shares sum to {sum(given)}: taken as weights")
     rest = [number for number, share in shares.items() if share is None]
     each = max((100 - sum(given)) // len(rest), 1) if rest else 0
     if rest:
         named = ", ".join(map(str, rest))
-        statements.tell("bandwidth percent", f"assumed: queues {named}, which have none, get {each} % each")
+        statements.report("bandwidth percent", f"assumed: queues {named}, which have none, get {each} % each")
     return {
         number: Scheduler((shares[number] or each) if number in shares else None) for number in PRIORITIES
     }

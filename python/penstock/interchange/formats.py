@@ -37,6 +37,7 @@ from . import (
 from .piece import Document, Piece, brief
 from .reading import Path
 from .strangers import of_text
+from .switch_piece import reader_of
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,24 @@ FORMATS = (
         port_commands.read,
     ),
     Format("lldptool", "settings of a port, TLVs of DCBX", lldptool.recognises, lldptool.read),
-    Format("junos", "settings of a switch, configuration of Juniper Junos", junos.recognises, junos.read),
-    Format("eos", "settings of a switch, running configuration of Arista EOS", eos.recognises, eos.read),
-    Format("nxos", "settings of a switch, running configuration of Cisco NX-OS", nxos.recognises, nxos.read),
+    Format(
+        "junos",
+        "settings of a switch, configuration of Juniper Junos",
+        junos.recognises,
+        reader_of(junos.switch),
+    ),
+    Format(
+        "eos",
+        "settings of a switch, running configuration of Arista EOS",
+        eos.recognises,
+        reader_of(eos.switch),
+    ),
+    Format(
+        "nxos",
+        "settings of a switch, running configuration of Cisco NX-OS",
+        nxos.recognises,
+        reader_of(nxos.switch),
+    ),
     Format("nvue", "settings of a switch, commands of NVUE (Cumulus Linux)", nvue.recognises, nvue.read),
     Format("nvue-yaml", "settings of a switch, YAML of NVUE", nvue_yaml.recognises, nvue_yaml.read),
     Format(

@@ -35,12 +35,12 @@ from .junos_cos import (
     queuing,
 )
 from .junos_text import Paths, statements_of
-from .piece import Document, Piece, brief
+from .piece import Document, brief
 from .port_keys import FRAME_BYTES
 from .sonic_port import PRIORITIES
 from .statements import MOST_PORTS, Statement
 from .switch_classes import classes_of
-from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
+from .switch_piece import Commands, PortSet, SwitchText, lossless_wred
 
 CNP = "congestion-notification-profile"
 _PORT = re.compile(r"(?:et|xe|ge|mge)-\d+/\d+/\d+(?::\d+)?", re.ASCII)
@@ -72,11 +72,6 @@ _ELSE = "no setting of queues, flow control or links"
 def recognises(document: Document) -> bool:
     """Returns true if a line is one of class of service."""
     return document.has_line("set class-of-service ", "class-of-service {", "forwarding-classes {", f"{CNP} ")
-
-
-def read(document: Document) -> Piece:
-    """The settings of the ports as those of a switch; see `switch`."""
-    return described(switch(document)).piece
 
 
 def switch(document: Document) -> SwitchText:
@@ -231,7 +226,7 @@ class _Config:
             name = (cos if kind != "dscp" else dscp or {}).get(number, "best-effort")
             own = known(self.paths, line, name, classes)
             if not own.no_loss:
-                self.paths.tell(
+                self.paths.report(
                     f"{line.line}", f"forwarding class {name} has PFC and is not no-loss; here it is"
                 )
             priority = number if kind != "dscp" else self._priority(line, name, own)
@@ -252,7 +247,7 @@ class _Config:
             message = (
                 f"assumed: forwarding class {name} without pfc-priority has that of its queue, {own.queue}"
             )
-            self.paths.tell(f"{line.line}", message)
+            self.paths.report(f"{line.line}", message)
         return own.queue if own.priority is None else own.priority
 
     def _maps_of(self, lines: list[Statement]) -> list[SchedulerMap]:
@@ -304,7 +299,7 @@ class _Config:
                 raise self.paths.error(line, f"{brief(words[-1])}: expected drop or forward")
         said = " ".join(word for line in lines for word in line.words)
         if missing := [f"{key} {value}" for key, value in numbers.items() if key not in said]:
-            self.paths.tell("pfc-watchdog", f"assumed: {', '.join(missing)}")
+            self.paths.report("pfc-watchdog", f"assumed: {', '.join(missing)}")
         return numbers["poll-interval"] * numbers["detection"], numbers["recovery"], action
 
     def _length(self, profile: str) -> str | None:

@@ -59,7 +59,7 @@ def forwarding_classes(paths: Paths) -> dict[str, ForwardingClass]:
         if queue is not None and queue in PRIORITIES:
             found[name] = ForwardingClass(queue, no_loss, priority)
         elif queue is not None:
-            paths.tell(f"forwarding class {name}", f"queue {queue} is one of multicast: left out")
+            paths.report(f"forwarding class {name}", f"queue {queue} is one of multicast: left out")
     for line in paths.at(COS, "forwarding-classes", "queue"):
         if len(line.words) >= 5:
             words = paths.read(line)
@@ -96,7 +96,7 @@ def classifier(
         known(paths, line, words[5], classes)
         level = line.after("loss-priority")
         if level not in (None, "low"):
-            paths.tell(
+            paths.report(
                 f"{line.line}", f"frames of loss-priority {brief(str(level))} are taken as those of low"
             )
         for word in words[words.index("code-points") + 1 :]:
@@ -219,7 +219,7 @@ def _scheduler(paths: Paths, lines: list[Statement], mbps: int | None) -> Schedu
             paths.read(line)
             is_strict = words[1] in ("strict-high", "high")
             if words[1] == "high":
-                paths.tell(f"{line.line}", "priority high is taken as strict-high")
+                paths.report(f"{line.line}", "priority high is taken as strict-high")
         elif words[:2] == ("transmit-rate", "percent") and len(words) > 2:
             paths.read(line)
             share = paths.whole(line, "transmit-rate percent", words[2], 0, 100)
@@ -262,7 +262,7 @@ def _wred(paths: Paths, lines: list[Statement], own: ForwardingClass) -> Wred | 
         paths.read(ecn)
     (least, _), (most, percent) = levels[0], levels[-1]
     if len(levels) > 2:
-        paths.tell(f"drop profile {name}", f"{len(levels)} levels: the first and the last count")
+        paths.report(f"drop profile {name}", f"{len(levels)} levels: the first and the last count")
     return Wred(depth * least // 100, depth * most // 100, percent, drops=True, marks=ecn is not None)
 
 
@@ -306,7 +306,7 @@ def _depth(paths: Paths, lines: list[Statement], own: ForwardingClass) -> int | 
             ]
     alpha = Fraction(2) ** exponent
     depth = int(memory * Fraction(percent, 100) * alpha / (1 + alpha))
-    paths.tell(
+    paths.report(
         f"queue {own.queue}",
         f"assumed: fill levels are of {depth} B, what it holds alone: alpha {alpha}, {percent} % of --buffer",
     )

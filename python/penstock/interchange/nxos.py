@@ -21,12 +21,12 @@ from typing import TypeVar
 from .interface_config import InterfaceConfig
 from .nxos_classes import Marks, NamedClasses, classification
 from .nxos_policies import Network, Queuing, network, pause_buffers, queuing
-from .piece import Document, Piece, brief
+from .piece import Document, brief
 from .reading import Deferred
 from .sonic_port import LONGEST_MTU, Assigned
 from .statements import Statement, Statements, indented
 from .switch_classes import Classes, classes_of
-from .switch_piece import Commands, PortSet, SwitchText, described, lossless_wred
+from .switch_piece import Commands, PortSet, SwitchText, lossless_wred
 
 T = TypeVar("T")
 BELONGS = {"class": ("policy-map",), "match": ("class-map",)}
@@ -63,11 +63,6 @@ MEANINGS = {
 def recognises(document: Document) -> bool:
     """Returns true if a line is one of the modular QoS CLI of NX-OS."""
     return document.has_line(*_SIGNS)
-
-
-def read(document: Document) -> Piece:
-    """The settings of the ports as those of a switch; see `switch`."""
-    return described(switch(document)).piece
 
 
 def switch(document: Document) -> SwitchText:
@@ -116,11 +111,7 @@ class _Config(InterfaceConfig):
             return
         if one.begins("policy-map", "type") and len(one.words) > 3:
             key = (one.words[2], one.words[-1])
-            if key in self._policies:
-                raise self.statements.error(
-                    one, f"{brief(one.text)} is there twice; expected each policy once"
-                )
-            self._policies[key] = one
+            self.statements.put_once(self._policies, key, one, "each policy")
         elif one.begins("class-map", "type"):
             self.classes.take(one)
         elif one.begins("system", "qos"):
@@ -213,7 +204,9 @@ class _Config(InterfaceConfig):
             if line.begins(*wanted) and len(line.words) > len(wanted):
                 name = self.statements.read(line)[len(wanted)]
                 if name.startswith(SYSTEM) and (kind, name) not in self._policies:
-                    self.statements.tell(f"{line.line}", f"assumed: {brief(name)} has no settings of its own")
+                    self.statements.report(
+                        f"{line.line}", f"assumed: {brief(name)} has no settings of its own"
+                    )
                     return None
                 if (kind, name) not in self._policies:
                     known = ", ".join(one for of, one in self._policies if of == kind) or "none"
@@ -235,7 +228,7 @@ class _Config(InterfaceConfig):
                     return mode == "on"
         if not self._is_chosen:
             message = "assumed: mode auto, and DCBX agrees on the priorities with pause pfc-cos"
-            self.statements.tell("priority-flow-control", message)
+            self.statements.report("priority-flow-control", message)
         return not self._is_chosen
 
     def _number(self, lines: Iterable[Statement], word: str, most: int) -> int | None:
@@ -259,7 +252,7 @@ class _Config(InterfaceConfig):
         shutdown = self._watchdog_number(SHUTDOWN, 1, 10, "watch-dog", "shutdown-multiplier")
         restore = self._watchdog_number(RESTORE, 0, 100, "auto-restore", "multiplier")
         if restore == 0:
-            self.statements.tell(
+            self.statements.report(
                 "priority-flow-control", "a queue is never restored: here after 1,000 intervals"
             )
         return interval * shutdown, interval * (restore or 1_000), "drop"
@@ -268,5 +261,5 @@ class _Config(InterfaceConfig):
         for one in self._pfc:
             if one.begins("priority-flow-control", *words) and len(one.words) == 4:
                 return self.statements.whole(one, words[-1], self.statements.read(one)[3], least, most)
-        self.statements.tell("priority-flow-control", f"assumed: {' '.join(words)} is {default}")
+        self.statements.report("priority-flow-control", f"assumed: {' '.join(words)} is {default}")
         return default

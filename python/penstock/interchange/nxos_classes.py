@@ -59,10 +59,7 @@ class NamedClasses:
             raise self._statements.error(
                 one, f"{brief(one.text)}: expected class-map type, its type and a name"
             )
-        key = (one.words[2], one.words[-1])
-        if key in self._maps:
-            raise self._statements.error(one, f"{brief(one.text)} is there twice; expected each class once")
-        self._maps[key] = one
+        self._statements.put_once(self._maps, (one.words[2], one.words[-1]), one, "each class")
 
     def matches(self, of: Statement, kind: str) -> Iterator[Statement]:
         """The statements within the class map that a class of a policy names.
@@ -130,7 +127,7 @@ def classification(statements: Statements, classes: NamedClasses, policy: Statem
             for number in numbers:
                 own.setdefault(number, group)
         if kinds == {"cos", "dscp"} and classes.is_all(one):
-            statements.tell(
+            statements.report(
                 f"{one.line}", f"class {one.words[-1]} matches CoS and DSCP together; here either is enough"
             )
     return Marks(marks.cos, marks.dscp, default)

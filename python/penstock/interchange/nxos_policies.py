@@ -65,7 +65,7 @@ def queuing(statements: Statements, classes: NamedClasses, policy: Statement) ->
     order = sorted(levels, key=lambda one: (levels[one], -one))
     if order != sorted(levels, reverse=True):
         named = ", ".join(map(str, order))
-        statements.tell(
+        statements.report(
             "priority level", f"queues {named} go first in this order; here the higher queue does"
         )
     return Queuing(schedulers, wred)
@@ -92,7 +92,7 @@ def _random_detect(statements: Statements, line: Statement) -> Wred | None:
         taken = [
             text for text, own in (("drop-probability 100", percent), ("weight 0", weight)) if own is None
         ]
-        statements.tell(f"{line.line}", f"assumed: {' and '.join(taken)}")
+        statements.report(f"{line.line}", f"assumed: {' and '.join(taken)}")
     return Wred(
         least,
         most,
@@ -123,7 +123,9 @@ def network(statements: Statements, classes: NamedClasses, policy: Statement) ->
                 if "buffer-size" in line.words:
                     buffers[queue] = _pause_buffer(statements, line)
     if len({*mtus.values()}) > 1:
-        statements.tell("network-qos", f"mtu of classes differs: all have the longest, {max(mtus.values())}")
+        statements.report(
+            "network-qos", f"mtu of classes differs: all have the longest, {max(mtus.values())}"
+        )
     return Network(pauses, buffers, max(mtus.values(), default=None))
 
 
@@ -138,7 +140,7 @@ def _pause(statements: Statements, line: Statement, queue: int) -> list[int]:
         return found
     if line.begins("pause", "no-drop"):
         statements.read(line)
-        statements.tell(f"{line.line}", f"assumed: pause no-drop without pfc-cos: PFC of priority {queue}")
+        statements.report(f"{line.line}", f"assumed: pause no-drop without pfc-cos: PFC of priority {queue}")
         return [queue]
     return []
 

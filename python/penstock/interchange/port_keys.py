@@ -20,10 +20,10 @@ FRAME_BYTES = 22
 """Bytes of a frame that the MTU of a port does not count: addresses, type, VLAN tag and FCS."""
 
 
-class Teller(Protocol):
+class Reporter(Protocol):
     """A configuration that collects remarks on its differences from the scenario."""
 
-    def tell(self, where: str, message: str) -> None:
+    def report(self, where: str, message: str) -> None:
         """Reports a difference once."""
 
 
@@ -32,7 +32,7 @@ class PortKeys:
 
     Parameters
     ----------
-    teller : Teller
+    reporter : Reporter
         The configuration.
     port : View
         The settings.
@@ -45,12 +45,12 @@ class PortKeys:
 
     def __init__(
         self,
-        teller: Teller,
+        reporter: Reporter,
         port: View,
         lossless: Sequence[int] | None,
         where: Mapping[str, str] | None = None,
     ) -> None:
-        self._teller = teller
+        self._reporter = reporter
         self._port = port
         self._lossless = lossless
         self._queue_of = port.queue_of.use()
@@ -67,8 +67,8 @@ class PortKeys:
         """The queues that priorities use."""
         return {*self._queue_of}
 
-    def _tell(self, what: str, message: str) -> None:
-        self._teller.tell(self._where[what], message)
+    def _report(self, what: str, message: str) -> None:
+        self._reporter.report(self._where[what], message)
 
     def keys(self, buffer: Mapping[str, Any]) -> dict[str, Any]:
         """All keys; `buffer` has those of ``switch.buffer``."""
@@ -96,7 +96,7 @@ class PortKeys:
                     "action": ACTIONS[action],
                 }
         elif self._port.watchdog.value:
-            self._tell("watchdog", "the port has no priority with PFC: no watchdog")
+            self._report("watchdog", "the port has no priority with PFC: no watchdog")
         return keys
 
     def _maps(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class PortKeys:
         port = self._port
         classes = port.class_of_dscp.value
         if port.new_dscp.value and classes is None:
-            self._tell("remap", "the port has no map of DSCP: no frame has one that could change")
+            self._report("remap", "the port has no map of DSCP: no frame has one that could change")
             return {}
         class_of = dict.fromkeys(CODE_POINTS, 0) | dict(classes or ())
         new = dict(port.new_dscp.use())
@@ -133,7 +133,7 @@ class PortKeys:
         ]
         if elsewhere:
             named = ", ".join(map(str, elsewhere[:NAMED])) + (", ..." if len(elsewhere) > NAMED else "")
-            self._tell(
+            self._report(
                 "remap",
                 f"frames of DSCP {named} wait in the queue of their old code point, in a scenario in that of "
                 "the new one: they keep their DSCP",
@@ -147,11 +147,11 @@ class PortKeys:
             number: found for number in queues if number in own and (found := own[number].use()) is not None
         }
         if not named:
-            self._tell("queue", "queues have no scheduler: that of --like, or strict priority")
+            self._report("queue", "queues have no scheduler: that of --like, or strict priority")
             return None
         without = [number for number in queues if number not in named and number in used]
         if without:
-            self._tell(
+            self._report(
                 "queue", f"queues {', '.join(map(str, without))} have no scheduler: taken as strict priority"
             )
         weights = self._weights({one: found.weight for one, found in named.items()}, used)
@@ -166,7 +166,7 @@ class PortKeys:
         if not exact:
             asked = ", ".join(map(str, weights.values()))
             said = ", ".join(map(str, shares.values()))
-            self._tell("scheduler", f"weights {asked} beside strict priority: as whole per cent, {said}")
+            self._report("scheduler", f"weights {asked} beside strict priority: as whole per cent, {said}")
         how: dict[int, dict[str, Any]] = {number: {"percent": shares[number]} for number in weights}
         return {"ets": {"classes": [{"queues": [one], **how.get(one, {"strict": True})} for one in queues]}}
 
@@ -178,7 +178,7 @@ class PortKeys:
                 del weights[number]
                 continue
             weights[number] = 1
-            self._tell("scheduler", f"queue {number} has a share of 0: taken as 1")
+            self._report("scheduler", f"queue {number} has a share of 0: taken as 1")
         return weights
 
     def _managers(self, queues: set[int]) -> list[dict[str, Any]]:
@@ -192,9 +192,9 @@ class PortKeys:
     def _manager(self, wred: Wred) -> dict[str, Any]:
         if not wred.rises:
             if wred.drops:
-                self._tell("wred", f"marks above {wred.most} B; frames without ECN pass there")
+                self._report("wred", f"marks above {wred.most} B; frames without ECN pass there")
             if wred.percent != 100:
-                self._tell("wred", f"the probability of {wred.percent} % at {wred.most} B counts for nothing")
+                self._report("wred", f"the probability of {wred.percent} % at {wred.most} B has no effect")
             return {"step": {"threshold": size(wred.most)}}
         green = _line(wred)
         keys: dict[str, Any] = {

@@ -150,7 +150,7 @@ class _Settings:
         if not found:
             return None
         named = ", ".join(map(str, found))
-        self.tables.tell(
+        self.tables.report(
             "PORT_QOS_MAP",
             f"assumed: no pfc_enable: priorities {named} are lossless, as xoff of groups says",
         )
@@ -183,12 +183,12 @@ class _Settings:
 
         found = sonic_trimming.read(self.tables, new_dscp, queue_of_dscp)
         if found is None and trims:
-            self.tables.tell(
+            self.tables.report(
                 "BUFFER_PROFILE",
                 f"{', '.join(trims)} trims, and there is no SWITCH_TRIMMING: frames are dropped",
             )
         elif found is not None and not trims:
-            self.tables.tell(
+            self.tables.report(
                 sonic_trimming.TABLE,
                 "no profile of a queue has packet_discard_action trim: no frame is trimmed",
             )

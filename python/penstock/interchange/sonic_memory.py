@@ -127,7 +127,7 @@ class Memory:
         ]
         if not any(groups or of_queues for _, groups, of_queues in found):
             if self._tables.has("BUFFER_PG") or self._lossless:
-                self._tables.tell(
+                self._tables.report(
                     "BUFFER_PG", "assumed: no profile of lossless groups: thresholds are computed"
                 )
             return {}
@@ -177,7 +177,7 @@ class Memory:
             other = next((found[one] for one in numbers if one in found), None)
             if made is None and other is not None:
                 named = ", ".join(map(str, missing))
-                tables.tell(
+                tables.report(
                     "BUFFER_PG",
                     f"assumed: groups {named} have no profile: theirs is {other[0].name}, as of other "
                     "lossless groups",
@@ -199,7 +199,7 @@ class Memory:
         profile = replace(row.profile, name=f"pg_lossless_{row.speed}_{row.cable}m_profile")
         is_dynamic = chosen.mode == "dynamic"
         self._headrooms.use(number, row, "")
-        self._tables.tell(
+        self._tables.report(
             "BUFFER_PG",
             f"lossless groups have no profile: {profile.name} is made of {self._headrooms.name(number)}, "
             f"line {row.line}",
@@ -259,7 +259,7 @@ class Memory:
             for link, members in sorted(made, key=lambda one: _narrowness(one[0])):
                 where = {key: value for key, value in (("rate", link.rate), ("length", link.length)) if value}
                 attach += [{"profile": name, what: numbers, **where} for name, numbers in members.items()]
-        self._tables.tell(
+        self._tables.report(
             "BUFFER_POOL",
             "size is read as the part that is shared, headroom and reserves as beside it; static templates "
             "of NVIDIA may count them within",
@@ -283,7 +283,7 @@ class Memory:
                 pools[pool.name] = self._pool(pool)
             own, reported = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
             for line in reported:
-                self._tables.tell(f"BUFFER_PROFILE|{profile.name}", line)
+                self._tables.report(f"BUFFER_PROFILE|{profile.name}", line)
             if what == "queues":
                 own = self._of_queue(profile, own)
             name = profile.name

@@ -175,7 +175,7 @@ class _Reader:
         self.maps = _maps_of(tables, port)
         self.trusts_dscp = tables.deferred(self._by_dscp).value is not None
         if self.trusts_dscp and tables.deferred(self._classes).value != [*CLASSES]:
-            tables.tell("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map counts for nothing")
+            tables.report("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map has no effect")
         self.queue_of = tables.deferred(lambda: self._of_priorities("queue", *_QUEUES))
         self.group_of = tables.deferred(lambda: self._of_priorities("group", *_GROUPS))
 
@@ -268,7 +268,7 @@ def _named(
     for owner, name in [(owner, owner.text(key)) for owner in (maps, everywhere) if owner]:
         if name:
             if table in _MAY_LACK and not tables.table(table):
-                tables.tell(table, f"is not in the document: {key} counts for nothing")
+                tables.report(table, f"is not in the document: {key} has no effect")
                 return None
             entry = tables.named(table, name, owner, key)
             found = {}
@@ -294,7 +294,7 @@ def _class_like(tables: Tables, number: int, queues: list[int], groups: list[int
         raise tables.error(table, message, table)
     found = (alike or in_queue)[0]
     what = "queue and group" if alike else "queue"
-    tables.tell(table, f"traffic class {number} is taken as {found}, which has the same {what}")
+    tables.report(table, f"traffic class {number} is taken as {found}, which has the same {what}")
     return found
 
 
@@ -319,7 +319,7 @@ def _scheduler(tables: Tables, queue: Entry) -> Scheduler | None:
     if kind == "STRICT":
         return Scheduler(None)
     if kind == "WRR":
-        tables.tell(
+        tables.report(
             f"SCHEDULER|{entry.key}", "WRR counts frames; a scenario counts their bytes, as DWRR does"
         )
     weight = entry.whole("weight", *WEIGHTS)
@@ -337,7 +337,7 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
     where = f"WRED_PROFILE|{entry.key}"
     if green is None:
         if named := [color for color, one in others.items() if one]:
-            tables.tell(where, f"is of {' and '.join(named)} frames alone: left out")
+            tables.report(where, f"is of {' and '.join(named)} frames alone: left out")
         return None
     different = []
     for color, one in others.items():
@@ -345,10 +345,10 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
             continue
         fields = [name for name in entry.fields if color in name and name != "ecn"]
         if one is None:
-            tables.tell(where, f"spares {color} frames: they are taken as green")
+            tables.report(where, f"spares {color} frames: they are taken as green")
             entry.drop(fields, f"{color} frames are taken as green")
         elif not (green.rises and one.rises):
-            tables.tell(
+            tables.report(
                 where, f"is other for {color} frames, and not a line for all: they are taken as green"
             )
             entry.drop(fields, f"{color} frames are taken as green")
@@ -391,7 +391,7 @@ def _profile(tables: Tables, group: Entry | None, *, side: str = "ingress") -> t
     found = _pool(tables, pool, side, entry)
     if exponent is None and static is None:
         limit = "the size of the pool" if found.mode == "static" else "as much as is free in the pool"
-        tables.tell(
+        tables.report(
             f"BUFFER_PROFILE|{entry.key}",
             f"assumed: has neither dynamic_th nor static_th: its limit is {limit}, by the mode of the pool",
         )
@@ -411,7 +411,9 @@ def _pool(tables: Tables, pool: Entry, side: str, by: Entry | None = None) -> Po
         what = "a priority group" if side == "ingress" else "a queue"
         raise by.error("pool", f"is of {what}, and its pool {pool.key} of the {kind}")
     if kind == "both":
-        tables.tell(f"BUFFER_POOL|{pool.key}", f"type is both: its {side} counts here, the other side apart")
+        tables.report(
+            f"BUFFER_POOL|{pool.key}", f"type is both: its {side} counts here, the other side apart"
+        )
     # The field of a profile sets its kind of limit; the mode of a pool applies to profiles without one (SAI).
     mode = pool.choice("mode", "dynamic", "static") or "dynamic"
     name = pool.key if kind == side else f"{pool.key} {side}"

@@ -163,7 +163,7 @@ class Tables:
         for path, loser, winner in self._joint.conflicts:
             before, after = (self._plain(self.parts[one], path) for one in (loser, winner))
             where = "|".join(path[:-1])
-            self.tell(
+            self.report(
                 where,
                 f"{path[-1]} is {brief(before)} in {files[loser]} and {brief(after)} in {files[winner]}: "
                 f"{files[winner]}, which is named later, wins",
@@ -200,7 +200,7 @@ class Tables:
         if path in self._joint.owner:
             self.drop(path, reason)
 
-    def tell(self, where: str, message: str) -> None:
+    def report(self, where: str, message: str) -> None:
         """Reports a difference between the scenario and the documents, once."""
         if (line := f"{where}: {message}") not in self.reported:
             self.reported.append(line)

@@ -60,12 +60,12 @@ def read(
     where = f"{TABLE}|{KEY}"
     bytes_left = entry.whole("size", SIZES[0], SIZES[-1])
     if bytes_left is None:
-        tables.tell(where, f"assumed: no size: frames are trimmed to {PRESET_SIZES['sonic']} B")
+        tables.report(where, f"assumed: no size: frames are trimmed to {PRESET_SIZES['sonic']} B")
     else:
         keys["size"] = size(bytes_left)
     dscp = _dscp(tables, entry, new_dscp)
     if dscp is None:
-        tables.tell(where, f"assumed: no dscp_value: trimmed frames have DSCP {USUAL_DSCP}")
+        tables.report(where, f"assumed: no dscp_value: trimmed frames have DSCP {USUAL_DSCP}")
     else:
         keys["dscp"] = dscp
     _queue(tables, entry, queue_of_dscp(USUAL_DSCP if dscp is None else dscp))
@@ -84,10 +84,10 @@ def _dscp(tables: Tables, entry: Entry, new_dscp: Callable[[], Mapping[int, int]
             known = ", ".join(map(str, dscp_of))
             message = f"tc_value is {number}, which the TC_TO_DSCP_MAP of the port does not have"
             raise entry.error("tc_value", f"{message}; expected {f'one of {known}' if known else 'a map'}")
-        tables.tell(where, f"traffic class {number} has DSCP {dscp_of[number]} at the port that is read")
+        tables.report(where, f"traffic class {number} has DSCP {dscp_of[number]} at the port that is read")
         return dscp_of[number]
     if entry.text("tc_value"):
-        tables.tell(where, f"tc_value counts for nothing: dscp_value is not {FROM_TC}")
+        tables.report(where, f"tc_value has no effect: dscp_value is not {FROM_TC}")
         entry.drop(["tc_value"], f"dscp_value is not {FROM_TC}")
     return entry.whole("dscp_value", 0, 63)
 
@@ -98,7 +98,7 @@ def _queue(tables: Tables, entry: Entry, usual: int) -> None:
     if text is None or text == DYNAMIC:
         return
     if (number := entry.whole("queue_index", 0, QUEUES - 1)) is not None and number != usual:
-        tables.tell(
+        tables.report(
             f"{TABLE}|{KEY}",
             f"assumed: queue_index is {number}: trimmed frames wait in queue {usual}, that of their DSCP",
         )

@@ -17,6 +17,7 @@ from penstock.errors import InputError
 from .piece import Document, Note, brief
 from .reading import Deferred
 
+K = TypeVar("K")
 T = TypeVar("T")
 DEEPEST = 24
 """Nesting depth of statements, at most."""
@@ -132,10 +133,22 @@ class Statements:
         """Reports a statement as not read, with the reason."""
         self.document.ledger.drop(_path(statement), reason)
 
-    def tell(self, where: str, message: str) -> None:
+    def report(self, where: str, message: str) -> None:
         """Reports a difference between the scenario and the document, once."""
         if (line := f"{where}: {message}") not in self.reported:
             self.reported.append(line)
+
+    def put_once(self, found: dict[K, Statement], key: K, one: Statement, what: str) -> None:
+        """Files a statement under a key.
+
+        Raises
+        ------
+        InputError
+            If the key is taken; `what` names what is expected once, such as "each policy".
+        """
+        if key in found:
+            raise self.error(one, f"{brief(one.text)} is there twice; expected {what} once")
+        found[key] = one
 
     def error(self, statement: Statement, message: str) -> InputError:
         """Returns the error for a statement, with its line."""
@@ -184,7 +197,7 @@ class Statements:
         if bytes_ > 2**62:
             raise self.error(statement, f"{what} is {brief(number)} {unit}; expected at most 2^62 B")
         if unit != "bytes":
-            self.tell(f"{statement.line}", "assumed: kbytes are 1,000 B and mbytes 1,000,000 B")
+            self.report(f"{statement.line}", "assumed: kbytes are 1,000 B and mbytes 1,000,000 B")
         return round(Fraction(bytes_))
 
     def cell_bytes(self) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .port_keys import Teller
+from .port_keys import Reporter
 from .sonic_port import CODE_POINTS, PRIORITIES
 
 NAMES = {
@@ -40,7 +40,7 @@ class Classes:
 
 
 def classes_of(
-    teller: Teller,
+    reporter: Reporter,
     *,
     default: int,
     cos: Mapping[int, int],
@@ -51,7 +51,7 @@ def classes_of(
 
     Parameters
     ----------
-    teller : Teller
+    reporter : Reporter
         The configuration, to report differences to.
     default : int
         The queue of all other frames.
@@ -65,7 +65,7 @@ def classes_of(
     queue_of: dict[int, int] = dict(pauses)
     for number, queue in cos.items():
         if queue_of.setdefault(number, queue) != queue:
-            teller.tell(
+            reporter.report(
                 f"CoS {number}",
                 f"waits in queue {queue}, and its pauses stop queue {queue_of[number]}: taken as the latter",
             )
@@ -81,7 +81,7 @@ def classes_of(
             queue_of[free[0]], known[queue] = queue, free[0]
         else:
             known[queue] = next(iter(known.values()))
-            teller.tell(
+            reporter.report(
                 f"queue {queue}", f"no traffic class is left: its frames wait in queue {known[queue]}"
             )
     classes = tuple((one, known[dscp.get(one, default)]) for one in CODE_POINTS)

@@ -151,7 +151,7 @@ def described(text: SwitchText) -> Described:
     alone = star(views, text.hostname, text.down)
     count_others_as_read(statements, views, chosen)
     for line in chosen.reported:
-        statements.tell("ports", line)
+        statements.report("ports", line)
     piece = Piece(
         keys=keys,
         remarks=statements.remarks(text.meaning),
@@ -161,6 +161,11 @@ def described(text: SwitchText) -> Described:
         assumed=memory.assumed,
     )
     return Described(piece, views, chosen)
+
+
+def reader_of(switch: Callable[[Document], SwitchText]) -> Callable[[Document], Piece]:
+    """Reader of a format whose configurations `switch` reads: makes them the settings of all switches."""
+    return lambda document: described(switch(document)).piece
 
 
 def lossless_wred(
@@ -247,9 +252,9 @@ class _Memory:
         if profiles and all(one.static is not None for one in profiles):
             self.watermarks, reported = profiles[0].watermarks()
             for line in reported:
-                statements.tell(profiles[0].name, line)
+                statements.report(profiles[0].name, line)
             if len({(one.size, one.xon, one.xoff, one.static) for one in profiles}) > 1:
-                statements.tell(
+                statements.report(
                     profiles[0].name, f"its thresholds hold for all of {_names_of(profiles)}, which differ"
                 )
             made = [(link, {}, queues) for link, _, queues in made]
@@ -296,7 +301,7 @@ class _Memory:
         self._pool(pool)
         keys, reported = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
         for line in reported:
-            self._statements.tell(profile.name, line)
+            self._statements.report(profile.name, line)
         if what == "queues":
             keys = {key: one for key, one in keys.items() if key not in ("headroom", "xon", "xon_offset")}
         name = profile.name

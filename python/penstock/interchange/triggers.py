@@ -56,7 +56,7 @@ def after(
             if word in one.said:
                 fired[int(one.said[word])].append((one, word))
     waits: dict[int, tuple[int, ...]] = {}
-    heard: dict[str, list[str]] = {"arrives": [], "is acknowledged": []}
+    assumed: dict[str, list[str]] = {"arrives": [], "is acknowledged": []}
     for own in connections:
         if "trigger" not in own.said:
             continue
@@ -67,7 +67,7 @@ def after(
             raise document.error(own.line, f"{begins}, and no connection fires it")
         _check_count(document, own, begins, trigger, len(fired[number]))
         for one, word in fired[number]:
-            if reason := _unheard(own, one):
+            if reason := _unobserved(own, one):
                 who = f"line {one.line} ({one.sender}->{one.receiver})"
                 raise document.error(
                     own.line, f"{begins}, by {who} when its last byte {DONE[word]}: {reason}"
@@ -75,16 +75,16 @@ def after(
             acknowledged = one.sender == own.sender
             if acknowledged != (word == "send_done_trigger"):
                 what = "is acknowledged" if acknowledged else "arrives"
-                heard[what].append(f"{own.line} (for line {one.line})")
+                assumed[what].append(f"{own.line} (for line {one.line})")
         waits[own.line] = tuple(one.line for one, _ in fired[number])
     check_circles(document, waits)
     remarks = []
-    for what, lines in heard.items():
+    for what, lines in assumed.items():
         if lines:
             more = f" and {len(lines) - 3} more" if len(lines) > 3 else ""
             remarks.append(
-                f"{document.file}: connections that wait for what their host does not hear of begin when the "
-                f"last byte {what}: lines {', '.join(lines[:3])}{more}"
+                f"{document.file}: connections that wait for events that their host does not observe begin "
+                f"when the last byte {what}: lines {', '.join(lines[:3])}{more}"
             )
     return waits, remarks
 
@@ -113,11 +113,11 @@ def _check_count(document: Document, own: Connection, begins: str, trigger: Trig
     raise document.error(own.line, f"{begins}, {when}{never}: expected a barrier with count {fires}")
 
 
-def _unheard(own: Connection, other: Connection) -> str:
+def _unobserved(own: Connection, other: Connection) -> str:
     """Reason why a connection cannot wait for another one; empty if it can."""
     if own.sender not in (other.sender, other.receiver):
         return (
-            f"node {own.sender} hears nothing of it; expected connections from or to that node, "
+            f"node {own.sender} does not observe it; expected connections from or to that node, "
             "or a program of ranks: penstock trace convert"
         )
     if int(other.said.get("size", "0")) == 0:

@@ -70,7 +70,7 @@ def engine(place: str, workers: int | None = None) -> Iterator[Engine]:
     Raises
     ------
     InputError
-        If there is no such engine, Dask is not installed, or nobody answers.
+        If there is no such engine, Dask is not installed, or the scheduler does not respond.
     """
     if place == "processes":
         yield Engine(workers=workers)

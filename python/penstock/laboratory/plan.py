@@ -238,8 +238,8 @@ class Plan:
     def _as_asked(self, error: ScenarioError, point: Point) -> ScenarioError:
         """The error of a point, in the words of the plan.
 
-        Its scenario is in no file, so that its lines are nobody's. What is wrong with the file itself is said
-        with its place there.
+        Its scenario is not in a file, so that line numbers would be misleading. Errors of the file itself are
+        reported with their place in it.
         """
         if not point.values:
             return error

@@ -209,9 +209,9 @@ def _analysed(
     ]
 
 
-def _index(told: Mapping[str, Any], index: str, at: int) -> tuple[float, float]:
+def _index(indices: Mapping[str, Any], index: str, at: int) -> tuple[float, float]:
     interval = _INTERVALS.get(index)
-    return float(told[index][at]), math.nan if interval is None else float(told[interval][at])
+    return float(indices[index][at]), math.nan if interval is None else float(indices[interval][at])
 
 
 def _table(found: list[Effect]) -> pa.Table:

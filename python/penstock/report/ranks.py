@@ -124,7 +124,7 @@ def _of(part: float | None, whole: float | None) -> str:
 
 
 def _path(result: Measurements, job: str) -> Iterator[str]:
-    lines = list(critical_path.told(result, job))
+    lines = list(critical_path.sentences(result, job))
     if lines:
         yield "<section><h2>Critical path</h2>"
         yield from (f"<p>{_text(line.strip())}</p>" for line in lines)

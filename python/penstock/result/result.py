@@ -161,7 +161,7 @@ class Result(Measurements):
             Whether ``report.html`` is written too. Default true.
         pictures : bool
             Whether pictures are drawn too, as PNG in ``pictures/``. Default false: `penstock.plots` draws
-            those that somebody wants to see.
+            single ones.
 
         Raises
         ------

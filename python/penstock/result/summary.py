@@ -179,7 +179,7 @@ def against_max_min(result: Measurements) -> dict[str, Any] | None:
     """How far the run was from what its schedulers promise: weighted max-min, strict classes first.
 
     Rates are counted as the schedulers count. ``None`` for one flow, for very many, and where schedulers
-    promise nothing: of connections, for example, which ask for what their windows allow.
+    guarantee no shares: for connections, for example, whose demand depends on their windows.
     """
     if not {"paths", "demands"} <= set(result.table_names):
         return None

@@ -60,9 +60,9 @@ class Progress:
     warning: str | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Progress:
+    def of(cls, values: Mapping[str, Any]) -> Progress:
         """From a report of the engine or from ``Result.run``; other keys are ignored."""
-        return cls(**{entry.name: told[entry.name] for entry in fields(cls) if entry.name in told})
+        return cls(**{entry.name: values[entry.name] for entry in fields(cls) if entry.name in values})
 
 
 ProgressCallback = Callable[[Progress], bool | None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -179,6 +181,26 @@ class Choice:
     why: str
 
 
+@contextmanager
+def keys_of(path: Path, what: str) -> Iterator[dict[str, Any]]:
+    """Keys of a TOML file, of which the reader removes those that it uses; none may be left at the end.
+
+    Raises
+    ------
+    StudyError
+        If a key is missing, unknown or wrong; the message names the file.
+    """
+    try:
+        text = library.toml(library.text_in(path, what))
+        yield text
+    except (InputError, TypeError, StudyError) as error:
+        raise StudyError(f"{path}: {error}") from error
+    except KeyError as error:
+        raise StudyError(f"{path}: the key {error} is missing") from error
+    if text:
+        raise StudyError(f"{path}: unknown keys: {', '.join(text)}")
+
+
 @dataclass(frozen=True)
 class Study:
     """A study as its ``study.toml`` describes it."""
@@ -210,8 +232,7 @@ class Study:
             If a key is missing, unknown or given twice.
         """
         path = folder / FILE
-        try:
-            text = library.toml(library.text_in(path, "study"))
+        with keys_of(path, "study") as text:
             experiments = tuple(Experiment.of(entry) for entry in text.pop("experiments"))
             departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
             choices = tuple(Choice(**entry) for entry in text.pop("choices", []))
@@ -226,12 +247,6 @@ class Study:
                 departures=departures,
                 choices=choices,
             )
-        except (InputError, TypeError, StudyError) as error:
-            raise StudyError(f"{path}: {error}") from error
-        except KeyError as error:
-            raise StudyError(f"{path}: the key {error} is missing") from error
-        if text:
-            raise StudyError(f"{path}: unknown keys: {', '.join(text)}")
         ids = [experiment.id for experiment in experiments]
         if len(set(ids)) != len(ids):
             raise StudyError(f"{path}: two experiments have the same id")

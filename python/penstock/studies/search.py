@@ -32,7 +32,7 @@ from penstock import library, storage
 from penstock.errors import InputError, ScenarioError, SimulationError, StudyError
 from penstock.running import cache
 
-from .description import Asked
+from .description import Asked, keys_of
 from .reproduce import Context, Study, Table, file_of
 
 DESCRIPTION, CODE = "search.toml", "search"
@@ -164,8 +164,7 @@ class Search:
         path = study.folder / DESCRIPTION
         if not path.is_file():
             raise InputError(f"{study.name}: has no {DESCRIPTION}, so that nothing is known to be open")
-        try:
-            text = library.toml(library.text_in(path, "search"))
+        with keys_of(path, "search") as text:
             found = cls(
                 study,
                 text.pop("seeds"),
@@ -186,12 +185,6 @@ class Search:
                         raise StudyError(
                             f"{one.name}: no parameter {name!r}; {library.suggestion(name, names)}"
                         )
-        except (InputError, TypeError, StudyError) as error:
-            raise StudyError(f"{path}: {error}") from error
-        except KeyError as error:
-            raise StudyError(f"{path}: the key {error} is missing") from error
-        if text:
-            raise StudyError(f"{path}: unknown keys: {', '.join(text)}")
         return found
 
     @property

@@ -34,7 +34,7 @@ class Source(Sender):
         super().sent()
         self.active = self.active and self.current < LINE
 
-    def told(self, feedback: int) -> None:
+    def on_feedback(self, feedback: int) -> None:
         """Applies a decrease, an increase, or the end of a stop of zero length."""
         self.messages += 1
         units = feedback / 1500

@@ -39,7 +39,7 @@ class Source(Sender):
         self.tags += 1
         return _TAG
 
-    def told(self, feedback: int) -> None:
+    def on_feedback(self, feedback: int) -> None:
         """Handles a returned tag."""
         self.returned += 1
         self.current = min(max(feedback, 10**7), LINE)

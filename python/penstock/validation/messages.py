@@ -99,7 +99,7 @@ def messages(bench: Bench) -> Iterator[Row]:
             _MESSAGES, duration=duration, topology=in_row(_ROW, _FAR), every=every, more="", window=paced
         )
         created = list(islice(notified(interval, duration), 0, None, every))
-        yield from _told(found, f"without flow control, one in {every}: ", created, duration, alone)
+        yield from _arrivals(found, f"without flow control, one in {every}: ", created, duration, alone)
     waits = list[int]()
     for delay in (_FAR, _FARTHER):
         found = bench.once(
@@ -128,7 +128,7 @@ def messages(bench: Bench) -> Iterator[Row]:
     yield from _stopped(bench, paced, interval, duration)
 
 
-def _told(found: Result, label: str, created: Sequence[int], duration: int, alone: int) -> Iterator[Row]:
+def _arrivals(found: Result, label: str, created: Sequence[int], duration: int, alone: int) -> Iterator[Row]:
     connection = only(found.rows("connections"), flow="bulk")
     sent = sum(row["messages"] for row in found.rows("queues"))
     arrived = sum(at + alone < duration for at in created)

@@ -73,7 +73,7 @@ class Sender(ABC):
         """Rate in b/s on the wire; ``None`` if it is not limited."""
 
     @abstractmethod
-    def told(self, feedback: int) -> None:
+    def on_feedback(self, feedback: int) -> None:
         """Handles the feedback of a message or a returned tag."""
 
     def tag_bytes(self) -> int:
@@ -189,7 +189,7 @@ def run(senders: Sequence[Sender], point: Point, delay: int, duration: int) -> i
                 back = now + wire(value) + 2 * (MESSAGE + delay) + delay
                 heapq.heappush(events, (back, TOLD, n, allowed, True))
         elif kind == TOLD:
-            sender.told(value)
+            sender.on_feedback(value)
             due = sender.next_timer()
             if due is not None:
                 heapq.heappush(events, (due, TIMER, n, due, False))

@@ -33,7 +33,7 @@ class Source(Sender):
         """The current rate."""
         return self.current if self.active else None
 
-    def told(self, feedback: int) -> None:
+    def on_feedback(self, feedback: int) -> None:
         """Applies a rate cut."""
         self.messages += 1
         if self.stages[0] > 0 or not self.active:

@@ -327,7 +327,7 @@ def nddd1(bench: Bench) -> Iterator[Row]:
         )
 
 
-_PRIORITIES = (
+_STRICT = (
     summaries(warmup="$warmup")
     + """\
 [topology.star]
@@ -338,36 +338,27 @@ length = "2 m"
 [switch]
 scheduler = "strict_priority"
 
-[[flows]]
-name = "urgent"
-from = "sw"
-to = "h0"
-priority = 7
-frame = $frame7
-rate_counts = "wire"
-source = { poisson = { rate = "$rate7" } }
-
-[[flows]]
-name = "middle"
-from = "sw"
-to = "h0"
-priority = 4
-frame = $frame4
-rate_counts = "wire"
-source = { poisson = { rate = "$rate4" } }
-
-[[flows]]
-name = "patient"
-from = "sw"
-to = "h0"
-priority = 0
-frame = $frame0
-rate_counts = "wire"
-source = { poisson = { rate = "$rate0" } }
 """
 )
-_PARTS = _PRIORITIES.split("[[flows]]")
-_TWO_PRIORITIES = "[[flows]]".join([_PARTS[0], _PARTS[1], _PARTS[3]])
+
+
+def _poisson(name: str, priority: int) -> str:
+    """A Poisson flow whose lengths and rate are placeholders."""
+    return f"""\
+[[flows]]
+name = "{name}"
+from = "sw"
+to = "h0"
+priority = {priority}
+frame = $frame{priority}
+rate_counts = "wire"
+source = {{ poisson = {{ rate = "$rate{priority}" }} }}
+"""
+
+
+_CLASSES = {"urgent": 7, "middle": 4, "patient": 0}
+_PRIORITIES = _STRICT + "\n".join(_poisson(name, priority) for name, priority in _CLASSES.items())
+_TWO_PRIORITIES = _STRICT + "\n".join((_poisson("urgent", 7), _poisson("patient", 0)))
 _MIXES: dict[str, theory.Sizes] = {
     '"108 B"': [(108, 1.0)],
     '"1522 B"': [(1522, 1.0)],

@@ -150,14 +150,14 @@ class _Reaction:
     sent: float = 0.0
     step_at: float = math.inf
     fade_at: float = math.inf
-    told: float = -1.0
+    notified: float = -1.0
 
     def cut(self, now: float) -> None:
         """Handles a CNP."""
         self.target, self.rate = self.rate, self.rate * (1 - self.alpha / 2)
         self.alpha = self.alpha * 255 / 256 + 1 / 256
         self.steps, self.blocks, self.sent = 0, 0, 0.0
-        self.told, self.step_at, self.fade_at = now, now + 55e-6, now + 55e-6
+        self.notified, self.step_at, self.fade_at = now, now + 55e-6, now + 55e-6
 
     def grow(self, now: float, bits: float) -> None:
         """Advances the timers and the byte counter."""
@@ -191,7 +191,7 @@ def queue_with_chance(senders: int, seed: int, milliseconds: int = 100) -> float
         for source in sources:
             left = served * source.rate / offered * step / packet
             # At most one CNP in 50 us, regardless of the number of marks.
-            if now >= source.told + 50e-6 and chance.random() < 1 - (1 - marks) ** left:
+            if now >= source.notified + 50e-6 and chance.random() < 1 - (1 - marks) ** left:
                 source.cut(now)
             else:
                 source.grow(now, source.rate * step)

@@ -29,7 +29,7 @@ pub struct Bottleneck {
     pub switch: NodeId,
     /// Its name.
     pub port: String,
-    /// How many queue pairs it holds back.
+    /// Number of queue pairs that it limits.
     pub many: u64,
     /// Number of hosts at which they end.
     pub receivers: u64,
@@ -112,7 +112,7 @@ pub fn round_trips(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<
     longest
 }
 
-/// How long a full queue of a port of a switch takes to leave, as far as its memory has a limit; else nothing.
+/// Time to drain a full queue of a switch port; zero if its memory has no limit.
 fn longest_wait(plan: &Plan<'_>, port: u32) -> Time {
     let limits = plan.node(port).switch().map(|switch| {
         let buffer = &switch.buffer;

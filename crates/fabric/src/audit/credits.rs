@@ -1,4 +1,4 @@
-//! Whether credits can do what they are for: both ends of a link count alike, a frame fits, nothing else loses frames.
+//! Checks of credits: both ends of a link count in the same unit, a frame fits, and no other mechanism drops frames.
 
 use super::{Audit, Subject, of_flow_control, worst};
 use crate::spec::{FaultSpec, LinkSpec, NodeSpec, SwitchSpec};
@@ -195,8 +195,8 @@ fn limits(audit: &mut Audit<'_>) {
     audit.error(Subject::Node(NodeId(at as u32)), Remark::about("buffer", message, help));
 }
 
-/// What a lost frame has taken would never come back, and a run stops there; a link that goes down loses credits that its ends
-/// would have to agree on again.
+/// Reports faults that lose credits: those of a lost frame are never returned, and the run stops; after a link has
+/// been down, both ends would have to agree on their credits again.
 fn faults(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     // Link-level retry repeats frames, and messages of the sending end restore credits.

@@ -69,7 +69,7 @@ fn target(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     audit.error(Subject::Node(need.node), remark.within(control.name).within("flow_control"));
 }
 
-/// Whoever is paused has to obey.
+/// Reports paused ports that do not obey pauses.
 fn obeyed(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let used = spec.priorities_in_use() as u8;

@@ -48,7 +48,7 @@ fn without_a_way(audit: &mut Audit<'_>) {
     }
 }
 
-/// How frames can get from node to node: through switches.
+/// Paths from node to node, through switches.
 struct Ways<'s> {
     spec: &'s Spec,
     neighbours: Vec<Vec<(u32, NodeId)>>,

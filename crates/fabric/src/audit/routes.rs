@@ -1,4 +1,4 @@
-//! Whether queues can come to wait for each other in a circle.
+//! Checks whether queues can deadlock, that is, wait for each other in a cycle.
 
 use super::{Audit, Subject};
 use crate::spec::detours::{Detours, takes_detours};
@@ -55,9 +55,9 @@ pub(super) fn check_detours(audit: &mut Audit<'_>) {
     }
 }
 
-/// Shortest paths in trees and layered fabrics go up, then down; with pauses that go only to where frames came
-/// from, no circle is possible, and the paths of large fabrics need not be looked at. Where links fail, shortest
-/// paths may turn up again.
+/// Shortest paths in trees and layered fabrics go up, then down. If pauses go only to the ports where frames arrived,
+/// no cycle is possible, and the paths of large fabrics need not be checked. Where links fail, shortest paths may
+/// turn up again.
 fn cannot_deadlock(audit: &Audit<'_>) -> bool {
     let spec = audit.spec;
     let by_egress = spec

@@ -100,7 +100,7 @@ fn of_pools(limit: PoolLimit, needs: &[PauseNeeds]) -> String {
     }
 }
 
-/// How far XOFF has to be below the limit, or the limit above XOFF.
+/// Required distance of XOFF from the limit, in words.
 fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limit: Amount) -> String {
     let bytes: u64 = needs.iter().map(|need| need.room.get()).sum();
     let told =

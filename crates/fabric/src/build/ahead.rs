@@ -1,4 +1,4 @@
-//! What is done ahead of its time, and where.
+//! Determines which ports work ahead of time, and in which form.
 
 mod arrivals;
 mod sole_source;
@@ -20,7 +20,7 @@ use units::Time;
 /// Stages that are called when a queued frame leaves.
 const WHEN_LEAVING: PortFeatures = asked(When::LEAVES);
 
-/// Notes where that is. Called when everything else is known.
+/// Marks the ports that work ahead of time. Called after the rest of the fabric has been built.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     mark_ports(plan, fabric);
     arrivals::mark(plan, fabric);
@@ -55,7 +55,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         let managers = &fabric.links.managers;
         let manager_hears =
             |when: Departures| managers.of_port(hot).any(|managed| managed.departures() == when);
-        // A limit of the queue alone needs to know no more than what waits in it.
+        // A limit of the queue alone depends only on the frames that wait in it.
         let memory = fabric.nodes[fabric.node_of[port]].memory();
         let bounded = hot.features.has(PortFeatures::BOUNDED) && !memory.bounds_queues_alone();
         // A frame that is trimmed changes its queue.
@@ -77,8 +77,8 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     }
 }
 
-/// How far ahead of its time anything is done in any part: from the decision about frames until the last of them has arrived,
-/// or until the earliest pause that is not yet pending can act.
+/// Longest time that any part works ahead: from the decision about frames until the last of them has arrived, or
+/// until the earliest pause that is not yet pending can act.
 pub fn reach(plan: &Plan) -> Time {
     let of_port = |port: u32| {
         let (link, peer) = (plan.link(port), plan.wiring.peer[port as usize].0);
@@ -107,7 +107,7 @@ fn trims(spec: &Spec) -> bool {
     spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| switch.trimming.is_some())
 }
 
-/// Whether a node pauses its neighbours. Hosts do if they have a receive buffer.
+/// Returns true if a node pauses its neighbours. Hosts do if they have a receive buffer.
 fn sends_pauses(node: &NodeSpec) -> bool {
     node.pauses().is_some() && (node.switch().is_some() || receive_buffer(node).is_some())
 }

@@ -38,7 +38,7 @@ pub(crate) struct Restart {
     pub reroute: Option<Time>,
 }
 
-/// What happens to one link.
+/// Faults of one link.
 #[derive(Debug, Default)]
 struct OnLink {
     outages: Vec<Outage>,
@@ -274,7 +274,7 @@ impl FaultPlan {
         }))
     }
 
-    /// What happens before the end of the run, in order of time.
+    /// Fault events before the end of the run, in order of time.
     pub fn notes(&self, spec: &Spec) -> Vec<Note> {
         let mut notes = Vec::new();
         let mut note = |at: Time, what, place: &str, value: f64| {

@@ -43,7 +43,7 @@ pub struct PauseNeeds {
     pub least_quanta: u64,
     /// The shortest pause that the port sends, in quanta.
     pub quanta: u16,
-    /// How long it lasts.
+    /// Duration of this pause.
     pub lasts: Time,
     /// Where the search for targets begins, if there are any and it is not below everything.
     pub target: Option<Amount>,

@@ -123,7 +123,7 @@ pub fn voqs(node: &NodeSpec, ports: u64) -> u64 {
     if virtual_output { ports + 1 } else { 1 }
 }
 
-/// How a node brings frames to their egress ports.
+/// Internal structure of a node between ingress and egress ports.
 fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) -> Architecture {
     let Some(&keys) = node.crossbar() else { return Architecture::OutputQueued(memory) };
     let plan = part.plan;
@@ -206,7 +206,7 @@ fn add_receiving(part: &Part, fabric: &mut Fabric) {
         Some(receiving)
     };
     let all: Vec<_> = part.ports().map(receiving).collect();
-    // Where frames give credits back, hosts look at each.
+    // Where frames return credits, hosts process each frame.
     if all.iter().any(Option::is_some) || part.ports().any(|port| plan.node(port).credits().is_some()) {
         fabric.hosts.receiving = all.into();
     }

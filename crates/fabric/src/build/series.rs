@@ -148,7 +148,7 @@ impl Recording<'_> {
         }
         for part in parts {
             let part = &mut **part;
-            // What a port receives is known to its peer.
+            // The peer of a port records what the port receives.
             let mut links = Vec::with_capacity(part.links.len());
             for port in part.links.ports.keys(WHOLE) {
                 let own = part.numbering.port(port);

@@ -60,7 +60,7 @@ impl Split {
         Split { owner_of, first_node, first_port }
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub fn parts(&self) -> usize {
         self.first_node.len() - 1
     }

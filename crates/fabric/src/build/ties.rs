@@ -4,8 +4,9 @@ use super::frame_bounds;
 use crate::spec::Spec;
 use units::Time;
 
-/// How far clocks alone move two frames apart that would come at the same time: two clocks differ by twice their tolerance,
-/// which counts while a frame and the one before it go to the slowest link. Zero: clocks are exact.
+/// Largest distance that clocks alone put between two frames which would otherwise arrive at the same time. Two
+/// clocks differ by twice their tolerance, over the time in which a frame and the one before it go to the slowest
+/// link. Zero: clocks are exact.
 pub(crate) fn apart(spec: &Spec) -> Time {
     let ppb = spec.nodes.iter().map(|node| node.clock_tolerance.ppb()).max().unwrap_or_default();
     if ppb == 0 {

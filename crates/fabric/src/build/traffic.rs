@@ -1,4 +1,4 @@
-//! What sends and receives, and the first events of it.
+//! Builds sources, endpoints and receivers, with their first events.
 
 use super::{Part, Plan};
 use crate::build::jobs;
@@ -223,7 +223,7 @@ impl TrimmedClasses {
     }
 }
 
-/// Resources that all endpoints of a host share, by host, and what is known of all.
+/// Resources that all endpoints of a host share, by host, and facts about all endpoints.
 struct Shared {
     trimmed: TrimmedClasses,
     /// Those of hosts whose NIC has limits.
@@ -264,7 +264,7 @@ fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint;
     }
 }
 
-/// The priorities that flow control keeps from loss at each port of a part, if anybody sends over FCoE.
+/// Priorities that flow control makes lossless at each port of a part, if any endpoint sends over FCoE.
 fn lossless_ports(part: &Part) -> NodeLocal<PortIx, u8> {
     let has_fcoe = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|own| own.fcoe().is_some());
     if !part.plan.spec.flows.iter().any(has_fcoe) {
@@ -281,7 +281,7 @@ fn lossless_at(plan: &Plan, port: u32) -> u8 {
     (0..8).filter(is_lossless).fold(0, |all, n| all | 1 << n)
 }
 
-/// How long a frame of so many bytes takes through these egress ports, on links and in switches, without queues.
+/// Time of a frame of this length through these egress ports, over links and switches, without queues.
 pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: u16) -> Time {
     ports.fold(Time::ZERO, |sum, port| {
         let link = plan.link(port);
@@ -341,7 +341,7 @@ pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
         events.iter().filter_map(|event| Some(event.at(here(event.place(WHOLE))?))).collect();
 }
 
-/// What counts the frames of each path that ends at one of the part's nodes, or at any.
+/// Adds the receivers that count the frames of each path that ends at one of the part's nodes, or at any.
 pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let mut receivers = 0_usize;
     let receiver_of = |&destination: &Option<NodeId>| {
@@ -369,7 +369,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
         first_path += flow.paths();
         (first, flow)
     });
-    // What connections carry their ends know.
+    // Transfers over connections are tracked by their endpoints.
     let pushed = paths.filter(|(_, flow)| flow.transport.is_none());
     let lists: Vec<(usize, &TransferList)> =
         pushed.filter_map(|(first, flow)| Some((first, &**flow.source.transfers()?))).collect();

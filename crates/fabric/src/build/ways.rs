@@ -103,7 +103,7 @@ struct Ways<'a> {
     apart: Apart,
     /// With all links, then with each set of links that are known to be down at some time.
     tables: Vec<(Routes<'a>, ForwardingTable)>,
-    /// How many sets may still be made.
+    /// Number of sets that may still be made.
     left: usize,
 }
 

@@ -31,12 +31,12 @@ impl Fabric {
         Fabric { view, whole }
     }
 
-    /// The right to look at all of them.
+    /// The token for access to all of them.
     pub fn whole(&self) -> Whole {
         self.whole
     }
 
-    /// How many frames are here and on no link, by counts alone.
+    /// Number of frames that are in this part and on no link, computed from counters.
     pub fn frames_kept(&self) -> u64 {
         let crossing: usize = self.crossbars().map(|bar| bar.frames_underway().count()).sum();
         self.buffers.pool.used() + self.hosts.frames_at_work() + crossing as u64
@@ -138,7 +138,7 @@ impl Fabric {
         }
     }
 
-    /// How many there are at all ports.
+    /// Number of committed frames at all ports.
     pub fn frames_committed(&self) -> u64 {
         let ports = self
             .links

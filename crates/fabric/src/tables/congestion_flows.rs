@@ -198,7 +198,7 @@ impl View<'_> {
     }
 }
 
-/// How long pauses of each tree have held back each flow; `spans` are the pauses of the port and priority.
+/// Time for which pauses of each tree have held back each flow; `spans` are the pauses of the port and priority.
 fn held_times(spans: &[PausedSpan], standing: &[BlockedFlow]) -> Vec<(usize, u32, Time)> {
     // By tree, its pauses and how long they lasted together up to each: a flow may be queued there for thousands.
     let mut sums: BTreeMap<usize, Vec<(u32, Time)>> = BTreeMap::new();

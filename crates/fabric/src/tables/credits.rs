@@ -1,4 +1,4 @@
-//! Who waited for credits, and how long.
+//! Waits for credits: classes, number and duration.
 
 use super::{UsedQueue, View};
 use crate::run::state::credits::CreditState;

@@ -50,9 +50,9 @@ struct Hop {
     /// When the last frame began, and when it was done.
     began: Time,
     busy_until: Time,
-    /// How much later the last frame began than the one before.
+    /// Time between the starts of the last two frames.
     distance: Time,
-    /// How long the last frame waited for the one before.
+    /// Time for which the last frame waited for the one before.
     waited: Time,
     /// When the last frame came, and how much later than the one before.
     came: Time,
@@ -136,7 +136,7 @@ impl Hop {
 }
 
 impl IdlePath {
-    /// How long a transfer of `bytes` takes on it.
+    /// Time of a transfer of `bytes` on this path.
     pub fn time(&self, framing: Framing, bytes: u64) -> Time {
         self.clone().follow(framing, bytes)
     }

@@ -85,7 +85,7 @@ impl IdleConnection {
         IdleConnection { spec, there, back, known: BTreeMap::new() }
     }
 
-    /// How long a transfer of `bytes` takes until its last byte is delivered, over a fresh connection or a reused one.
+    /// Time of a transfer of `bytes` until its last byte is delivered, over a new connection or a reused one.
     pub fn time(&mut self, framing: Framing, bytes: u64, reused: bool) -> Time {
         if let Some(&known) = self.known.get(&(bytes, reused)) {
             return known;

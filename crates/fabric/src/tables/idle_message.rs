@@ -1,4 +1,4 @@
-//! What a message of a queue pair takes on a path without other traffic, to the picosecond.
+//! Time of a message of a queue pair on a path without other traffic, exact to the picosecond.
 //!
 //! The packets of the message leave back to back, with the extended headers that they have by their place in it. Before them come the
 //! request of a READ, over the way back, and the fetch of the context of a queue pair that has not sent before.
@@ -15,7 +15,7 @@ pub(super) struct IdleMessage {
     spec: Arc<QueuePairSpec>,
     there: IdlePath,
     back: IdlePath,
-    /// How long its NIC takes to fetch a context.
+    /// Time that its NIC takes to fetch a context.
     fetch: Time,
 }
 
@@ -30,7 +30,7 @@ impl IdleMessage {
         IdleMessage { spec: spec.clone(), there, back, fetch }
     }
 
-    /// How long a message of `bytes` takes until all of it is delivered, over a fresh queue pair or a `reused` one.
+    /// Time of a message of `bytes` until all of it is delivered, over a new queue pair or a `reused` one.
     pub fn time(&self, bytes: u64, reused: bool) -> Time {
         let mut begins = Time::ZERO;
         if let Some(request) = self.spec.request() {

@@ -1,4 +1,4 @@
-//! What was lost, and what went wrong.
+//! Tables of losses and faults.
 
 use super::View;
 use crate::run::state::losses::Cause;

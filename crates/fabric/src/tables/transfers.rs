@@ -91,7 +91,7 @@ struct Row {
     ports: Ports,
 }
 
-/// What has become of a transfer.
+/// Outcome of a transfer.
 struct Came {
     frames_missing: u64,
     /// When its last byte was delivered, and acknowledged.
@@ -228,7 +228,7 @@ impl View<'_> {
         OfPath { path, starts: starts.to_vec(), idle: BTreeMap::new(), outcomes, ports }
     }
 
-    /// What has become of the n-th transfer of a path; `None`: it has not begun.
+    /// Outcome of the n-th transfer of a path; `None` if it has not begun.
     fn came_of(&self, of: &OfPath, nth: u32, framing: Framing) -> Option<Came> {
         let Some(ends) = self.s.transfer_ends(of.path) else {
             let (frames_missing, done) = self.s.completion(of.path, nth);

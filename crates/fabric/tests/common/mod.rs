@@ -245,7 +245,7 @@ impl Net {
     }
 }
 
-/// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes, and its hosts. Nobody sends yet.
+/// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes, and its hosts. No host sends yet.
 pub fn fat_tree_under_pfc(k: u64, duration: Time) -> (Net, Vec<NodeId>) {
     let cable = Cable::new(gbps(10), ns(500));
     let graph = FatTree::new(k, cable).graph().expect("an even k");
@@ -284,7 +284,7 @@ pub struct Pause {
     pub end: Time,
 }
 
-/// Nanoseconds of a table as the whole picoseconds they stand for.
+/// Nanoseconds of a table, converted back to whole picoseconds.
 pub fn exact(ns: f64) -> Time {
     Time::from_ps((ns * 1000.0).round() as u64)
 }
@@ -389,7 +389,7 @@ impl Outcome {
     }
 }
 
-/// How many cases a property is tried with: `PROPTEST_CASES`, or this many.
+/// Number of cases of a property test: `PROPTEST_CASES`, or this default.
 pub fn cases(default: u32) -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

@@ -93,7 +93,7 @@ fn two_congestions_of_one_port_are_two_times() {
     let outcome = net.run();
     let found = parts(&outcome);
     assert_eq!(named(&found, "culprit"), ["a", "b", "c", "d"]);
-    // Nobody was held back for longer than the congestion in which it lived.
+    // No flow was held back for longer than the congestion during which it existed.
     let spans: Vec<_> = outcome.pauses().iter().map(|pause| (pause.start, pause.end)).collect();
     let within = |from, until| {
         let mine = spans.iter().filter(|span| span.0 >= from && span.1 <= until);

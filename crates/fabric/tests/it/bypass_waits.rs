@@ -30,7 +30,7 @@ fn reads_slowly(net: &mut Net, host: NodeId) {
     }
 }
 
-/// All that is known of a run, cut into steps, as text.
+/// All results of a run, cut into steps, as text.
 fn told(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
     while simulation.advance(budget).expect("no promise breaks") == State::Running {}

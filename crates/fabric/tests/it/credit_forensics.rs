@@ -30,7 +30,7 @@ fn forever(source: SourceSpec) -> SourceSpec {
     SourceSpec { limit: None, ..source }
 }
 
-/// All that is known of a run, on several threads and cut into steps, as text.
+/// All results of a run, on several threads and cut into steps, as text.
 fn everything(net: &Net, threads: usize, budget: u64) -> String {
     let mut simulation = Simulation::on_threads(&net.0, threads).expect("builds");
     while simulation.advance(budget).expect("no promise breaks") == State::Running {}

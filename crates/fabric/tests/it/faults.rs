@@ -205,7 +205,7 @@ fn lossless_classes_count_what_faults_lose_and_go_on() {
             );
         }
     }
-    // No pause frame comes through: frames are lost for want of room, which stops a run unless it may count.
+    // No pause frame arrives: frames are lost for want of room, which stops a run unless such losses are counted.
     net.0.faults =
         vec![FaultSpec::PauseLoss { link: 0, from: Time::ZERO, until: Time::NEVER, probability: 1.0 }];
     let stopped = net.try_run();

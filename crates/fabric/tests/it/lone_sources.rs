@@ -37,7 +37,7 @@ struct Dice {
     two_switches: bool,
     cuts_through: bool,
     control: Option<PauseSpec>,
-    /// How switches choose between the two links that are between them then.
+    /// Path choice of the switches between the two parallel links.
     choice: Option<PathChoice>,
     /// Flows to all receivers have no listed paths.
     unlisted: bool,

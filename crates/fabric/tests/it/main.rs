@@ -1,4 +1,5 @@
-//! What the engine does, in one binary: linking takes longer than most of the tests. Those that count memory are alone.
+//! Tests of the engine, in one binary: linking takes longer than most of the tests. Those that count memory are
+//! separate.
 
 #[path = "../common/mod.rs"]
 mod common;

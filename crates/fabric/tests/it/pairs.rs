@@ -44,7 +44,7 @@ use workload::{
     SourceSpec, StreamsParams, ThreadsParams, Transfer, TransferList, VideoParams,
 };
 
-/// What can meet, one bit each.
+/// Mechanisms that are combined, one bit each.
 const NAMES: [&str; 26] = [
     "window",
     "requests",
@@ -99,14 +99,14 @@ const PROBES: u32 = 1 << 22;
 const BY_DESTINATION: u32 = 1 << 23;
 const SENDERS: u32 = 1 << 24;
 const RDMA: u32 = 1 << 25;
-/// What may lose a frame as often as it comes.
+/// Mechanisms that may drop any arriving frame.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
 
 /// From what one simulation is drawn.
 #[derive(Clone)]
 struct Draw {
-    /// What meets in it.
+    /// The mechanisms that it combines.
     with: u32,
     /// 0: no flow control.
     control: u8,
@@ -146,7 +146,7 @@ impl Draw {
             && !spec.guards.watchdog.is_some_and(|watchdog| forwards(watchdog.action))
             && !spec.nodes.iter().any(drops)
     }
-    /// Whether what was asked for has to be done in the end.
+    /// True if the requested work must be complete at the end.
     fn gets_done(&self) -> bool {
         // Pauses by egress queues can close a circle, and so can paths around a dead link.
         let around = self.has(REROUTE) && self.has(DOWN | RESTART);
@@ -668,7 +668,7 @@ fn bare_tcp(patient: bool, rolls: &mut Rolls) -> TcpSpec {
     TcpSpec { transfers, ..Arc::unwrap_or_clone(spec) }
 }
 
-/// What carries scheduled transfers over TCP.
+/// Connection for scheduled transfers over TCP.
 fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let spec = TcpSpec { headers: 40, ..bare_tcp(patient, rolls) };
     ConnectionSpec {
@@ -678,7 +678,7 @@ fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     }
 }
 
-/// What carries scheduled transfers over RDMA.
+/// Connection for scheduled transfers over RDMA.
 fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
     let keys = queue_pairs(rolls);
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
@@ -1043,7 +1043,7 @@ fn crossbar(rolls: &mut Rolls, longest: u64) -> CrossbarKeys {
     }
 }
 
-/// Whether a switch has nothing that a crossbar refuses.
+/// Returns true if a switch has no mechanism that a crossbar rejects.
 fn may_cross(switch: &SwitchSpec) -> bool {
     let by_egress = switch.pauses().is_some_and(|pauses| pauses.accounting == Accounting::Egress);
     let along_paths = |manager: &ManagerSpec| matches!(manager, ManagerSpec::PathPoint(_));
@@ -1157,8 +1157,8 @@ fn with_new_schedulers(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
-/// Path rate control asks as long as there is a path, before all data. Every microsecond that is 0.7 Gb/s a path: some of
-/// them leave nothing of a slow link for connections.
+/// Path rate control sends probes as long as there is a path, before all data. Every microsecond that is 0.7 Gb/s per
+/// path: some of them leave no bandwidth of a slow link for connections.
 fn ask_seldom(spec: &mut Spec) {
     for node in &mut spec.nodes {
         if let Role::Host(host) = &mut node.role
@@ -1186,7 +1186,8 @@ fn keeps_its_books_everywhere(spec: Spec, budget: u64) -> Result<(), TestCaseErr
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(8), ..ProptestConfig::default() })]
 
-    /// Test builds look over frames, credits and slots of copies after each step, and a step of one event ends with its instant.
+    /// Test builds check frames, credits and slots of copies after each step, and a step of one event ends with its
+    /// instant.
     #[test]
     fn books_are_kept_at_every_event(draw in draws()) {
         for spec in [with_credits(&draw, us(30)), with_crossbars(&draw, us(30))] {
@@ -1217,7 +1218,7 @@ proptest! {
         keeps_its_books_everywhere(with_new_schedulers(&draw, us(60)), budget)?;
     }
 
-    /// Credits are looked over at the end of each run: none is missing.
+    /// Credits are checked at the end of each run: none is missing.
     #[test]
     fn credits_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
         keeps_its_books_everywhere(with_credits(&draw, us(60)), budget)?;
@@ -1317,7 +1318,7 @@ proptest! {
         let acknowledged = outcome.reals("transfers", "acknowledged_ns");
         let delivered = outcome.reals("transfers", "completion_ns");
         prop_assert_eq!(acknowledged.iter().filter(|at| !at.is_nan()).count(), 10 * scheduled.count());
-        // Who reads knows at once.
+        // Receivers read at once.
         let reads = |flow: &fabric::spec::FlowSpec| {
             let rdma = flow.transport.as_ref().and_then(|connection| connection.queue_pairs());
             rdma.is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
@@ -1325,7 +1326,7 @@ proptest! {
         let reads = spec.flows.iter().any(reads);
         let late = |known: f64, there: f64| known > there || reads && known == there;
         prop_assert!(acknowledged.iter().zip(delivered).all(|(&known, there)| known.is_nan() || late(known, *there)));
-        // Nobody waits for ever.
+        // No flow waits forever.
         prop_assert_eq!(outcome.table("deadlocks").rows(), 0);
     }
 }

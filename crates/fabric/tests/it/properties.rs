@@ -1,5 +1,4 @@
-//! What holds in every fabric, whatever it is: random graphs and named topologies, random traffic, random
-//! mechanisms.
+//! Invariants of every fabric: random graphs and named topologies, random traffic, random mechanisms.
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
@@ -319,9 +318,10 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
 }
 
 /// Whether pauses can wait for each other in a circle. With ingress accounting not on up-down paths. With
-/// egress accounting a full queue to one neighbour pauses all others, also those that would only pass by: a
-/// leaf that is full towards one spine stops the other, which stops another leaf, and so on, back to the
-/// first. That takes a circle in the graph, so trees are safe. This is the mechanism, not a fault.
+/// Returns true if pauses can wait for each other in a cycle. With ingress accounting they cannot on up-down paths.
+/// With egress accounting a full queue to one neighbour pauses all others, including traffic to other ports: a leaf
+/// that is full towards one spine stops the other, which stops another leaf, and so on, back to the first. That takes
+/// a cycle in the graph, so trees are safe. This is a property of the mechanism, not a fault.
 fn can_deadlock(dice: &Dice) -> bool {
     let (circles, up_down) = (matches!(dice.shape, 2 | 3 | 5), dice.shape != 5);
     match dice.control {

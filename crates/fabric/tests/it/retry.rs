@@ -188,7 +188,7 @@ fn frames_of_other_priorities_are_lost_as_without() {
     assert_eq!(outcome.texts("drops", "cause").iter().filter(|cause| *cause == "bit_error").count(), 1);
 }
 
-/// What happens to a line of three switches.
+/// A run of a line of three switches.
 #[derive(Clone, Debug)]
 struct Trial {
     spec: LlrSpec,

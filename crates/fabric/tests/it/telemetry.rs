@@ -70,8 +70,8 @@ fn packets_are_longer_by_what_telemetry_takes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
-    /// Whoever loses packets: each run ends with a header for each frame that has one, which the engine asserts, on any
-    /// number of threads alike.
+    /// With any losses, each run ends with a header for each frame that has one, which the engine asserts, on any
+    /// number of threads.
     #[test]
     fn no_stamp_outlives_its_packet(
         which in 0usize..3,

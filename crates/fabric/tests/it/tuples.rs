@@ -229,8 +229,8 @@ fn tiers_with_one_seed_leave_links_unused() {
 
 #[test]
 fn transfers_part_where_a_link_fails() {
-    // The second of four links is down from the beginning, and known to be. By thresholds (RFC 2992) its transfers go to the
-    // first and the third, each to where its own hash leads; what the fourth has stays there.
+    // The second of four links is down from the beginning, and routing has converged. By thresholds (RFC 2992) its
+    // transfers go to the first and the third, each by its own hash; the transfers of the fourth stay there.
     let (mut net, [a, b]) = trunk(&switch());
     add(&mut net, "x[a]", a, &[b], false, &many(300), Ports::default());
     let whole = over_trunk(&net.run())[0].clone();

@@ -29,7 +29,7 @@ pub fn count_of_channel(channel: usize) -> usize {
 pub fn counts_of_channel(channel: usize) -> impl Iterator<Item = usize> {
     std::iter::once(count_of_channel(channel)).chain((channel < BANK).then_some(channel + BANK))
 }
-/// Whether a count is that of a bypass queue.
+/// Returns true if a count is that of a bypass queue.
 #[inline]
 pub fn is_bypass(count: usize) -> bool {
     count / BANK == 1
@@ -66,7 +66,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The other end has granted so many credits to each channel, at most [`MOST_CREDITS`].
+    /// The other end has granted this number of credits to each channel, at most [`MOST_CREDITS`].
     pub fn new(granted: u32) -> Sender {
         let granted = granted as u16;
         Sender { granted, available: [granted; COUNTS], freed: [0; COUNTS] }
@@ -153,7 +153,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// An empty buffer of so many credits for each channel.
+    /// An empty buffer of this number of credits for each channel.
     pub fn new(granted: u32) -> Receiver {
         let none = [0; COUNTS];
         let spacing = Time::from_ps(1);

@@ -59,7 +59,7 @@ impl<T> Transmitter<T> {
     pub fn new(spec: LlrSpec) -> Transmitter<T> {
         Transmitter::numbering_from(spec, 0)
     }
-    /// As `new`, with this first sequence number, for tests of the wrap-around.
+    /// Variant of `new` with this first sequence number, for tests of the wrap-around.
     pub fn numbering_from(spec: LlrSpec, first: u32) -> Transmitter<T> {
         Transmitter {
             spec,

@@ -42,7 +42,7 @@ pub fn of_transfers(
     Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
 }
 
-/// How bytes of the messages of a job lie in frames of at most this length, and what carries them.
+/// Framing of the messages of a job with frames of at most this length, and their transport.
 pub fn of_job(
     job: &Job,
     frame: u16,

@@ -1,8 +1,8 @@
 //! Names of several nodes in one text: "all", `*` for any letters, ranges, and the hosts of switches.
 //!
-//! `h1..h32` is h1, h2 and so on up to h32, with leading zeros if both ends have them. `leaf0/h*` are the hosts linked to
-//! leaf0 that match `h*`; on either side may stand a name, a range or a pattern. A node that is called like a range or a
-//! pattern is meant itself.
+//! `h1..h32` is h1, h2 and so on up to h32, with leading zeros if both ends have them. `leaf0/h*` are the hosts
+//! linked to leaf0 that match `h*`; on either side there may be a name, a range or a pattern. A node whose name looks
+//! like a range or a pattern takes precedence.
 
 use super::Context;
 use super::topology::Fabric;
@@ -15,7 +15,7 @@ use keys::Step;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a text names several nodes, unless a node is called so.
+/// Returns true if a text names several nodes and is not the name of a node itself.
 pub fn is_several(text: &str) -> bool {
     text == "all" || text.contains('*') || text.contains('/') || text.contains("..")
 }

@@ -1,5 +1,5 @@
-//! Whether queue pairs meet a fabric that their recovery can live with: go-back-N sends everything from a lost packet on again, and
-//! takes one that was overtaken for lost; and no answer comes within less than a round trip.
+//! Checks whether the fabric suits the recovery of queue pairs: go-back-N retransmits everything from a lost packet
+//! on, and treats an overtaken packet as lost; and no acknowledgement arrives within less than a round trip.
 
 use super::Context;
 use super::telemetry::{Distances, rate_of};

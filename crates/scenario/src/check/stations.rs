@@ -64,7 +64,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
     fabric.graph.nodes.iter().map(station).collect()
 }
 
-/// What all switches have, and by name those with settings of their own.
+/// Settings of all switches, and by name those of switches with settings of their own.
 fn switches<'m>(
     model: &'m Model,
     fabric: &Fabric,

@@ -32,7 +32,7 @@ impl Fabric {
     pub fn is_host(&self, node: NodeId) -> bool {
         self.graph.nodes[node.at()].role == NodeRole::Host
     }
-    /// What was probably meant by an unknown name, as a sentence.
+    /// Suggestion for an unknown name, as a sentence.
     pub fn hint(&self, name: &str, role: Option<NodeRole>) -> String {
         let of_role = |node: &&GraphNode| role.is_none_or(|role| node.role == role);
         let candidates: Vec<&str> =
@@ -59,13 +59,13 @@ impl Fabric {
     pub fn linked(&self, a: NodeId, b: NodeId) -> bool {
         self.neighbours[a.at()].contains(&b)
     }
-    /// Whether every node reaches every host.
+    /// Returns true if every node reaches every host.
     pub fn is_one_piece(&self) -> bool {
         let nodes = (0..self.graph.nodes.len() as u32).map(NodeId);
         nodes.into_iter().all(|node| self.groups(node).any(|group| group == 1))
             && self.group.iter().all(|&group| group <= 1)
     }
-    /// Whether frames can come from `a` to the host `b`: directly or through switches.
+    /// Returns true if frames can go from `a` to the host `b`, directly or through switches.
     pub fn reaches(&self, a: NodeId, b: NodeId) -> bool {
         self.linked(a, b) || self.groups(a).any(|one| self.groups(b).any(|other| one == other))
     }

@@ -102,7 +102,7 @@ fn entry_name(flow: &FlowSpec) -> &str {
     flow.name.split('[').next().unwrap_or(&flow.name)
 }
 
-/// What NICs spend on RDMA, where none is sent, and keys of that which change nothing.
+/// Warns about RDMA settings of NICs in scenarios without RDMA, and about such keys without effect.
 fn nics(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let own = model.hosts.iter().map(|(name, own)| (Place::of("hosts").key(name), &own.rdma));
     let is_rdma = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|it| it.queue_pairs().is_some());
@@ -307,7 +307,7 @@ fn pause_losses(spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &
     }
 }
 
-/// What a rate counts, and steps that a source does not live to see.
+/// Warns about `rate_counts` without effect, and about steps after the end of a source.
 pub fn of_flow(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
     if let SourceText::Pushed(arrivals) = &flow.source {
         context.unused(arrivals.unused(), &at.key("source"));

@@ -1,4 +1,4 @@
-//! What reading is strict about: kinds that are named alone, tables that are lists, lists that are too long.
+//! Strictness of reading: kinds that are named alone, tables that are lists, lists that are too long.
 
 use scenario::{JSON_SCHEMA, load};
 use serde_json::Value;
@@ -114,7 +114,8 @@ fn a_kind_is_named_alone_or_the_message_shows_the_table() {
                         "ReceiversTable" | "SizesTable" | "FrameTable" | "DelayTable"
                     );
                     let needs = told.contains("needs") && told.contains(&kind);
-                    // Of some the defaults together mean nothing, which a table without keys is told, too.
+                    // For some, the combination of all defaults is invalid, and a table without keys is rejected as
+                    // well.
                     let says_as_much =
                         empty.as_ref().is_err_and(|empty| empty.0[0].message == alone.0[0].message);
                     assert!(needs || says_as_much || is_a_name, "{name} {kind}: {told}");

@@ -45,7 +45,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Rounds of so many values, a power of two.
+    /// Rounds of this number of values, a power of two.
     pub fn new(entropies: u16, draws: &mut Draws) -> Round {
         let mask = entropies - 1;
         Round { mask, at: 0, order: draws.bits() as u16 & mask }

@@ -46,11 +46,11 @@ pub struct RdmaAck {
     pub marked: bool,
     /// The round trip of the packet that it answers.
     pub round_trip: Option<Time>,
-    /// What it returns of what the packet has learned on its way, beside stamps.
+    /// Telemetry of the packet that it returns, other than stamps.
     pub telemetry: Telemetry,
 }
 
-/// How a sender learns that packets are lost.
+/// Signal by which a sender detects lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RdmaLoss {
     /// The receiver has reported it.
@@ -88,19 +88,19 @@ pub trait RdmaControlConfiguration {
     }
 }
 
-/// How fast a queue pair sends, and how much may be in flight.
+/// Congestion control of a queue pair: rate and data in flight.
 ///
 /// The queue pair notifies it of events; a control implements those that it needs. Nothing is scheduled for it:
 /// state that time alone changes is computed when it is read.
 pub trait RdmaControl {
-    /// What its packets ask the switches on their way for.
+    /// Telemetry that switches write into its packets.
     fn telemetry(&self) -> Telemetry {
         Telemetry::None
     }
     /// Before the acknowledgement that returns them: the stamps of a packet.
     fn on_stamps(&mut self, _stamps: &Stamps) {}
 
-    /// A packet of so many bytes (DA to FCS) leaves.
+    /// A packet of this length in bytes (DA to FCS) leaves.
     fn on_send(&mut self, _now: Time, _bytes: u32) {}
     /// Something new is acknowledged.
     fn on_ack(&mut self, _now: Time, _ack: &RdmaAck) {}
@@ -177,7 +177,7 @@ impl LinkRate {
     }
 }
 
-/// How long so many bytes take at a rate, to the next picosecond.
+/// Time of this number of bytes at a rate, rounded to the next picosecond.
 #[inline]
 pub fn gap(bytes: u32, bps: f64) -> Time {
     Time::from_ps((f64::from(bytes) * 8e12 / bps) as u64)

@@ -45,7 +45,7 @@ struct State {
     current: f64,
     target: f64,
     alpha: f64,
-    /// Whether the rate is limited.
+    /// True if the rate is limited.
     limited: bool,
     /// A CNP has come since alpha was updated, and since the last cut.
     seen: bool,
@@ -119,7 +119,7 @@ impl State {
         if self.pending { self.cut_at.min(self.step_at) } else { self.step_at }
     }
 
-    /// What time has brought until now, in its order: alpha, cuts, steps.
+    /// Applies time-driven changes up to now, in the order alpha, cuts, steps.
     fn settle(&mut self, keys: &DcqcnKeys, now: Time) {
         loop {
             let next = self.changes_at();
@@ -175,7 +175,7 @@ impl State {
 
     /// A step of the timer or the counter of bytes.
     fn increase(&mut self, keys: &DcqcnKeys) {
-        // A NIC looks at the steps before this one, the paper at those with it.
+        // A NIC counts the steps before this one, the paper includes it.
         let own = u32::from(keys.is_nic());
         // A NIC without a counter goes by its timer alone.
         let byte = if keys.bytes_a_step() == 0 && keys.is_nic() { self.time_steps } else { self.byte_steps };

@@ -1,12 +1,13 @@
 //! HPCC: a window that holds the busiest link of its path at a share of its rate, by telemetry from each hop.
 //!
-//! Each switch writes into a data packet what its egress port knows when the transmission begins: the time, the bytes sent so far,
-//! the bytes that wait, and the rate B of the link; the receiver returns that with the acknowledgement. From two of them the sender
-//! has the utilisation of each hop, u = sent / B + min(queue, queue before) / (B T), with T the base round trip, and follows the
-//! highest: U = (1 - t/T) U + (t/T) u for the time t between the packets. Each acknowledgement sets W = Wc / (U / `eta`) + W_AI;
-//! if U is below `eta`, and `max_stage` is above 0, only W_AI is added that many round trips in a row. Wc is W of the last round
-//! trip, so that nothing is reacted to twice. W begins at what fills the path, and never exceeds it; packets are paced at W / T, and one may leave
-//! while less than W is in flight.
+//! Each switch writes into a data packet the state of its egress port when the transmission begins: the time, the
+//! bytes sent so far, the bytes that wait, and the rate B of the link; the receiver returns that with the
+//! acknowledgement. From two of them the sender computes the utilisation of each hop, u = sent / B + min(queue, queue
+//! before) / (B T), with T the base round trip, and follows the highest: U = (1 - t/T) U + (t/T) u for the time t
+//! between the packets. Each acknowledgement sets W = Wc / (U / `eta`) + W_AI; if U is below `eta`, and `max_stage`
+//! is above 0, only W_AI is added that many round trips in a row. Wc is W of the last round trip, so that the sender
+//! reacts to each measurement once. W begins at the bandwidth-delay product of the path, and never exceeds it;
+//! packets are paced at W / T, and one may leave while less than W is in flight.
 //!
 //! N queue pairs at a link come to rest at U = eta + N W_AI / (B T): as long as that is below 1 nothing waits, which is the rule W_AI <=
 //! B T (1 - eta) / N; above, (U - 1) B T wait.
@@ -84,7 +85,7 @@ impl RdmaControlConfiguration for HpccKeys {
 }
 
 impl HpccKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
         wrong.extend(checks::count("max_stage", self.max_stage, MOST_STAGES));
@@ -102,12 +103,12 @@ pub fn default_int_bytes() -> Bytes {
     Bytes::new(FIXED_BYTES + 5 * STAMP_BYTES)
 }
 
-/// Hops for which so many bytes have room.
+/// Number of hops that fit into this number of bytes.
 pub fn hops_within(int_bytes: Bytes) -> u8 {
     (int_bytes.get().saturating_sub(FIXED_BYTES) / STAMP_BYTES).min(MOST_STAMPS as u64) as u8
 }
 
-/// What cannot be meant of what telemetry adds to a packet.
+/// Validates the length that telemetry adds to a packet.
 pub fn check_int_bytes(int_bytes: Bytes) -> Option<Remark> {
     let [least, most] = [1, MOST_STAMPS as u64].map(|hops| FIXED_BYTES + hops * STAMP_BYTES);
     (!(least..=most).contains(&int_bytes.get())).then(|| {
@@ -119,7 +120,7 @@ pub fn check_int_bytes(int_bytes: Bytes) -> Option<Remark> {
     })
 }
 
-/// How utilisation moves a window.
+/// Window driven by utilisation.
 #[derive(Clone, Copy, Debug)]
 pub struct HpccWindow {
     pub window: PathWindow,

@@ -71,7 +71,7 @@ impl RdmaControlConfiguration for HpccPintKeys {
 }
 
 impl HpccPintKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
         wrong.extend(checks::count("max_stage", self.max_stage, 1_000));

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Amount, Bdp, Bytes, Computed, Or, Time, Unlimited};
 
-/// What a RoCE NIC cuts messages into (MTU of InfiniBand), largest first.
+/// Packet sizes of a RoCE NIC (MTU of InfiniBand), largest first.
 const MTUS: [u16; 5] = [4096, 2048, 1024, 512, 256];
-/// The number of retries of a receiver that is not ready which stands for any number.
+/// Value of `rnr_retries` that means no limit.
 const FOR_EVER: u64 = 7;
 /// A receiver is ready for no more messages.
 const MOST_RECEIVES: u64 = 1_000_000;
@@ -136,7 +136,7 @@ impl ApplicationKeys for Box<RdmaKeys> {
 }
 
 impl RdmaKeys {
-    /// What sends `limit` bytes in frames of at most `frame` bytes, whatever hands them over; and what to beware of.
+    /// Description of a sender of `limit` bytes in frames of at most `frame` bytes, and warnings about the keys.
     ///
     /// # Errors
     /// All that is wrong.
@@ -148,7 +148,7 @@ impl RdmaKeys {
         self.carrier_of(&[self.verb.operation()], limit, frame)
     }
 
-    /// What sends messages of an application in both directions, which are these operations.
+    /// Description of a transport for messages of an application in both directions, given as these operations.
     pub(crate) fn duplex(
         &self,
         operations: &[Operation],

@@ -71,7 +71,7 @@ impl RdmaControlConfiguration for PowerTcpKeys {
 }
 
 impl PowerTcpKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
         wrong.extend(checks::number("gamma", self.gamma, 1.0));
@@ -84,7 +84,7 @@ impl PowerTcpKeys {
     }
 }
 
-/// How power moves a window.
+/// Window driven by power.
 #[derive(Clone, Copy, Debug)]
 pub struct PowerWindow {
     pub window: PathWindow,
@@ -108,7 +108,7 @@ impl PowerWindow {
         PowerWindow { window, power: 1.0, gamma, eta, added }
     }
 
-    /// An acknowledgement comes, and the power of the path is known.
+    /// An acknowledgement arrives, with the power of the path.
     pub fn update(&mut self, ack: &RdmaAck) {
         let reference = self.window.reference;
         let wanted = reference * self.eta / self.power + self.added;

@@ -134,7 +134,7 @@ pub struct QueuePair {
     /// Clocks of the time by activity.
     #[recurs(measured)]
     clocks: Box<Clocks>,
-    /// Index of the message of the last packet that was looked up.
+    /// Index of the message whose packet was returned last.
     at: usize,
     /// Next packet to send, if there is one and the window admits it, or [`NONE`]; updated wherever it changes.
     #[recurs(from = self.unacknowledged)]

@@ -45,7 +45,7 @@ impl RdmaControlConfiguration for RdmaDctcpKeys {
 }
 
 impl RdmaDctcpKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let ai = self.ai_rate.value().and_then(|rate| checks::rate("ai_rate", rate));
         let all = [checks::number("gain", self.gain, 1.0), ai, checks::rate("min_rate", self.min_rate)];

@@ -5,10 +5,10 @@
 //! other, under its own congestion control. Its last packet says that a response is whole; nothing else acknowledges it, unless
 //! recovery, window or control go by acknowledgements: then packets of responses are acknowledged as other data are (read ACKs, IRN).
 //!
-//! What is lost the requester asks for again: from the packet on that it expects, when one behind that has come (not again for
-//! the same within `nak_gap`), or when nothing comes for the timeout. The responder goes back there, and on from there through all that it was asked for.
-//! A request that comes after a lost one it answers with a NAK, which names the request that is missing. After `retries` timeouts in a row the queue
-//! pair is in error.
+//! The requester requests lost data again: from the packet on that it expects, when a later one has arrived (not
+//! again for the same within `nak_gap`), or after the timeout without arrivals. The responder goes back to that
+//! packet, and continues from there through all requested data. It answers a request that arrives after a lost one
+//! with a NAK, which names the missing request. After `retries` timeouts in a row the queue pair is in error.
 //!
 //! A message of more packets than the numbers allow for `max_reads` requests, or of more than 2 GiB, is read in several READs; a flow whose `message` is unlimited
 //! reads 1 MiB at a time.

@@ -1,4 +1,4 @@
-//! What the queue pairs between two hosts are: plain, checked data, which both of their ends share.
+//! Description of the queue pairs between two hosts: plain, validated data, which both of their ends share.
 
 use super::RdmaControlSpec;
 use super::control::{PathFacts, RdmaControl};
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
-/// What a CNP carries.
+/// Payload of a CNP.
 const CNP_BYTES: u16 = 16;
 
 /// Bytes of a message of InfiniBand, at most.
@@ -63,9 +63,9 @@ impl RdmaVerb {
 /// Messages that a receiver is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveQueue {
-    /// How many each queue pair can take at once, above 0.
+    /// Number of messages that each queue pair can accept at once, above 0.
     pub most: u64,
-    /// How long the application takes for each, one after the other, before there is room for another.
+    /// Time that the application takes per message, one after the other, before it frees an entry.
     pub time: Time,
 }
 
@@ -100,9 +100,9 @@ pub enum CnpScope {
 pub enum StaticWindow {
     /// As many as there are.
     Unlimited,
-    /// So many bytes of frames.
+    /// A number of bytes of frames.
     Bytes(u64),
-    /// What fills the path.
+    /// The bandwidth-delay product of the path.
     Bdp,
 }
 
@@ -113,7 +113,7 @@ pub struct RdmaTimeouts {
     pub high: Time,
     /// The timeout with few packets in flight.
     pub low: Time,
-    /// How many these are at most.
+    /// Upper limit of their number.
     pub few: u64,
 }
 
@@ -129,17 +129,17 @@ pub struct RdmaSpec {
     pub mtu: u16,
     /// Bytes of a frame beside its data, DA to FCS, telemetry included.
     pub headers: u16,
-    /// What its messages are.
+    /// Operation of its messages.
     pub verb: RdmaVerb,
     /// Bytes of extended headers of a packet of data at most: 0 to 20.
     pub extended: u16,
     /// READs that a queue pair has under way at most, above 0.
     pub max_reads: u32,
-    /// What it is ready for; `None`: any number of messages.
+    /// Its receive queue; `None`: any number of messages.
     pub receive_queue: Option<ReceiveQueue>,
     /// Time that a sender waits after an RNR NAK.
     pub rnr_timer: Time,
-    /// How often it does so in a row before the queue pair is in error; `None`: for ever.
+    /// Number of consecutive retries before the queue pair enters the error state; `None`: no limit.
     pub rnr_retries: Option<u32>,
     /// Bytes of a message, above 0; `None`: one message of everything.
     pub message: Option<u64>,
@@ -147,11 +147,11 @@ pub struct RdmaSpec {
     pub total: Option<u64>,
     /// Which queue pair takes a transfer.
     pub queue_pairs: QueuePairs,
-    /// An acknowledgement for each so many packets, above 0, and for the last one of a message.
+    /// Number of packets per acknowledgement, above 0; the last packet of a message is always acknowledged.
     pub ack_every: u32,
     /// The least time between two NAKs for the same packet.
     pub nak_gap: Time,
-    /// How lost packets are repaired.
+    /// Loss recovery.
     pub recovery: RdmaRecovery,
     /// Time after which they are retransmitted without a NAK.
     pub timeouts: RdmaTimeouts,
@@ -161,7 +161,7 @@ pub struct RdmaSpec {
     pub window: StaticWindow,
     /// The round trip of a full packet without queues, if it is given.
     pub base_rtt: Option<Time>,
-    /// How fast packets go out.
+    /// Congestion control.
     pub control: RdmaControlSpec,
     /// Priority of acknowledgements; `None`: that of the data.
     pub ack_priority: Option<Priority>,
@@ -169,14 +169,14 @@ pub struct RdmaSpec {
     pub cnp_priority: Priority,
     /// The least time between two CNPs.
     pub cnp_gap: Time,
-    /// What shares it.
+    /// Scope of the CNP timer.
     pub cnp_scope: CnpScope,
-    /// How a queue pair chooses among paths.
+    /// Path selection of a queue pair.
     pub paths: PathSelectionKeys,
 }
 
 impl RdmaSpec {
-    /// Length of a frame with so many bytes of data, DA to FCS.
+    /// Length of a frame with this number of bytes of data, DA to FCS.
     #[inline]
     pub fn frame_bytes(&self, data: u16) -> u16 {
         self.headers.saturating_add(data).max(frame::MIN_FRAME_BYTES)
@@ -186,7 +186,8 @@ impl RdmaSpec {
     pub fn extended(&self, first: bool, last: bool) -> u16 {
         self.verb.operation().extended(first, last)
     }
-    /// The packets of a message of so many bytes, in order: lengths of frames, and how many of this length follow each other.
+    /// The packets of a message of this number of bytes, in order: lengths of frames, and how many of each length
+    /// follow each other.
     pub fn packets_of(&self, bytes: u64) -> impl Iterator<Item = (u16, u64)> {
         let mtu = u64::from(self.mtu);
         let longest = if self.verb == RdmaVerb::Read { self.longest_read() * mtu } else { u64::MAX };
@@ -228,8 +229,8 @@ impl RdmaSpec {
     pub fn request_bytes(&self) -> u16 {
         self.frame_bytes(RETH_BYTES)
     }
-    /// Whether data are acknowledged packet by packet: those of a READ are by what is asked for next, unless something goes by
-    /// acknowledgements.
+    /// Returns true if data are acknowledged packet by packet. The next request acknowledges the data of a READ,
+    /// unless recovery, window or control need acknowledgements.
     pub fn acknowledges(&self) -> bool {
         self.verb != RdmaVerb::Read
             || self.recovery.keeps()
@@ -237,7 +238,7 @@ impl RdmaSpec {
             || self.control.needs_base_rtt()
             || self.echoes_paths()
     }
-    /// Whether each data packet is answered, also one that does not request it.
+    /// Returns true if each data packet is acknowledged, including those that do not request it.
     pub fn acknowledges_each(&self) -> bool {
         self.ack_every == 1 || self.recovery == RdmaRecovery::Selective || self.echoes_paths()
     }
@@ -267,11 +268,11 @@ impl RdmaSpec {
     pub fn echoes_marks(&self) -> bool {
         self.control.hears_marks() || self.echoes_paths()
     }
-    /// Whether receivers send CNPs.
+    /// Returns true if receivers send CNPs.
     pub fn sends_cnps(&self) -> bool {
         self.control.hears_cnps()
     }
-    /// Whether switches may mark its packets.
+    /// Returns true if switches may mark its packets.
     pub fn understands_marks(&self) -> bool {
         self.control.hears_cnps() || self.echoes_marks()
     }
@@ -300,7 +301,7 @@ impl RdmaSpec {
         }
     }
 
-    /// What cannot be meant, and what would be accepted.
+    /// Validates the description; an error names the accepted values.
     ///
     /// # Errors
     /// A value outside of its range.

@@ -69,7 +69,7 @@ impl RdmaControlConfiguration for SwiftKeys {
 }
 
 impl SwiftKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let order = (self.fs_max <= self.fs_min).then(|| {
             let message = format!("fs_max ({}) is not above fs_min ({})", self.fs_max, self.fs_min);
@@ -86,7 +86,8 @@ impl SwiftKeys {
         ];
         all.into_iter().flatten().collect()
     }
-    /// The round trip that a window of so many packets is held at, on a path with so many switches.
+    /// The round-trip time at which a window of this number of packets is held, on a path with this number of
+    /// switches.
     pub fn target(&self, hops: u16, window: f64) -> Time {
         let facts = PathFacts {
             rate: BitRate::from_gbps(1),
@@ -152,7 +153,7 @@ impl Swift {
         }
     }
 
-    /// What a window of so many packets gets on top of the target, in picoseconds.
+    /// Additional target delay of a window of this number of packets, in picoseconds.
     fn scaling(&self, packets: f64) -> f64 {
         let [a, b] = self.scale;
         (a / libm::sqrt(packets) + b).clamp(0.0, self.range)

@@ -56,7 +56,7 @@ impl RdmaControlConfiguration for ThetaPowerTcpKeys {
 }
 
 impl ThetaPowerTcpKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let mut wrong = path_window::check(POWER, self.ai_rate, self.min_rate);
         wrong.extend(checks::number("gamma", self.gamma, 1.0));

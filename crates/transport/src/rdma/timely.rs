@@ -83,7 +83,7 @@ impl RdmaControlConfiguration for TimelyKeys {
 }
 
 impl TimelyKeys {
-    /// What cannot be meant.
+    /// Validates the keys; returns one remark per invalid value.
     pub fn check(&self) -> Vec<Remark> {
         let order = (self.t_high <= self.t_low).then(|| {
             let message = format!("t_high ({}) is not above t_low ({})", self.t_high, self.t_low);

@@ -1,4 +1,4 @@
-//! Sending end of a packet delivery context: packets in flight, what is known of them, and what is sent next.
+//! Sending end of a packet delivery context: packets in flight, their state, and the selection of the next one.
 
 mod answers;
 mod losses;
@@ -29,7 +29,7 @@ pub(crate) const NACK_TRIMMED: u8 = 1;
 pub(crate) const NACK_TRIMMED_LAST_HOP: u8 = 2;
 /// NACK code: a packet came out of order in ordered delivery.
 pub(crate) const NACK_OUT_OF_ORDER: u8 = 13;
-/// Types of the control packets that grant credit and ask for it.
+/// Types of the control packets that grant credit and request it.
 pub(crate) const CREDIT: u8 = 7;
 pub(crate) const CREDIT_REQUEST: u8 = 8;
 /// Type of the control packet that is a probe.
@@ -165,7 +165,7 @@ pub struct DeliveryContext {
     /// State that the contexts of its host share, and whether it is counted there as one that has packets to send.
     nic: PullPacer,
     is_counted: bool,
-    /// When it may ask for credit again without data, or [`Time::NEVER`]; a request waits to be sent.
+    /// Time at which it may request credit again without data, or [`Time::NEVER`]; a request waits to be sent.
     asks_at: Time,
     asks_now: bool,
     /// Requests for credit since the last grant that brought some, those of them since the last answer, and when the last one was due.
@@ -269,7 +269,7 @@ impl DeliveryContext {
         self.paths = self.spec.paths.start(&facts).map(|selector| Box::new(Multipath::new(*selector)));
     }
 
-    /// Begins with the PSN after so many packets.
+    /// Begins with the PSN after this number of packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         (self.oldest, self.next, self.end) = (psn, psn, psn);
@@ -301,7 +301,8 @@ impl DeliveryContext {
             missing: packets,
         });
         self.end = first + packets;
-        // Its credit may have been spent long ago, with no answer to come that would bring more, and its receiver does not know of the message.
+        // Its credit may have been spent long ago, with no acknowledgement pending that would bring more, and its
+        // receiver has no packet of the message.
         if (was_idle || self.asks_at == Time::NEVER) && !self.asks_now && self.failed == Time::NEVER {
             self.ask_for_credit(start);
         }

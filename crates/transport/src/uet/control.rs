@@ -53,11 +53,11 @@ pub struct UetLoss {
     pub bytes: u64,
     /// Bytes of frames in flight without it.
     pub in_flight: u64,
-    /// How the loss became known.
+    /// Signal by which the loss was detected.
     pub cause: UetLossCause,
 }
 
-/// How a loss becomes known.
+/// Signals by which losses are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UetLossCause {
     /// A NACK for a trimmed packet. `last_hop`: it was trimmed at the last switch.

@@ -12,7 +12,7 @@ const MAX_LEFT: u32 = (1 << CREDIT_BITS) - 1;
 /// Initial and largest credit in bandwidth-delay products.
 const MAX_CREDIT: f64 = 1.5;
 
-/// How a receiver grants, and how its sender uses that, whatever the control.
+/// Rules for granting credit and for its use by senders, independent of the control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditRules {
     /// First credit, also the largest; `None`: 1.5 bandwidth-delay products.
@@ -23,9 +23,10 @@ pub struct CreditRules {
     pub share: f64,
     /// True if each packet that arrives is worth one packet of credit (NDP); else the sender requests an amount.
     pub per_packet: bool,
-    /// True if a context stays first in the pull queue until it has what it asked for; else it goes to the end after each grant.
+    /// True if a context stays first in the pull queue until its request is granted in full; otherwise it moves to
+    /// the end after each grant.
     pub fifo: bool,
-    /// True if idle contexts are granted up to the largest credit ahead of what they asked for.
+    /// True if idle contexts are granted up to the largest credit ahead of their requests.
     pub slow_pulls: bool,
     /// Bytes of the links of hosts for each byte of the core, at least 1; above 1 grants follow marks and trims of the core.
     pub oversubscription: f64,
@@ -84,7 +85,7 @@ impl Credits {
     pub fn allows(&self) -> bool {
         self.credit > 0
     }
-    /// A packet of so many bytes leaves.
+    /// A packet of this number of bytes leaves.
     pub fn spend(&mut self, bytes: u16) {
         self.credit -= if self.per_packet { self.unit as i64 } else { bytes.into() };
     }
@@ -172,7 +173,7 @@ mod tests {
         let mut it = credits(UetControlKeys::Rccc(RcccKeys::default()));
         let target = |it: &Credits, backlog, window| it.target(backlog, window, 4150, 1);
         assert_eq!(it.credit, 225_000);
-        // All of it is there: a packet more than granted is asked for while it is speculative.
+        // All of it is available: one packet more than granted is requested while the credit is speculative.
         assert_eq!(target(&it, 1_000_000, u64::MAX), 4150_u32.div_ceil(256));
         for _ in 0..10 {
             it.spend(4150);
@@ -192,12 +193,12 @@ mod tests {
             it.spend(4150);
         }
         assert_eq!((it.credit, it.allows()), (49_152 - 49_800, false));
-        // What it owes is asked for as well.
+        // Its debt is requested as well.
         assert_eq!(target(&it, 10_000, u64::MAX), 192 + 10_648_u32.div_ceil(256));
         assert_eq!(target(&it, 10_000, 2_000), 192 + 6_798_u32.div_ceil(256));
-        // Of four contexts that send each asks for a quarter.
+        // Of four sending contexts, each requests a quarter.
         assert_eq!(it.target(100_000, u64::MAX, 4150, 4), 192 + 25_162_u32.div_ceil(256));
-        // Of a hundred it asks for its debt and one packet: a hundredth would not allow any.
+        // Of a hundred, each requests its debt and one packet: a hundredth would allow no packet.
         let (debt, granted) = (648 + 4_150_u32, 192);
         assert_eq!(it.target(10_000, u64::MAX, 4150, 100), granted + debt.div_ceil(256));
         assert_eq!(it.target(100, u64::MAX, 4150, 100), granted + 748_u32.div_ceil(256), "there is no more");

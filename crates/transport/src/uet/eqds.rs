@@ -62,7 +62,7 @@ impl EqdsKeys {
     pub fn check(&self) -> Vec<Remark> {
         wrong_credits(self.credit.value(), self.pull, self.share)
     }
-    /// How receivers grant.
+    /// Rules for granting credit.
     pub(super) fn rules(&self) -> CreditRules {
         CreditRules {
             first: self.credit.value(),

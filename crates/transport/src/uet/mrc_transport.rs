@@ -43,7 +43,7 @@ const RANGE_UNIT: u64 = 128;
 const LARGEST_RANGE: u64 = RANGE_UNIT * 255;
 /// Timeouts of either kind in a row, at most.
 const MAX_LINEAR: u64 = 7;
-/// As many exponential retries as this stand for any number.
+/// Number of exponential retries that means no limit.
 const ENDLESS: u64 = 25;
 
 /// Messages over Multipath Reliable Connection (MRC); full packets are at most as long as `frame`.

@@ -51,7 +51,7 @@ impl NdpKeys {
         }
         wrong
     }
-    /// How receivers grant.
+    /// Rules for granting credit.
     pub(super) fn rules(&self) -> CreditRules {
         CreditRules {
             first: Some(Amount::Frames(self.window)),

@@ -113,7 +113,7 @@ impl Probing {
         round_trip.saturating_sub(self.base) < self.target
     }
 
-    /// Packets out of order that show a loss, with a window of so many bytes.
+    /// Packets out of order that indicate a loss, with a window of this number of bytes.
     pub fn out_of_order_limit(window: u64, facts: &UetFacts) -> u64 {
         let largest = OUT_OF_ORDER_WINDOWS * facts.bdp();
         let bytes = (OUT_OF_ORDER_WINDOWS * window as f64).min(largest);

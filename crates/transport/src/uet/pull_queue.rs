@@ -1,12 +1,13 @@
 //! Pull queue of a NIC: grants of credit to the contexts that a host receives over, at the rate of its link.
 //!
-//! A context that has asked for more than it was granted waits for its turn, first come, first served, and goes to the end of the queue
-//! after each grant, or with `pull_order = "fifo"` stays first until it has what it asked for. A grant takes its bytes at `share` of the rate of the link; one of nothing, which repeats the last number, takes 1 KiB.
-//! While no context waits, idle ones are granted in turn as well (slow pulls), up to the largest credit ahead of what they asked for.
-//! So a context that has something to send again has credit, and one whose requests were lost goes on.
+//! A context with a larger request than grants waits for its turn, first come, first served, and goes to the end of
+//! the queue after each grant, or with `pull_order = "fifo"` stays first until its request is granted in full. A
+//! grant takes its bytes at `share` of the rate of the link; an empty grant, which repeats the last number, takes 1
+//! KiB. While no context waits, idle ones are granted in turn as well (slow pulls), up to the largest credit ahead of
+//! their requests. So a context that has data to send again has credit, and one whose requests were lost continues.
 //!
-//! A grant takes its time from the moment at which it leaves. What a context has asked for by its turn is granted then, and those behind it
-//! wait for that.
+//! A grant takes its time from the moment at which it leaves. The request of a context at its turn is granted then,
+//! and those behind it wait for that.
 //!
 //! With `oversubscription` above 1 the rate follows the core, for all contexts of a NIC together. Each 1.5 base round trips, times
 //! a random number from 0.75 to 1.25, g is the mean of g and the share of packets marked among those not trimmed. The rate falls by the share of
@@ -44,7 +45,7 @@ pub struct PullPacer(Arc<Mutex<Nic>>);
 
 #[derive(Debug, Default)]
 struct Nic {
-    /// Contexts that wait for what they asked for.
+    /// Contexts with pending requests.
     turns: Turns,
     /// When the next turn of idle contexts is free, and how many of them wait.
     idle_next: Time,
@@ -149,9 +150,9 @@ impl Core {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     No,
-    /// For a grant of what it asked for, with this number in the queue.
+    /// Waits for a requested grant, with this number in the queue.
     Asked(u64),
-    /// For a grant that it did not ask for.
+    /// Waits for an unsolicited grant.
     Idle,
 }
 
@@ -164,7 +165,7 @@ pub struct Grants {
     /// Picoseconds of a unit at the paced rate.
     unit_time: f64,
     base_rtt: Time,
-    /// Units asked for and granted, so far; units that may be granted ahead of that.
+    /// Units requested and granted so far; units that may be granted ahead of that.
     target: u64,
     granted: u64,
     most_ahead: u64,
@@ -202,12 +203,12 @@ impl Grants {
         let bits = (self.unit * 8) as f64;
         self.unit_time = bits / (self.rules.share * rate.bps_f64()) * 1e12;
     }
-    /// Time of a grant of so many units at a share of the full rate.
+    /// Time of a grant of this number of units at a share of the full rate.
     fn gap_at(&self, units: u64, rate: f64) -> Time {
         let units = if units > 0 { units as f64 } else { EMPTY_PULL as f64 / self.unit as f64 };
         Time::from_ps((units * self.unit_time / rate) as u64)
     }
-    /// Time of a grant of so many units now.
+    /// Time of a grant of this number of units now.
     fn gap(&self, units: u64, nic: &Nic) -> Time {
         self.gap_at(units, nic.core.as_ref().map_or(1.0, |core| core.rate))
     }
@@ -243,7 +244,7 @@ impl Grants {
         }
         on_wire(self.granted)
     }
-    /// Enters the queue; if it waits there, its grant becomes what it asks for now.
+    /// Enters the queue; if it already waits there, its grant becomes the amount that it requests now.
     fn enqueue(&mut self, now: Time) {
         // The rate may rise before its turn.
         let least = self.gap_at(self.due(), 1.0);
@@ -267,7 +268,7 @@ impl Grants {
     fn due(&self) -> u64 {
         self.target.saturating_sub(self.granted).min(self.rules.pull)
     }
-    /// Waits for a grant that was not asked for, as long as it is not granted too much.
+    /// Waits for an unsolicited grant, within the limit of credit ahead of requests.
     fn enqueue_idle(&mut self, now: Time) {
         self.leave();
         if !self.rules.slow_pulls || self.granted >= self.target + self.most_ahead {
@@ -305,7 +306,7 @@ impl Grants {
                 }
             }
             Waits::Idle if !self.pacer.nic().turns.is_free(now) => {
-                // Contexts that asked for credit come first.
+                // Contexts that requested credit come first.
                 self.enqueue_idle(now);
                 return None;
             }

@@ -24,8 +24,8 @@ struct Waiting {
     due: Time,
 }
 
-/// Contexts that wait for a grant. A grant takes its time from the moment at which it leaves, so that the turn of each context depends on
-/// what those before it have asked for by then.
+/// Contexts that wait for a grant. A grant takes its time from the moment at which it leaves, so that the turn of
+/// each context depends on the requests of those before it at that time.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// When the last grant has taken its time.

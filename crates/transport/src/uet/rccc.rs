@@ -82,7 +82,7 @@ impl RcccKeys {
     pub fn unused(&self) -> Vec<Remark> {
         self.nscc.iter().flat_map(NsccKeys::unused).map(|why| why.within("nscc")).collect()
     }
-    /// How receivers grant.
+    /// Rules for granting credit.
     pub(super) fn rules(&self) -> CreditRules {
         CreditRules {
             first: self.credit.value(),

@@ -90,7 +90,8 @@ enum Answer {
 }
 
 impl ReceivingContext {
-    /// A receiver of so many transfers, or of a flow. `facts`: those of the path, with the rate of its own link.
+    /// A receiver of this number of transfers, or of a flow. `facts`: those of the path, with the rate of its own
+    /// link.
     pub fn new(spec: &Arc<UetSpec>, transfers: usize, facts: &UetFacts) -> ReceivingContext {
         ReceivingContext {
             grants: spec.credits().map(|rules| Box::new(Grants::new(&rules, facts))),
@@ -141,7 +142,7 @@ impl ReceivingContext {
     pub(crate) fn arrived(&self, range: Range<u64>) -> u64 {
         self.arrived.count(range)
     }
-    /// Begins with the PSN after so many packets.
+    /// Begins with the PSN after this number of packets.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, psn: u64) {
         self.arrived = PsnSet::new(psn);

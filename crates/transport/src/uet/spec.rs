@@ -129,7 +129,7 @@ pub struct UetSpec {
     pub trimming: Option<bool>,
     /// True if losses are inferred from acknowledgements and probes; `None`: unless switches trim.
     pub infers_losses: Option<bool>,
-    /// How a context chooses among paths.
+    /// Path selection of a context.
     pub paths: PathSelectionKeys,
     /// Congestion control.
     pub control: UetControlKeys,
@@ -138,7 +138,7 @@ pub struct UetSpec {
 }
 
 impl UetSpec {
-    /// Length of a frame with so many bytes of payload, DA to FCS.
+    /// Length of a frame with this number of bytes of payload, DA to FCS.
     #[inline]
     pub fn frame_bytes(&self, payload: u16) -> u16 {
         self.headers.saturating_add(payload).max(frame::MIN_FRAME_BYTES)
@@ -163,7 +163,7 @@ impl UetSpec {
     pub fn mode_name(&self) -> &'static str {
         if self.mrc.is_some() { "mrc" } else { self.mode.name() }
     }
-    /// How long after it was overtaken a packet counts as lost; `None`: never.
+    /// Time after being overtaken at which a packet counts as lost; `None`: never.
     pub fn overtaken_after(&self, facts: &UetFacts) -> Option<Time> {
         let rules = self.mrc?;
         let quarter = Time::from_ps(facts.base_rtt.ps() / 4);
@@ -185,7 +185,7 @@ impl UetSpec {
     pub fn has_control(&self) -> bool {
         self.mode.has_context() && !matches!(self.control, UetControlKeys::None(_))
     }
-    /// How the receiver grants credit; `None`: it grants none.
+    /// Rules by which the receiver grants credit; `None`: it grants none.
     pub fn credits(&self) -> Option<CreditRules> {
         self.control.credits().filter(|_| self.mode.has_context())
     }

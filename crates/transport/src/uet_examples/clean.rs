@@ -57,7 +57,7 @@ fn with_paths(keys: UetKeys, paths: PathSelectionKeys, computed: bool) -> UetKey
 }
 
 proptest! {
-    /// Whatever the control, the choice of paths, sizes and marks.
+    /// For any control, path selection, sizes and marks.
     #[test]
     fn nothing_is_sent_again_if_nothing_is_lost(
         (keys, paths, computed) in (any_pace(), any_paths(), any::<bool>()),
@@ -66,7 +66,7 @@ proptest! {
         marks in prop::sample::select(vec![0u64, 0, 10, 50, 100]),
         late in prop::sample::select(vec![0u64, 0, 2, 6]),
     ) {
-        // A window and the order of packets show losses, which reordering looks like.
+        // A window and the order of packets would indicate losses, which look like reordering.
         let windowed = match &keys.control {
             UetControlKeys::Nscc(_) => true,
             UetControlKeys::Rccc(keys) => keys.nscc.is_some(),

@@ -72,7 +72,7 @@ mod tests {
     use queueing::{LimiterScope, RateControlSpec, ReactionPointParams};
     use units::{Bytes, Time};
 
-    /// How many ports have a lone source, and how many lead to hosts that only count.
+    /// Number of ports with a sole source, and of ports that lead to hosts that only count.
     fn marked(spec: &Spec, threads: usize) -> (usize, usize) {
         let simulation = Simulation::on_threads(spec, threads).expect("builds");
         let links = || simulation.parts().map(|part| &part.links);

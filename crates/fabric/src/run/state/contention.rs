@@ -5,8 +5,8 @@
 
 use frame::TrafficClass;
 
-/// Bytes that a port with a dividing scheduler has sent while several classes could send. Most ports have many such sets of
-/// classes: they are stored close together, since each frame looks one up.
+/// Bytes that a port with a dividing scheduler has sent while several classes could send. Most ports have many such
+/// sets of classes: they are stored close together, since each frame needs one of them.
 #[derive(Debug)]
 pub(crate) struct Contention {
     /// Number of classes of the port.

@@ -41,9 +41,9 @@ pub(crate) struct CreditState {
     /// With so many credits left of a channel no class that has frames of it lacks any; more than there are where a class
     /// has frames of several counts.
     pub(in crate::run) plenty: u32,
-    /// What has filled the room that this end grants, where that is recorded.
+    /// Frames that fill the buffer for which this end grants credits, if that is recorded.
     pub fills: Option<Box<Fills>>,
-    /// How bypass queues have waited, where there may be any.
+    /// Waits of bypass queues, if there can be any.
     pub(in crate::run) bypass_waits: Option<Box<BypassWaits>>,
     /// Time after which a lost update is sent again; [`Time::NEVER`] if it is not.
     pub(in crate::run) again: Time,
@@ -64,7 +64,7 @@ pub(crate) struct Leaks {
     pub period: Time,
 }
 
-/// How a class has waited for credits since measuring began.
+/// Waits of a class for credits since measuring began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::run) struct Waits {
     times: u64,
@@ -159,11 +159,11 @@ impl CreditState {
         self.short = short;
         true
     }
-    /// How often a class has waited since measuring began.
+    /// Number of waits of a class since measuring began.
     pub fn waits(&self, class: u8) -> u64 {
         self.waits[usize::from(class)].times
     }
-    /// How long.
+    /// Total time of these waits.
     pub fn waited(&self, class: u8, end: Time) -> Time {
         let waits = &self.waits[usize::from(class)];
         let still = self.short >> class & 1 != 0;
@@ -209,7 +209,7 @@ impl CreditState {
             });
         }
     }
-    /// Whether the link, free, waits for credits of a class, or has done so at any time since then.
+    /// Returns true if the idle link waits for credits of a class, or has done so at any time since then.
     pub fn has_waited(&self, class: u8, since: Time, now: Time) -> bool {
         let waits = &self.waits[usize::from(class)];
         let waits_now = self.short >> class & 1 != 0 && waits.began <= now;
@@ -226,7 +226,7 @@ impl CreditState {
     pub fn channel(&self, priority: u8) -> usize {
         self.spec.channel(Priority(priority))
     }
-    /// Bytes that so many credits stand for.
+    /// Number of bytes that this number of credits is worth.
     pub fn bytes(&self, credits: u32) -> u64 {
         u64::from(credits) * u64::from(self.spec.unit)
     }
@@ -237,11 +237,11 @@ impl CreditState {
             (0..CHANNELS).filter(of_class).map(|channel| self.spec.names.name(channel)).collect();
         names.join(" ")
     }
-    /// What a count of credits is called.
+    /// Name of a credit counter.
     pub fn name(&self, count: usize) -> String {
         self.spec.count_name(count)
     }
-    /// Whether the channel of a priority has a bypass queue.
+    /// Returns true if the channel of a priority has a bypass queue.
     pub fn has_bypass(&self, priority: Priority) -> bool {
         self.spec.has_bypass(priority)
     }

@@ -17,7 +17,7 @@ pub(crate) struct EndpointState {
     pub path: u32,
     /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
     pub behind: Option<NonZeroU32>,
-    /// The port that it sends through, and the way from there, once that was looked up; `None`: it is to be.
+    /// The port that it sends through, and the route from there; `None` until they are first looked up.
     pub way: Option<(PortIx, Route)>,
     /// Its frames may be bypassed.
     pub bypassable: bool,
@@ -39,14 +39,14 @@ pub(crate) struct EndpointState {
     /// True if it waits at its NIC or limiter, and the time since when.
     pub in_line: bool,
     pub since: Time,
-    /// How long its class was stopped while it stood in line at its NIC.
+    /// Time for which its class was stopped while it was in the wait queue of its NIC.
     pub stopped: Time,
-    /// How long the class had been stopped when it was added to the wait queue.
+    /// Time for which the class had been stopped when it was added to the wait queue.
     pub stopped_before: Time,
     pub measured: Measured,
 }
 
-/// What an endpoint has measured.
+/// Measurements of an endpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// Time from a segment to its acknowledgement.
@@ -59,7 +59,7 @@ pub(crate) struct Measured {
     pub bytes: u64,
     /// When a transfer was complete.
     pub completed: Option<Time>,
-    /// What had arrived and was not delivered to the application when measuring began.
+    /// Data that had arrived and was not delivered to the application when measuring began.
     pub undelivered_before: Undelivered,
 }
 
@@ -148,7 +148,7 @@ impl EndpointState {
         self.stopped_before = nic.stopped_for(class, now);
     }
 
-    /// How long it has stood in line at this NIC while its class was stopped, until now.
+    /// Time that it has spent in the wait queue of this NIC while its class was stopped, until now.
     pub fn stopped(&self, nic: &Nic, class: TrafficClass, now: Time) -> Time {
         let waits = self.in_line && self.limiter.is_none();
         if !waits {

@@ -1,7 +1,8 @@
 //! The events at a node: when, where, and what.
 //!
-//! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by value. What the
-//! bytes mean is known here alone: an event is made by one of the constructors of [`Event`], and read as a [`What`].
+//! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by
+//! value. Only this module interprets the bytes: an event is created by one of the constructors of [`Event`], and
+//! read as a [`What`].
 
 use crate::Whole;
 use crate::run::across::peer::PeerIx;
@@ -16,10 +17,10 @@ use frame::{Flags, Frame, PathId, Priority, Route};
 use std::ops::Range;
 use units::Time;
 
-/// The kinds of events, in the order in which they happen at one node at one time: a port that has become
-/// free decides before the frame that arrives in the same instant is looked at, so that a port that
-/// decides lazily and one that decides eagerly come to the same result; a pause frame acts before data
-/// that arrives with it; sources and timers see what has arrived.
+/// Kinds of events, in the order in which they are processed at one node at one time. A port that has become idle
+/// decides before the frame that arrives at the same time is processed, so that ports that decide lazily and eagerly
+/// give the same result. A pause frame acts before data that arrives with it. Sources and timers observe all
+/// arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -36,7 +37,7 @@ pub(crate) enum Kind {
     Source = 4,
     /// A pause that was sent through a port has to be renewed, or an update of credits is due.
     Renew = 5,
-    /// What was on its way to a port does not arrive, or arrives damaged.
+    /// A frame or control frame on the way to a port does not arrive, or arrives damaged.
     Broken = 6,
     /// A host has taken in a frame that came through a port.
     Served = 7,
@@ -79,7 +80,7 @@ impl Kind {
     }
 }
 
-/// What happens to a frame on its way.
+/// Cause of the loss of a frame in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum LossCause {
@@ -95,7 +96,7 @@ pub(crate) enum LossCause {
     Retry = 4,
 }
 
-/// What an event is about, with what it carries.
+/// Contents of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A port may send again.
@@ -161,7 +162,7 @@ pub(crate) struct News {
     pub path: PathId,
     pub route: Route,
     pub every: Time,
-    /// So many times, this one included; not 0.
+    /// Occurrences including this one; at least 1.
     pub times: u16,
 }
 
@@ -174,7 +175,7 @@ pub(crate) type EventQueue = Windows<Event>;
 #[repr(C, packed(4))]
 pub(crate) struct Event {
     pub time: Time,
-    /// What arrives; of other kinds what their constructors say.
+    /// The frame that arrives; for other kinds of events, the data that their constructors store here.
     frame: Frame,
     /// Kind and place: the order of events at one time.
     order: u32,
@@ -208,7 +209,7 @@ impl Place {
     pub fn event(self, time: Time, frame: Frame) -> Event {
         Event { time, frame, order: self.0 }
     }
-    /// Whether this is what happens.
+    /// Returns true if the event is of this kind.
     #[inline(always)]
     pub fn is(self, kind: Kind) -> bool {
         self.0 >> PLACE_BITS == kind as u32
@@ -280,7 +281,7 @@ impl Event {
         // A field of a packed struct with its alignment: a word lies at a multiple of four.
         if self.is_wide() { Some(&mut self.frame.word) } else { None }
     }
-    /// What it is about.
+    /// Contents of the event.
     #[inline(always)]
     pub fn what(&self) -> What {
         let frame = self.frame;
@@ -460,7 +461,7 @@ impl Event {
     }
 }
 
-/// What a frame carries, for its digest; passed by value, so that the frame need not be copied to memory again.
+/// Digest of the word and flags of a frame; passed by value, so that the frame need not be copied to memory again.
 #[inline(always)]
 fn carried(word: u32, flags: Flags, headers: &Headers) -> u64 {
     let word = if flags.is_wide() { carried_in_header(word, headers) } else { word.into() };
@@ -468,7 +469,7 @@ fn carried(word: u32, flags: Flags, headers: &Headers) -> u64 {
     (carried ^ u64::from(flags.priority().0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
-/// What it carries if that lies in a header.
+/// Variant of `carried` for data in a header.
 #[inline(never)]
 fn carried_in_header(word: u32, headers: &Headers) -> u64 {
     headers.digest(word)

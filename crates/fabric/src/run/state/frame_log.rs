@@ -37,7 +37,7 @@ pub(crate) struct Row {
     pub back: bool,
     /// Index of its connection, if several share its path.
     pub connection: u32,
-    /// Bytes that a READ request asks for.
+    /// Bytes that a READ requests.
     pub asked: u32,
     /// The label of its operation, see [`frame::Header::operation`].
     pub operation: u8,

@@ -44,13 +44,13 @@ pub(crate) struct Hosts {
     pub receivers: TiVec<ReceiverIx, Receiver>,
     /// Order among the frames of flows whose paths are not listed, where it may be lost.
     pub overtaking: Option<Box<Overtaking>>,
-    /// What has arrived of the transfers that end here.
+    /// Progress of the transfers that end here.
     pub completions: Completions,
     /// Transfers that wait for others.
     pub releases: Releases,
     /// Ranks of jobs.
     pub ranks: Ranks,
-    /// What has arrived of streams that are counted.
+    /// Arrivals of streams that are counted.
     pub stream_counts: StreamCounts,
     /// By path, its receiver, if it ends here.
     pub receiver_of_path: Vec<Option<ReceiverIx>>,
@@ -59,7 +59,7 @@ pub(crate) struct Hosts {
     pub receiving: NodeLocal<PortIx, Option<Box<Receiving>>>,
 }
 
-/// What one destination has received of one flow: two cache lines, and one of the histogram's.
+/// Arrivals of one flow at one destination: two cache lines, and one of the histogram's.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Receiver {
@@ -139,7 +139,7 @@ impl Hosts {
         self.endpoints.indices().filter(|&nth| sends(&self.endpoints[nth])).collect()
     }
 
-    /// Who counts the frames of a path that ends here.
+    /// Returns the counters of the frames of a path that ends here.
     #[inline(always)]
     pub fn receiver(&mut self, path: PathId) -> &mut Receiver {
         let receiver = self.receiver_of(path);

@@ -92,7 +92,7 @@ index!(pub(in crate::run::state),
 index!(pub,
     /// Endpoints of one host whose steps wait for each other.
     GroupIx;
-    /// Who counts what comes to the end of a path.
+    /// Index of the counters at the end of a path.
     ReceiverIx;
     /// An occupancy that is recorded over time.
     TallyIx;
@@ -149,7 +149,7 @@ free!(GroupIx, ReceiverIx, TallyIx, ManagerIx, SlotIx);
 macro_rules! consecutive {
     ($($name:ident),*) => {$(
         impl $name {
-            /// The one that comes so many behind it.
+            /// The index at this distance behind it.
             #[inline(always)]
             pub(in crate::run::state) fn plus(self, more: u32) -> $name {
                 $name::new(self.number() + more)

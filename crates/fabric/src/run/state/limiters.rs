@@ -290,7 +290,7 @@ impl Limiter {
         self.ahead != Time::ZERO
     }
 
-    /// How long the next frame may leave before its rate allows it.
+    /// Time by which the next frame may leave before its rate allows it.
     #[inline(always)]
     fn head_start(&self) -> Time {
         if self.has_burst() { self.head_start_of_next() } else { Time::ZERO }

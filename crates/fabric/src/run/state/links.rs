@@ -36,7 +36,7 @@ pub(crate) struct Crossings {
 }
 
 impl Links {
-    /// Of so many ports, with so many priorities or channels.
+    /// Creates the state of this number of ports, with this number of priorities or channels.
     pub fn with_capacity(ports: usize, numbers: usize) -> Links {
         Links {
             ports: memory::with_room(ports).into(),
@@ -62,7 +62,7 @@ impl Links {
         self.passed.sent(port, numbers)
     }
 
-    /// How many ports there are.
+    /// Number of ports.
     pub fn len(&self) -> usize {
         self.ports.len()
     }
@@ -123,7 +123,7 @@ impl Links {
             && self.cold[egress].rate > self.cold[ingress].arrival_rate
     }
 
-    /// How long a frame took to pass a port, whose last bit has come now: as long as the peer took to send it.
+    /// Transmission time of a frame whose last bit has arrived now: the time that the peer took to send it.
     pub fn took_to_arrive(&self, port: PortIx, bytes: u16, now: Time) -> Time {
         let (state, cold) = (&self.ports[port], &self.cold[port]);
         let around = u64::from(bytes) + u64::from(state.timing.overhead());

@@ -49,8 +49,8 @@ impl Cause {
             Cause::Watchdog => "watchdog",
         }
     }
-    /// Whether a fault of the scenario or a watchdog is to blame, and no limit: such losses are counted and stop
-    /// nothing.
+    /// Returns true if the cause is a fault of the scenario or a watchdog, not a limit: such losses are counted and
+    /// do not stop a run.
     pub fn is_fault(self) -> bool {
         matches!(
             self,

@@ -47,7 +47,7 @@ struct NicClass {
     line: VecDeque<InLine>,
     /// Sources that wait for room, in order.
     blocked: VecDeque<SourceIx>,
-    /// How long it was stopped until it last changed, and when that was.
+    /// Time for which it was stopped until its last change, and the time of that change.
     stopped_for: Time,
     changed: Time,
 }
@@ -215,7 +215,7 @@ impl Nic {
         self.classes.len() * size_of::<NicClass>() + lines.sum::<usize>()
     }
 
-    /// How long this class was stopped until now. At the end of a run `now` may be just before the last change.
+    /// Time for which this class was stopped until now. At the end of a run `now` may be just before the last change.
     pub fn stopped_for(&self, class: TrafficClass, now: Time) -> Time {
         let own = &self.classes[class.at()];
         let is_stopped = self.stopped >> class.0 & 1 != 0;

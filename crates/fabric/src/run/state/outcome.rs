@@ -21,7 +21,7 @@ pub(crate) enum Failure {
         priority: u8,
         bytes: u16,
         cause: Cause,
-        /// What waited against the limit that refused the frame, and the limit.
+        /// Occupancy that counted against the exceeded limit, and the limit.
         occupancy: u64,
         limit: Amount,
         /// The XOFF watermark that was to prevent it.
@@ -36,14 +36,14 @@ pub(crate) enum Failure {
     Conservation { made: u64, copied: u64, delivered: u64, lost: u64, waiting: u64, in_flight: i64 },
 }
 
-/// What can be wrong with the credits of a channel.
+/// Faults of the credits of a channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CreditFault {
     /// More were taken, or given back, than there were.
     Overdraft { wanted: u32, had: u32 },
-    /// So many went with a frame that did not arrive.
+    /// Number of credits that were lost with a frame.
     Lost(u32),
-    /// So many are neither with the sender, nor on the link, nor in the buffer at its other end.
+    /// Number of credits that are neither with the sender, nor on the link, nor in the buffer at its other end.
     Unaccounted { missing: i64 },
 }
 
@@ -116,7 +116,7 @@ impl Failure {
     }
 }
 
-/// What stopped a simulation, in words.
+/// Reason why a simulation stopped, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationError {
     pub(crate) message: String,

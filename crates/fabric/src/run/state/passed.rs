@@ -85,7 +85,7 @@ impl PassedPorts {
         PassedPorts { ports, counts: memory::filled(Passed::default(), ports * numbers) }
     }
 
-    /// How many ports there are.
+    /// Number of ports.
     pub fn len(&self) -> usize {
         self.ports
     }

@@ -19,7 +19,7 @@ use units::{BitRate, ClockOffset, Time, WireClock};
 /// Bytes after which a cut-through switch has the header of a frame.
 pub(crate) const HEAD_BYTES: u16 = 64;
 
-/// What every frame that passes a port touches: one cache line.
+/// Port data that every passing frame touches: one cache line.
 #[derive(Clone, Debug, Recurs)]
 #[repr(align(64))]
 pub(crate) struct Port {
@@ -32,7 +32,7 @@ pub(crate) struct Port {
     /// Delay of the link and bytes around each frame.
     #[recurs(constant)]
     pub timing: LinkTiming,
-    /// What happens at the other end when a frame has come there, and where: as events are ordered.
+    /// Kind and place of the event at the other end when a frame arrives there, as events are ordered.
     #[recurs(constant)]
     pub arrives_as: Place,
     #[recurs(constant)]
@@ -65,12 +65,12 @@ impl PortFeatures {
     /// None of them.
     pub const NONE: PortFeatures = PortFeatures(0);
 
-    /// Whether any of these is set.
+    /// Returns true if any of these is set.
     #[inline(always)]
     pub const fn has(self, any: PortFeatures) -> bool {
         self.0 & any.0 != 0
     }
-    /// Whether all that are set are among these.
+    /// Returns true if all set features are among these.
     pub const fn is_within(self, these: PortFeatures) -> bool {
         self.0 & !these.0 == 0
     }
@@ -162,7 +162,7 @@ impl Port {
             if self.is_seen_by_heads() { self.head_leaves(&frame, begins) } else { self.busy_until };
         self.arrives_as.event(left_at + self.timing.arrives_after(), frame)
     }
-    /// Whether the peer is a cut-through switch: it acts on the first 64 B.
+    /// Returns true if the peer is a cut-through switch: it acts on the first 64 B.
     #[inline(always)]
     pub fn is_seen_by_heads(&self) -> bool {
         self.arrives_as.is(Kind::Head)
@@ -175,7 +175,7 @@ impl Port {
     }
 }
 
-/// What a port needs now and then.
+/// Rarely used port data.
 #[derive(Debug, Recurs)]
 pub(crate) struct ColdPort {
     /// Nominal: what the clock of the node makes of it is [`Port::clock`].
@@ -186,7 +186,7 @@ pub(crate) struct ColdPort {
     pub arrival_rate: BitRate,
     /// Why nothing may leave: [`LINK_DOWN`], [`SWITCH_OFF`]; 0: all is well.
     pub down: u8,
-    /// Whether failed links keep what waits for them.
+    /// True if frames that wait for a failed link are kept.
     #[recurs(constant)]
     pub keeps: bool,
     #[recurs(constant)]
@@ -197,7 +197,7 @@ pub(crate) struct ColdPort {
     #[recurs(constant)]
     pub arrives_by: WireClock,
     pub scheduler: Selector,
-    /// What it divided; `None`: it takes no part in who sends.
+    /// Bytes divided by the scheduler; `None` if it does not divide bandwidth.
     #[recurs(measured)]
     pub contention: Option<Box<Contention>>,
     /// All frames that wait here.
@@ -242,7 +242,7 @@ pub(crate) struct ColdPort {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FormerRate {
     pub until: Time,
-    /// How long bytes took that the port sent, and those that came.
+    /// Wire clock of the bytes that the port sent, and that of those that arrived.
     pub sent_by: WireClock,
     pub arrived_by: WireClock,
 }
@@ -255,7 +255,7 @@ impl ColdPort {
         let kept_out = self.domain.as_deref().and_then(|domain| domain.becomes.get(own.at()).copied());
         kept_out.unwrap_or(own)
     }
-    /// Whether frames get another priority or another tag when they leave here.
+    /// Returns true if frames get another priority or another tag when they leave here.
     pub fn changes_frames(&self) -> bool {
         self.remap.is_some() || self.domain.is_some()
     }
@@ -283,7 +283,7 @@ pub(crate) struct PortCounts {
     pub update_bytes: u64,
     /// Bytes of repeated frames with line overhead, and of control ordered sets of link-level retry.
     pub retry_bytes: u64,
-    /// What a frame that was on the link when measuring began still took.
+    /// Remaining transmission time, when measuring began, of the frame on the link.
     pub begun_before: Time,
     pub drops: u64,
     pub violations: u64,

@@ -205,7 +205,7 @@ impl Probes {
         }
     }
 
-    /// How many pauses have ended so far, if they are recorded.
+    /// Number of pauses that have ended so far, if they are recorded.
     #[inline]
     pub fn pauses_ended(&self) -> usize {
         self.pauses.as_ref().map_or(0, Vec::len)

@@ -1,8 +1,8 @@
 //! Link-level retry at one end of a link: the frames that it sends and keeps, and the numbers of those that it receives.
 //!
-//! The sender of a frame knows its fate on the link (`steps::faults`), and so which transmission the other end takes. That one
-//! carries the frame; a damaged one, and those that the other end discards behind it, are signals alone, and the frame is
-//! *held* here until a repetition gets through.
+//! The fate of a frame on the link is determined when it is sent (`steps::faults`), and so the transmission that the
+//! other end accepts. That transmission carries the frame; a damaged one, and those that the other end discards after
+//! it, are only signals, and the frame is *held* here until a retransmission gets through.
 
 use engine::Timer;
 use flow_control::LlrSpec;

@@ -1,12 +1,13 @@
 //! Path choice at work: frames whose next port each switch chooses (`choice`), among those of its forwarding table
 //! (`forwarding`).
 //!
-//! Where some switch chooses by more than a hash or digits of the destination, frames of flows without a route of their own carry their
-//! destination; the other switches choose for them what they would have chosen before the run. A switch knows which
-//! of its own links are down and passes them over; that a path is down further on it does not know.
+//! If some switch chooses by more than a hash or digits of the destination, frames of flows without a route of their
+//! own carry their destination; the other switches then compute for them the choice that they would have made before
+//! the run. A switch skips those of its own links that are down; it has no information about failures further along
+//! the path.
 //!
-//! The same holds for flows whose senders give each frame an entropy value, and for those whose paths are not listed (`Way::ByDestination`), in every fabric: the hash of
-//! flow and destination is then mixed when a switch asks for it.
+//! The same holds for flows whose senders give each frame an entropy value, and for those whose paths are not listed
+//! (`Way::ByDestination`), in every fabric: the hash of flow and destination is then computed on demand.
 
 use crate::run::state::index::NodeIx;
 use crate::run::state::own::NodeLocal;
@@ -21,7 +22,7 @@ use engine::stream;
 use frame::NodeId;
 use std::sync::Arc;
 
-/// What switches need to choose for each frame.
+/// State for the path choice of switches per frame.
 #[derive(Debug)]
 pub(crate) struct Spreading {
     /// The table of all parts of a fabric, in numbers of the whole.

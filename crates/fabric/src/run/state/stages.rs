@@ -15,7 +15,7 @@ impl When {
     const NEVER: When = When(0);
     /// A frame comes, the port is free, nothing waits and nothing is stopped.
     pub const FREE: When = When(1 << 1 | When::FROM_HOST.0);
-    /// So comes a frame of a host, whose NIC and link are looked at together.
+    /// A frame of a host arrives while both its NIC and its link are idle.
     pub const FROM_HOST: When = When(1);
     /// A frame comes while the port is busy.
     pub const BUSY: When = When(1 << 2);

@@ -15,7 +15,7 @@ use units::Time;
 /// Stages consulted or notified before a frame of a host goes directly to the link.
 const FROM_HOST: PortFeatures = asked(When::FROM_HOST);
 
-/// The state of a port that such a frame touches, looked up once.
+/// Port state that such a frame touches, looked up once.
 pub(crate) struct Straight<'a> {
     sources_wait: bool,
     at: PortIx,

@@ -231,7 +231,7 @@ impl Victims {
         Victims { flows, ..Victims::default() }
     }
 
-    /// Nobody is there yet.
+    /// Starts with no flows queued.
     pub(in crate::run) fn begin(&mut self) {
         self.seen.begin();
         self.present.clear();

@@ -1,8 +1,9 @@
 //! Credits at work: where the counts of a link's ends (`flow_control::credit`) meet ports and queues.
 //!
-//! A class of a port is stopped while its next frame needs more credits than its channel has: looked at when a frame
-//! becomes the next one, when another of the channel leaves, and when credits come. A frame holds the credits of the
-//! link that it came over until it begins to leave on the next one; at a host until it is taken in.
+//! A class of a port is stopped while its next frame needs more credits than its channel has. This is checked when a
+//! frame becomes the next one, when another frame of the channel leaves, and when credits arrive. A frame holds the
+//! credits of the link over which it came until it begins to leave on the next one; at a host, until the host takes
+//! it in.
 
 pub(crate) mod balance;
 pub(crate) mod bypass_waits;
@@ -49,7 +50,7 @@ pub fn meets_credits(
     }
 }
 
-/// As `meets_credits`, where there may be none.
+/// Slow path of `meets_credits`, for frames that may lack credits.
 #[inline(never)]
 fn meets_none(
     here: &mut NodeView,
@@ -100,7 +101,7 @@ pub fn credits_used(
     }
 }
 
-/// Looks at the next frame of each of these classes; what is known of the others holds.
+/// Checks the next frame of each of these classes; the others keep their state.
 #[inline(always)]
 pub fn look_at_heads(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
     let Some(credits) = here.links.cold[egress].control.credits() else { return };
@@ -113,7 +114,8 @@ pub fn look_at_heads(here: &mut NodeView, egress: PortIx, among: u32, now: Time,
     }
 }
 
-/// The classes whose next frame lacks credits by what is known: looked at among some, as before of the others.
+/// Classes whose next frame lacks credits by the present counts: those in `among` are checked, the others keep their
+/// state.
 #[inline(always)]
 fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
     let Some(credits) = here.links.cold[egress].control.credits() else { return 0 };
@@ -128,7 +130,7 @@ fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
     short
 }
 
-/// Some lack credits by what is known, or have lacked them.
+/// Some classes lack credits by the present counts, or have lacked them.
 #[inline(never)]
 fn short_heads(
     here: &mut NodeView,
@@ -145,7 +147,7 @@ fn short_heads(
     change_short(here, egress, short, now, events);
 }
 
-/// As `short_heads`, where classes have bypass queues.
+/// Variant of `short_heads` for classes with bypass queues.
 #[inline(never)]
 fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
     if balance::credits_mut(here, egress).is_some_and(|credits| credits.polls()) {

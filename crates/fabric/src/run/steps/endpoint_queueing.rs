@@ -17,8 +17,8 @@ pub fn note_congestion(here: &mut NodeView, nth: EndpointIx, now: Time) {
     series.note(&here.hosts.endpoints[nth].endpoint, now);
 }
 
-/// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew. A
-/// timer that each acknowledgement moves costs no event for it.
+/// Schedules the next call of an endpoint, unless a call at the same time or earlier is pending: then the schedule is
+/// checked again at that call. A timer that each acknowledgement moves therefore costs no event.
 #[inline(always)]
 pub fn wake_in_time(here: &mut NodeView, nth: EndpointIx, call_at: Time, now: Time, events: &mut EventQueue) {
     if let Some(at) = here.hosts.endpoints[nth].wake(call_at, now) {

@@ -73,7 +73,7 @@ fn egress_while_down(here: &mut NodeView, nth: EndpointIx, egress: PortIx, route
     }
 }
 
-/// Whether a frame has come to the far end of its path.
+/// Returns true if a frame has arrived at the far end of its path.
 #[inline(always)]
 pub fn goes_to_far_end(here: &NodeView, frame: &Frame) -> bool {
     match frame.route.heading() {

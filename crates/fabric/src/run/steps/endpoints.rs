@@ -44,7 +44,7 @@ pub fn deliver_to_endpoint(here: &mut NodeView, frame: &Frame, now: Time, events
     deliver_to_transport(here, frame, to_far, (frame.word, None), now, events);
 }
 
-/// As `deliver_to_endpoint`, of a frame with a header.
+/// Variant of `deliver_to_endpoint` for a frame with a header.
 #[inline(never)]
 fn deliver_wide(here: &mut NodeView, frame: &Frame, to_far: bool, now: Time, events: &mut EventQueue) {
     let header = match here.headers.release(frame) {
@@ -112,7 +112,7 @@ fn deliver_to_transport(
     }
     let mut state = &mut here.hosts.endpoints[nth];
     if to_far {
-        // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
+        // For a frame whose path was chosen hop by hop, no path is recorded; the planned path leads back as well.
         let behind = frame.route.next_hop().and_then(|next| NonZeroU32::new(next - 1));
         if behind.is_some() && behind != state.behind {
             answer_along(here, nth, behind);
@@ -204,7 +204,7 @@ pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mu
         let (path, priority) = (PathId(state.path), state.priority);
         let receiving =
             egresses.clone().next().and_then(|egress| hosts.receiving.get(egress)).and_then(Option::as_deref);
-        // Called for a timer that has expired only: what the NIC holds of the endpoint is looked through.
+        // Called only for an expired timer: searches the frames of the endpoint in the NIC.
         let is_queued = |pair: u32, number: Option<u32>| {
             let queued = egresses.clone().flat_map(|egress| {
                 let port = &links.ports[egress];
@@ -286,7 +286,8 @@ fn serve_endpoint(
     }
 }
 
-/// Endpoints of a host whose steps wait for each other begin theirs as far as that is known. What this one requests then.
+/// Begins the steps of endpoints of a host that wait for each other, as far as their times are determined. Returns
+/// the requests of this one.
 #[inline(never)]
 fn begin_steps(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut EventQueue) -> Requests {
     let Some(group) = here.hosts.endpoints[nth].peers else {

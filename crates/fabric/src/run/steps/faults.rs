@@ -195,7 +195,8 @@ fn change_rate(
     }
 }
 
-/// What arrives at a port has another rate: updates the congestion point of its receive buffer, and receivers that grant credit.
+/// Applies a new rate of arrivals at a port: updates the congestion point of its receive buffer, and receivers that
+/// grant credit.
 fn arrivals_change_rate(
     here: &mut NodeView,
     port: PortIx,
@@ -216,7 +217,7 @@ fn arrivals_change_rate(
     }
 }
 
-/// What a port sends has another rate: updates limiters, sources and endpoints of its host, and its scheduler.
+/// Applies a new transmission rate of a port: updates limiters, sources and endpoints of its host, and its scheduler.
 fn departures_change_rate(
     here: &mut NodeView,
     port: PortIx,

@@ -228,8 +228,8 @@ fn manager_verdict(
     verdict
 }
 
-/// Sends a congestion message with this report to the source of a frame, as soon as the current step returns. Returns false
-/// if none is sent: to a source whose way back is not known, and because of messages and returned tags.
+/// Sends a congestion message with this report to the source of a frame, as soon as the current step returns. Returns
+/// false if none is sent: to a source without a recorded way back, and because of messages and returned tags.
 fn notify_source(
     here: &mut NodeView,
     egress: PortIx,

@@ -86,7 +86,7 @@ pub fn pull_on(
     }
 }
 
-/// Whether a class of a NIC has room for a frame of those in line.
+/// Returns true if a class of a NIC has room for a frame of its wait queue.
 #[inline(always)]
 fn has_a_turn(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
     let port = &here.links.ports[egress];
@@ -205,7 +205,7 @@ pub fn takes_at_once(here: &NodeView, egress: PortIx, class: TrafficClass) -> bo
     nic.is_some_and(|nic| !nic.has_line(class)) && has_a_turn(here, egress, class)
 }
 
-/// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
+/// Returns true if a NIC that drops excess frames has room for one more frame. If not, the next departure makes room.
 fn has_room(here: &NodeView, egress: PortIx, class: TrafficClass) -> bool {
     let buffer = &here.nodes[here.node_of[egress]].memory().buffer;
     let waits = |limit| cores::waits_before_nic(here, limit, egress, class);
@@ -291,7 +291,7 @@ pub fn leave_limiter(
     place
 }
 
-/// As `leave_limiter`, if it is an endpoint's.
+/// Variant of `leave_limiter` for segments of an endpoint.
 fn segment_leaves(
     here: &mut NodeView,
     nth: LimiterIx,

@@ -71,7 +71,7 @@ pub fn record_marked(here: &mut NodeView, queue: QueueIx, now: Time) {
     }
 }
 
-/// How a frame passes that is to arrive through a port, and the path it has, if a flow is there for it.
+/// Passage of a frame that will arrive through a port, and its path, if it belongs to a flow there.
 pub fn arriving(here: &NodeView, ingress: PortIx, frame: &Frame, arrives: Time) -> Option<(u32, Passage)> {
     if !is_of_flow(here, frame) {
         return None;
@@ -91,7 +91,7 @@ pub fn record_read(here: &mut NodeView, frame: &Frame, now: Time, took: Time) {
     }
 }
 
-/// Whether a frame is one that a flow is there for: it counts where it comes to its end.
+/// Returns true if a frame belongs to a flow, which counts it at the end of its path.
 pub fn is_of_flow(here: &NodeView, frame: &Frame) -> bool {
     match frame.flags.kind() {
         FrameKind::Raw | FrameKind::Part => true,
@@ -103,7 +103,7 @@ pub fn is_of_flow(here: &NodeView, frame: &Frame) -> bool {
         _ => false,
     }
 }
-/// Who counts such a frame when it has come to its end.
+/// Counters of such a frame at the end of its path.
 fn receiver_of(here: &NodeView, frame: &Frame) -> Option<ReceiverIx> {
     is_of_flow(here, frame).then(|| here.hosts.receiver_of(frame.path))
 }

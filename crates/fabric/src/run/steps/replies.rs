@@ -34,7 +34,7 @@ pub fn routed_slow(
     }
 }
 
-/// As `routed_slow`, of a frame for which each switch chooses.
+/// Variant of `routed_slow` for a frame whose port each switch chooses.
 #[inline(never)]
 fn routed_by_choice(
     here: &mut NodeView,
@@ -97,7 +97,7 @@ pub fn answer(
             let path = passing.path.0;
             let ends = here.routes.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
             let ends = ends?;
-            // A frame to a sender none of whose paths is listed has no known sender itself.
+            // A frame to a sender none of whose paths is listed has no recorded sender itself.
             let back = if to == ends.from { ends.to? } else { ends.from };
             let egress = spreading::choose_egress(here, node, path, (back, 0), now)?;
             Some((egress, Frame { route: Route::to(back), created: now, ..answer }))

@@ -75,7 +75,8 @@ fn loss_cause(outcome: &Event) -> Option<LossCause> {
     }
 }
 
-/// The other end looks at the sequence number of the transmission that has begun, when its last bit has arrived.
+/// Schedules the check of the sequence number at the other end, for the arrival of the last bit of the transmission
+/// that has begun.
 fn announce(
     here: &mut NodeView,
     egress: PortIx,

@@ -159,8 +159,8 @@ pub fn pick(here: &mut NodeView, egress: PortIx, now: Time) -> Option<TrafficCla
     Some(TrafficClass(31 - eligible.leading_zeros() as u8))
 }
 
-/// When a port with frames that may not send now should look again, if nothing happens before: when the
-/// first pause ends, or when its scheduler lets something go.
+/// Time at which a port whose frames may not be sent now should check again, unless another event comes first: the
+/// end of the first pause, or the next time at which its scheduler releases a frame.
 pub fn next_eligible(here: &mut NodeView, egress: PortIx, now: Time) -> Time {
     let port = &here.links.ports[egress];
     if port.features.has(PortFeatures::DOWN) {

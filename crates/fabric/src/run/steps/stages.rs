@@ -48,7 +48,7 @@ pub(crate) trait Stage {
         false
     }
 
-    /// A frame comes to its port, before it is known if it has to wait.
+    /// A frame arrives at its port, before it is determined whether it has to wait.
     fn enter(_here: &mut NodeView, _at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
         Verdict::Pass
     }

@@ -48,7 +48,7 @@ pub fn update_stopped(here: &mut NodeView, port_id: PortIx, now: Time) {
     }
 }
 
-/// As `update_stopped`, if a pause may have run out meanwhile.
+/// Variant of `update_stopped` that first checks whether a pause may have expired.
 #[inline(always)]
 pub fn look_at_stops(here: &mut NodeView, port_id: PortIx, now: Time) {
     if here.links.cold[port_id].stops_until <= now {

@@ -94,7 +94,7 @@ pub fn count_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, features: 
     }
 }
 
-/// Returns true if a control ordered set of so many bytes, sent from `began` to `ended`, does not arrive.
+/// Returns true if a control ordered set of this length in bytes, sent from `began` to `ended`, does not arrive.
 #[cold]
 pub fn ordered_set_is_lost(
     here: &mut NodeView,
@@ -109,7 +109,8 @@ pub fn ordered_set_is_lost(
         || strikes(&schedule.bit_errors, began, bytes * 8, &mut schedule.bits)
 }
 
-/// Returns true if a pause frame or an update of credits of so many bytes, sent from `began` on to act at `acts`, is lost.
+/// Returns true if a pause frame or an update of credits of this length in bytes, sent from `began` on to act at
+/// `acts`, is lost.
 #[cold]
 pub fn pause_is_lost(here: &mut NodeView, egress: PortIx, (began, acts): (Time, Time), bytes: u64) -> bool {
     let schedule = here.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);

@@ -13,7 +13,7 @@ fn paths(keys: &MrcPathsKeys, planes: u16) -> MrcPaths {
 fn feed(it: &mut MrcPaths, now: Time, entropy: u16, signal: PathSignal) {
     it.on_feedback(now, PathFeedback { entropy, signal });
 }
-/// The next so many values.
+/// The next values, this number of them.
 fn turns(it: &mut MrcPaths, count: usize) -> Vec<u16> {
     (0..count).map(|_| it.next(Time::ZERO)).collect()
 }

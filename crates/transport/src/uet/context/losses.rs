@@ -182,7 +182,7 @@ impl DeliveryContext {
         }
     }
 
-    /// Time without credit after which it is asked for: a timeout, or twice as long as the last grant took.
+    /// Time without credit after which credit is requested: a timeout, or twice the time of the last grant.
     pub(super) fn request_wait(&self) -> Time {
         let longest = Time::from_ps(self.timeout.ps().saturating_mul(1 << MAX_DOUBLINGS));
         self.granted_after.saturating_add(self.granted_after).clamp(self.timeout, longest)
@@ -194,8 +194,9 @@ impl DeliveryContext {
             (self.asks_at, self.asks_now) = (Time::NEVER, false);
             return;
         };
-        // Packets that expire one after the other are one reason to ask. The wait doubles, as that of the retransmission timer does: once
-        // the receiver has answered, the context waits for its turn there, and a request only makes up for a grant that was lost.
+        // Packets that expire one after the other cause one request. The wait doubles, as that of the retransmission
+        // timer does: once the receiver has responded, the context waits for its turn there, and a request only
+        // replaces a grant that was lost.
         let wait = |asked: u32| self.timeout.ps().saturating_mul(1 << (asked - 1).min(MAX_DOUBLINGS));
         let again = match self.asked {
             0 => now,

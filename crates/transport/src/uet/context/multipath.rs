@@ -14,7 +14,7 @@ const OF_PATH: u32 = 1 << 16;
 #[derive(Clone, Debug)]
 pub(super) struct Multipath {
     selector: PathSelector,
-    /// The value of the next packet, where a NIC with several links had to know it before that leaves.
+    /// The entropy value of the next packet, if a NIC with several links needed it before the packet leaves.
     staged: Option<u16>,
     /// Longest and total time from sending a packet that was lost until its path was taken out.
     detection: (Time, Time),

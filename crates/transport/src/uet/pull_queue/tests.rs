@@ -51,7 +51,7 @@ fn turns_until(all: &mut [Grants], end: u64) -> Vec<(usize, u64, u32)> {
 #[test]
 fn contexts_of_a_nic_take_turns_at_the_rate_of_its_link() {
     let mut all = contexts(3, &rules(&without_slow_pulls()));
-    // The third asks for one grant, the others for two.
+    // The third requests one grant, the others two.
     for (it, target) in all.iter_mut().zip([128, 128, 64]) {
         arrive(it, target, Time::ZERO);
     }
@@ -87,7 +87,7 @@ fn a_grant_is_what_was_asked_for_and_takes_its_time() {
     arrive(&mut all[0], 16, Time::ZERO);
     arrive(&mut all[1], 64, Time::ZERO);
     assert_eq!(turns(&mut all), [(0, 0, 16), (1, PULL / 4, 64)]);
-    // A trimmed packet that asks for nothing more has the last number repeated, which takes 4 units.
+    // A trimmed packet that requests nothing more has the last number repeated, which takes 4 units.
     let trimmed = Arrival { trimmed: true, ..Arrival::default() };
     let now = Time::from_us(10);
     all[0].on_packet(16, now, trimmed, false);
@@ -117,7 +117,7 @@ fn idle_contexts_are_granted_the_largest_credit_in_advance() {
     assert!(found.iter().zip(0..).all(|(turn, n)| turn.1 == n * PULL), "{found:?}");
     assert_eq!((all[0].granted, all[1].granted), (15 * 64, 15 * 64));
     assert!(found.iter().zip(0..).all(|(turn, n)| turn.0 == n % 2), "in turn: {found:?}");
-    // One that asks again comes before those that do not.
+    // A context that repeats its request comes before idle ones.
     arrive(&mut all[0], 64 + 128, Time::from_us(100));
     assert_eq!(all[0].turn, Time::NEVER, "it has more than it asks for");
     arrive(&mut all[0], 16 * 64, Time::from_us(100));
@@ -194,8 +194,8 @@ fn an_oversubscribed_core_slows_grants_by_its_trims_and_marks() {
 }
 
 proptest! {
-    /// Whatever contexts ask for, and when: grants leave one after the other at the rate of the link, in the order of the requests, and
-    /// each context gets what it asks for. The model is a list of those that wait.
+    /// For any requests at any times, grants leave one after the other at the rate of the link, in the order of the
+    /// requests, and each context gets the amount that it requested. The model is a list of waiting contexts.
     #[test]
     fn grants_are_those_of_a_queue(
         steps in prop::collection::vec((0usize..6, 1u32..200, 0u64..3_000_000), 1..100),

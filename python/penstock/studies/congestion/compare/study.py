@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.comparing import listed, measure_all
 from penstock.studies.reproduce import Context, Outcome
 
 from . import bcn_model
@@ -126,13 +127,15 @@ def settled(times: np.ndarray, rates: np.ndarray, aims: np.ndarray, changes_ms: 
 def run(context: Context) -> list[Outcome]:
     """All experiments."""
     seeds = range(1, 2 if context.quick else 4)
-    runs: dict[str, dict[str, Run]] = {}
-    for name, scheme in SCHEMES.items():
-        context.say(name)
-        runs[name] = {
-            workload: mean([Run.of(arranged(context, workload, scheme).run(seed=seed), of) for seed in seeds])
-            for workload, of in WORKLOADS.items()
-        }
+    runs = measure_all(
+        context,
+        SCHEMES,
+        WORKLOADS,
+        seeds,
+        lambda name, workload, seed: Run.of(
+            arranged(context, workload, SCHEMES[name]).run(seed=seed), WORKLOADS[workload]
+        ),
+    )
     context.save_table("compare", "All controls on all workloads", COLUMNS, list(rows(runs)), note=NOTE)
     cover = context.save_figure(picture(runs), "compare", cover=True)
     return [
@@ -156,12 +159,6 @@ def arranged(context: Context, workload: str, scheme: Scheme) -> Scenario:
             if flow["source"] == "greedy":
                 scenario = scenario.with_value(f"flows.{flow['name']}.source", {"tcp": dict(scheme.tcp)})
     return scenario
-
-
-def mean(runs: Sequence[Run]) -> Run:
-    """Means over runs with several seeds; NaN stays NaN, and a run that does not settle gives infinity."""
-    fields = Run.__dataclass_fields__
-    return Run(**{name: fmean(getattr(one, name) for one in runs) for name in fields})
 
 
 COLUMNS = (
@@ -210,11 +207,6 @@ def settled_in(one: Run) -> str:
     return f"{one.converged_ms:.1f}" if math.isfinite(one.converged_ms) else "no"
 
 
-def told(runs: Mapping[str, Mapping[str, Run]], workload: str, what: Callable[[Run], str]) -> str:
-    """A sentence with a figure of each scheme."""
-    return ", ".join(f"{name} {what(of[workload])}" for name, of in runs.items())
-
-
 Runs = Mapping[str, Mapping[str, Run]]
 
 
@@ -222,7 +214,7 @@ def lossless(context: Context, runs: Runs, pictures: list[str]) -> Outcome:
     """C-1."""
     return context.outcome(
         "C-1",
-        measured=f"lost with 16 senders: {told(runs, 'sixteen', lambda one: f'{one.lost:,.0f}')}",
+        measured=f"lost with 16 senders: {listed(runs, 'sixteen', lambda one: f'{one.lost:,.0f}')}",
         passed=not any(one.lost for name in LOSSLESS for one in runs[name].values())
         and all(runs["none"][workload].lost for workload in WORKLOADS),
         pictures=pictures,
@@ -234,7 +226,7 @@ def victims(context: Context, runs: Runs) -> Outcome:
     got = {name: of["victim"].victim for name, of in runs.items()}
     return context.outcome(
         "C-2",
-        measured=told(runs, "victim", lambda one: f"{one.victim:.0%}"),
+        measured=listed(runs, "victim", lambda one: f"{one.victim:.0%}"),
         passed=max(got[name] for name in ("PAUSE", "PFC")) <= 0.75
         and min(got[name] for name in NOTIFIED) >= 0.98,
     )
@@ -244,8 +236,8 @@ def shares(context: Context, runs: Runs) -> Outcome:
     """C-3."""
     return context.outcome(
         "C-3",
-        measured=f"with 4: {told(runs, 'four', lambda one: f'{one.jain:.3f}')}; "
-        f"with 16: {told(runs, 'sixteen', lambda one: f'{one.jain:.3f}')}",
+        measured=f"with 4: {listed(runs, 'four', lambda one: f'{one.jain:.3f}')}; "
+        f"with 16: {listed(runs, 'sixteen', lambda one: f'{one.jain:.3f}')}",
         passed=all(runs[name][of].jain >= 0.98 for name in ("FECN", "PRC") for of in ("four", "sixteen")),
     )
 
@@ -255,7 +247,7 @@ def queues(context: Context, runs: Runs) -> Outcome:
     length = {name: of["four"].queue_mean for name, of in runs.items()}
     return context.outcome(
         "C-4",
-        measured=told(runs, "four", lambda one: f"{one.queue_mean:.1f} KiB"),
+        measured=listed(runs, "four", lambda one: f"{one.queue_mean:.1f} KiB"),
         passed=all(length[name] <= 0.5 * length["none"] for name in NOTIFIED) and length["PRC"] <= 20,
     )
 
@@ -265,7 +257,7 @@ def joins(context: Context, runs: Runs) -> Outcome:
     times = {name: runs[name]["joining"].converged_ms for name in ("FECN", "PRC")}
     return context.outcome(
         "C-5",
-        measured=f"in ms: {told(runs, 'joining', settled_in)}",
+        measured=f"in ms: {listed(runs, 'joining', settled_in)}",
         passed=max(times.values()) <= 15,
     )
 

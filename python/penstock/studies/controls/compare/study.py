@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.comparing import draw_dots, draw_legend, listed, measure_all, percentile
 from penstock.studies.reproduce import Context, Outcome
 
 from .controls import CONTROLS, SIGNALS, TELEMETRY, Control
@@ -91,15 +90,6 @@ class Run:
         )
 
 
-def percentile(
-    moved: Sequence[Mapping[str, Any]], at: float, *, least: int = 0, largest: float = math.inf
-) -> float:
-    """Percentile of the slowdowns of transfers of these sizes; NaN without any, infinite if too few end."""
-    sized = [row["slowdown"] for row in moved if least <= row["bytes"] <= largest]
-    slow = [math.inf if value is None else value for value in sized]
-    return float(np.percentile(slow, at, method="higher")) if slow else math.nan
-
-
 def settled(stay: Mapping[str, tuple[np.ndarray, np.ndarray]], ends: np.ndarray) -> float:
     """Milliseconds after the last join until means over 0.2 ms stay within a quarter of a share."""
     times = next(iter(stay.values()))[0] / 1e6
@@ -118,15 +108,15 @@ Runs = Mapping[str, Mapping[str, Run]]
 def run(context: Context) -> list[Outcome]:
     """All experiments."""
     seeds = (2,) if context.quick else (1, 2, 3)
-    runs: dict[str, dict[str, Run]] = {}
-    for name, control in CONTROLS.items():
-        context.say(name)
-        runs[name] = {
-            workload: mean(
-                [Run.of(arranged(context, workload, control).run(seed=s), workload) for s in seeds]
-            )
-            for workload in WORKLOADS
-        }
+    runs = measure_all(
+        context,
+        CONTROLS,
+        WORKLOADS,
+        seeds,
+        lambda name, workload, seed: Run.of(
+            arranged(context, workload, CONTROLS[name]).run(seed=seed), workload
+        ),
+    )
     context.save_table("compare", "All controls on all workloads", COLUMNS, list(rows(runs)), note=NOTE)
     cover = context.save_figure(picture(runs), "compare", cover=True)
     return [
@@ -153,11 +143,6 @@ def arranged(context: Context, workload: str, control: Control) -> Scenario:
         over = {"rdma": {"queue_pairs": "each", **control.rdma}}
         scenario = scenario.with_value(f"transfers.{entry['name']}.over", over)
     return scenario
-
-
-def mean(runs: Sequence[Run]) -> Run:
-    """Means over runs with several seeds; NaN stays NaN, and an infinite value makes the mean infinite."""
-    return Run(**{name: fmean(getattr(one, name) for one in runs) for name in Run.__dataclass_fields__})
 
 
 COLUMNS = (
@@ -222,11 +207,6 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
     ]
 
 
-def told(runs: Runs, workload: str, what: Callable[[Run], str]) -> str:
-    """A sentence with a figure of each control."""
-    return ", ".join(f"{name} {what(of[workload])}" for name, of in runs.items())
-
-
 def lossless(context: Context, runs: Runs, pictures: list[str]) -> Outcome:
     """M-1."""
     lost = {name: sum(one.lost for one in of.values()) for name, of in runs.items()}
@@ -244,7 +224,7 @@ def victims(context: Context, runs: Runs) -> Outcome:
     got = {name: of["victim"].victim for name, of in runs.items()}
     return context.outcome(
         "M-2",
-        measured=told(runs, "victim", lambda one: f"{one.victim:.0%}"),
+        measured=listed(runs, "victim", lambda one: f"{one.victim:.0%}"),
         passed=got["PFC alone"] <= 0.6 and got["DCQCN"] >= 0.9,
     )
 
@@ -254,7 +234,7 @@ def queues(context: Context, runs: Runs) -> Outcome:
     length = {name: of["sixteen"].queue_mean for name, of in runs.items()}
     return context.outcome(
         "M-3",
-        measured=told(runs, "sixteen", lambda one: f"{one.queue_mean:.0f} KiB"),
+        measured=listed(runs, "sixteen", lambda one: f"{one.queue_mean:.0f} KiB"),
         passed=max(length["HPCC"], length["PowerTCP"]) <= 0.1 * length["DCQCN"],
     )
 
@@ -264,7 +244,7 @@ def shares(context: Context, runs: Runs) -> Outcome:
     jain = {name: of["sixteen"].jain for name, of in runs.items()}
     return context.outcome(
         "M-4",
-        measured=told(runs, "sixteen", lambda one: f"{one.jain:.3f}"),
+        measured=listed(runs, "sixteen", lambda one: f"{one.jain:.3f}"),
         passed=min(jain[name] for name in ("DCQCN", "HPCC", "Swift", "PowerTCP")) >= 0.95,
     )
 
@@ -274,7 +254,7 @@ def joins(context: Context, runs: Runs) -> Outcome:
     times = {name: of["joining"].settled_ms for name, of in runs.items()}
     return context.outcome(
         "M-5",
-        measured=told(
+        measured=listed(
             runs, "joining", lambda one: f"{one.settled_ms:.1f}" if math.isfinite(one.settled_ms) else "no"
         ),
         passed=times["HPCC"] <= 2,
@@ -286,7 +266,7 @@ def bursts(context: Context, runs: Runs) -> Outcome:
     slow = {name: of["bursts"].burst for name, of in runs.items()}
     return context.outcome(
         "M-6",
-        measured=told(runs, "bursts", lambda one: factor(one.burst)),
+        measured=listed(runs, "bursts", lambda one: factor(one.burst)),
         passed=max(slow[name] for name in TELEMETRY) < slow["DCQCN"],
     )
 
@@ -294,7 +274,7 @@ def bursts(context: Context, runs: Runs) -> Outcome:
 def searches(context: Context, runs: Runs) -> Outcome:
     """M-7."""
     short = {name: of["web-search"].short for name, of in runs.items()}
-    measured = told(runs, "web-search", lambda one: f"{factor(one.short)} and {factor(one.long)}")
+    measured = listed(runs, "web-search", lambda one: f"{factor(one.short)} and {factor(one.long)}")
     return context.outcome(
         "M-7",
         measured=f"short and long: {measured}",
@@ -333,20 +313,12 @@ def picture(runs: Runs) -> Figure:
         axes = figure.subplots(1, len(asked), sharey=True)
         for panel, (label, kind, value, logarithmic) in zip(axes, asked, strict=True):
             values = np.array([value(of) for of in runs.values()])
-            finite = np.isfinite(values)
             if logarithmic:
                 panel.set_xscale("log")
             if kind == "queue":
                 longest = [of["sixteen"].queue_max for of in runs.values()]
                 panel.hlines(places, values, longest, color=colours, linewidth=1.5)
-            panel.scatter(
-                values[finite],
-                places[finite],
-                color=[colour for colour, shown in zip(colours, finite, strict=True) if shown],
-                s=22,
-                zorder=3,
-                clip_on=False,
-            )
+            finite = draw_dots(panel, values, places, colours, 22)
             for place in places[~finite]:
                 panel.annotate(
                     "no", (0.97, place), xycoords=("axes fraction", "data"), ha="right", va="center"
@@ -355,14 +327,6 @@ def picture(runs: Runs) -> Figure:
             panel.set_title(label, fontsize=8)
             if not logarithmic:
                 panel.set_xlim(left=0)
-        figure.legend(
-            handles=[
-                Line2D([], [], marker="o", linestyle="", color=colour, label=signal)
-                for signal, colour in SIGNALS.items()
-            ],
-            loc="outside lower center",
-            ncols=len(SIGNALS),
-            title="hears of",
-        )
+        draw_legend(figure, SIGNALS, "hears of")
         figure.suptitle("Six workloads at 100 Gb/s over PFC, thirteen controls")
     return figure

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from statistics import fmean
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.comparing import draw_dots, draw_legend, listed, measure_all, percentile
 from penstock.studies.reproduce import Context, Outcome
 
 from .fabrics import FABRICS, KINDS, Fabric
@@ -33,7 +31,7 @@ PFC = ("DCQCN, PFC", "DCQCN, PFC, sprayed", "DCQCN, PFC, adaptive")
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to; NaN where the workload has none of it."""
+    """Measures of one run; NaN for those that do not apply to the workload."""
 
     last: float
     """Slowdown of the slowest transfer, of an incast of those that pass by it; infinite if one is missing."""
@@ -65,28 +63,21 @@ class Run:
         )
 
 
-def percentile(
-    moved: Sequence[Mapping[str, Any]], at: float, *, least: int = 0, largest: float = math.inf
-) -> float:
-    """Of the slowdowns of transfers of these sizes; NaN without any, infinite if too many never arrived."""
-    sized = [row["slowdown"] for row in moved if least <= row["bytes"] <= largest]
-    slow = [math.inf if value is None else value for value in sized]
-    return float(np.percentile(slow, at, method="higher")) if slow else math.nan
-
-
 Runs = Mapping[str, Mapping[str, Run]]
 
 
 def run(context: Context) -> list[Outcome]:
     """All experiments."""
     seeds = (1,) if context.quick else (1, 2, 3)
-    runs: dict[str, dict[str, Run]] = {}
-    for name, fabric in FABRICS.items():
-        context.say(name)
-        runs[name] = {
-            workload: mean([Run.of(arranged(context, workload, fabric).run(seed=s), workload) for s in seeds])
-            for workload in WORKLOADS
-        }
+    runs = measure_all(
+        context,
+        FABRICS,
+        WORKLOADS,
+        seeds,
+        lambda name, workload, seed: Run.of(
+            arranged(context, workload, FABRICS[name]).run(seed=seed), workload
+        ),
+    )
     context.save_table("compare", "All fabrics on all workloads", COLUMNS, list(rows(runs)), note=NOTE)
     cover = context.save_figure(picture(runs), "compare", cover=True)
     return [
@@ -108,11 +99,6 @@ def arranged(context: Context, workload: str, fabric: Fabric) -> Scenario:
     return scenario
 
 
-def mean(runs: Sequence[Run]) -> Run:
-    """Of runs with several seeds; NaN stays NaN, and one that is infinite makes the mean so."""
-    return Run(**{name: fmean(getattr(one, name) for one in runs) for name in Run.__dataclass_fields__})
-
-
 COLUMNS = (
     "workload",
     "fabric",
@@ -132,14 +118,14 @@ NOTE = (
 
 
 def factor(value: float) -> str:
-    """A slowdown in words."""
+    """A slowdown as text."""
     if math.isnan(value):
         return "-"
     return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:
-    """One row a workload and fabric."""
+    """One row per workload and fabric."""
     return [
         (
             title,
@@ -158,9 +144,9 @@ def rows(runs: Runs) -> list[tuple[str, ...]]:
     ]
 
 
-def told(runs: Runs, workload: str, what: Callable[[Run], float]) -> str:
-    """A slowdown of all fabrics in words."""
-    return ", ".join(f"{name} {factor(what(of[workload]))}" for name, of in runs.items())
+def slowdowns(runs: Runs, workload: str, what: Callable[[Run], float]) -> str:
+    """A slowdown of each fabric, as text."""
+    return listed(runs, workload, lambda one: factor(what(one)))
 
 
 def losses(context: Context, runs: Runs, pictures: list[str]) -> Outcome:
@@ -180,7 +166,7 @@ def even(context: Context, runs: Runs) -> Outcome:
     best = max(last[name] for name in (*SPRAYED, "MRC", "DCQCN, PFC, adaptive"))
     return context.outcome(
         "F-2",
-        measured=told(runs, "permutation", lambda one: one.last),
+        measured=slowdowns(runs, "permutation", lambda one: one.last),
         passed=best <= 1.25 and min(last["DCQCN, PFC"], last["DCQCN, drops"]) >= 1.5 * best,
     )
 
@@ -191,7 +177,7 @@ def uneven(context: Context, runs: Runs) -> Outcome:
     adaptive = max(last["MRC"], last["DCQCN, PFC, adaptive"])
     return context.outcome(
         "F-3",
-        measured=told(runs, "slow-uplink", lambda one: one.last),
+        measured=slowdowns(runs, "slow-uplink", lambda one: one.last),
         passed=adaptive <= 2 and min(last[name] for name in SPRAYED) >= 2 * adaptive,
     )
 
@@ -202,7 +188,7 @@ def victims(context: Context, runs: Runs) -> Outcome:
     spared = max(last[name] for name in TRIMMING)
     return context.outcome(
         "F-4",
-        measured=told(runs, "incast", lambda one: one.last),
+        measured=slowdowns(runs, "incast", lambda one: one.last),
         passed=spared <= 1.25 and min(last[name] for name in PFC) >= 1.25 * spared,
     )
 
@@ -221,7 +207,7 @@ def searches(context: Context, runs: Runs) -> Outcome:
 
 
 def picture(runs: Runs) -> Figure:
-    """A line a fabric, a column a question."""
+    """A line per fabric, a column per measure."""
     asked: tuple[tuple[str, Callable[[Mapping[str, Run]], float]], ...] = (
         ("permutation:\nslowest message", lambda of: of["permutation"].last),
         ("one slow uplink:\nslowest message", lambda of: of["slow-uplink"].last),
@@ -237,17 +223,9 @@ def picture(runs: Runs) -> Figure:
         axes = figure.subplots(1, len(asked), sharey=True)
         for panel, (label, value) in zip(axes, asked, strict=True):
             values = np.array([value(of) for of in runs.values()])
-            finite = np.isfinite(values)
             panel.set_xscale("log")
             panel.axvline(1, color="#BBBBBB", linewidth=0.8, zorder=0)
-            panel.scatter(
-                values[finite],
-                places[finite],
-                color=[colour for colour, shown in zip(colours, finite, strict=True) if shown],
-                s=24,
-                zorder=3,
-                clip_on=False,
-            )
+            finite = draw_dots(panel, values, places, colours, 24)
             top = max(2.0, 1.6 * float(values[finite].max(initial=1)))
             panel.set_xlim(0.9, top)
             for at, place in zip(values, places, strict=True):
@@ -258,14 +236,6 @@ def picture(runs: Runs) -> Figure:
             panel.set_yticks(places, list(runs))
             panel.set_ylim(-0.5, len(runs) - 0.3)
             panel.set_title(label, fontsize=8)
-        figure.legend(
-            handles=[
-                Line2D([], [], marker="o", linestyle="", color=colour, label=kind)
-                for kind, colour in KINDS.items()
-            ],
-            loc="outside lower center",
-            ncols=len(KINDS),
-            title="at a full queue",
-        )
+        draw_legend(figure, KINDS, "at a full queue")
         figure.suptitle("Slowdown against the same message alone, over the same leaf-spine of 32 hosts")
     return figure

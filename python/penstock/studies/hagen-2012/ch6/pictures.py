@@ -307,22 +307,18 @@ def _jain(axes: Axes, ratios: Mapping[int, Mapping[Metric, float]], adapted: Ada
             color=SOURCE,
             fontsize=8.5,
         )
-    axes.annotate(
-        "DRR, payload",
-        (0, index["payload"][0]),
-        xytext=(9, -3),
-        textcoords="offset points",
-        color=INK,
-        fontsize=9,
-    )
-    axes.annotate(
-        "DRR, frames",
-        (0, index["frame"][0]),
-        xytext=(9, -12),
-        textcoords="offset points",
-        color="#777777",
-        fontsize=9,
-    )
+    for name, value, below, colour in (
+        ("DRR, payload", index["payload"][0], -3, INK),
+        ("DRR, frames", index["frame"][0], -12, "#777777"),
+    ):
+        axes.annotate(
+            name,
+            (0, value),
+            xytext=(9, below),
+            textcoords="offset points",
+            color=colour,
+            fontsize=9,
+        )
     axes.set_xticks(places, [f"{size} B" for size in sizes])
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.set_xlabel("size of the small frames")

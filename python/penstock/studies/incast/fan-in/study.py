@@ -115,8 +115,8 @@ def stretch(runs: Mapping[int, list[Run]]) -> dict[int, float]:
     return {hosts: median(one.completion_s for one in of) / ideal_s(hosts) for hosts, of in runs.items()}
 
 
-def told(runs: Mapping[int, list[Run]]) -> str:
-    """A sentence with the median completion times."""
+def listed(runs: Mapping[int, list[Run]]) -> str:
+    """The median completion times, as text."""
     times = (f"{median(one.completion_s for one in of) * 1e3:.4g} ms" for of in runs.values())
     return ", ".join(f"{hosts} hosts {time}" for hosts, time in zip(runs, times, strict=True))
 
@@ -126,7 +126,7 @@ def collapse(context: Context, runs: Mapping[int, list[Run]], pictures: list[str
     slow = [one.completion_s for hosts in FAN_INS if hosts >= 32 for one in runs[hosts]]
     return context.outcome(
         "F-1",
-        measured=f"{told(runs)}; goodput with 32 hosts and more at most "
+        measured=f"{listed(runs)}; goodput with 32 hosts and more at most "
         f"{BLOCK_BYTES * 8 / min(slow) / 1e6:.0f} Mb/s",
         passed=min(slow) >= 0.2 and BLOCK_BYTES * 8 / min(slow) <= RATE_BPS / 10,
         pictures=pictures,
@@ -138,30 +138,31 @@ def short_timer(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
     times = stretch(runs)
     return context.outcome(
         "F-2",
-        measured=f"{told(runs)}; at most {max(times.values()):.2f} times the ideal",
+        measured=f"{listed(runs)}; at most {max(times.values()):.2f} times the ideal",
         passed=max(times[hosts] for hosts in FAN_INS) <= 2,
     )
 
 
 def ecn(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
     """F-3."""
-    times = stretch(runs)
-    spared = [hosts for hosts, of in runs.items() if not any(one.timeouts for one in of)]
-    return context.outcome(
-        "F-3",
-        measured=f"{told(runs)}; no timeout with {', '.join(map(str, spared)) or 'none'} hosts",
-        passed=16 in spared and times[16] <= 1.1 and times[256] >= 10,
-    )
+    return spares(context, "F-3", runs, fast=16, slow=256)
 
 
 def dctcp(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
     """F-4."""
+    return spares(context, "F-4", runs, fast=32, slow=128)
+
+
+def spares(
+    context: Context, experiment: str, runs: Mapping[int, list[Run]], *, fast: int, slow: int
+) -> Outcome:
+    """No timeout and nearly the ideal time with `fast` hosts, at least ten times the ideal with `slow`."""
     times = stretch(runs)
     spared = [hosts for hosts, of in runs.items() if not any(one.timeouts for one in of)]
     return context.outcome(
-        "F-4",
-        measured=f"{told(runs)}; no timeout with {', '.join(map(str, spared)) or 'none'} hosts",
-        passed=32 in spared and times[32] <= 1.1 and times[128] >= 10,
+        experiment,
+        measured=f"{listed(runs)}; no timeout with {', '.join(map(str, spared)) or 'none'} hosts",
+        passed=fast in spared and times[fast] <= 1.1 and times[slow] >= 10,
     )
 
 
@@ -171,7 +172,7 @@ def pfc(context: Context, runs: Mapping[int, list[Run]]) -> Outcome:
     dropped = sum(one.dropped for of in runs.values() for one in of)
     return context.outcome(
         "F-5",
-        measured=f"{told(runs)}; {dropped} frames lost; at most {max(times.values()):.3f} times the ideal",
+        measured=f"{listed(runs)}; {dropped} frames lost; at most {max(times.values()):.3f} times the ideal",
         passed=not dropped and max(times.values()) <= 1.1,
     )
 

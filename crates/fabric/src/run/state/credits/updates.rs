@@ -72,7 +72,7 @@ impl CreditState {
             let _ = self.update.arm(due + NEXT);
         }
         let updates = &mut self.published.updates;
-        // No poll reads an update that a later one has superseded for a look-ahead.
+        // An update that a later one superseded at least a look-ahead ago is never read.
         let is_past = |&(at, next): &(Time, Freed)| next.bank == freed.bank && at + takes <= due;
         while updates.get(1).is_some_and(is_past) && updates[0].1.bank == freed.bank {
             updates.pop_front();
