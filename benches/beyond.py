@@ -34,6 +34,7 @@ hosts_per_leaf = 16
 rate = "100 Gb/s"
 uplink_rate = "100 Gb/s"
 length = "100 m"
+phy = "none"
 
 [switch.buffer]
 total = "256 MiB"
@@ -70,6 +71,7 @@ FAT_TREE = """
 k = %d
 rate = "10 Gb/s"
 length = "10 m"
+phy = "none"
 
 [switch.buffer]
 total = "12 MiB"

@@ -30,6 +30,7 @@ pauses = false
 [topology.star]
 hosts = {hosts}
 rate = "100 Gb/s"
+phy = "none"
 """
 OPEN = """
 [[flows]]

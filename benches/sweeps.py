@@ -47,6 +47,7 @@ bin = "off"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 
 [flow_control.pfc]
 xoff = "20 KiB"

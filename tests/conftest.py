@@ -83,6 +83,7 @@ duration = "200 us"
 hosts = 3
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 
 [switch.buffer]
 queue = "200 frames"

@@ -10,7 +10,7 @@ LINK = 10e9
 
 ETS = """\
 simulation = { duration = "12 ms", warmup = "4 ms" }
-topology.star = { hosts = 4, rate = "10 Gb/s" }
+topology.star = { hosts = 4, rate = "10 Gb/s", phy = "none" }
 [switch.scheduler.ets]
 classes = [{ queues = [0, 1, 2, 3], percent = SHARE WITHIN }, { queues = [4, 5, 6, 7], percent = REST }]
 [[flows]]
@@ -86,7 +86,7 @@ def test_what_cannot_be_meant(within: str, message: str) -> None:
 
 TPFC = """\
 simulation = { duration = "3 ms" }
-topology.star = { hosts = 4, rate = "10 Gb/s" }
+topology.star = { hosts = 4, rate = "10 Gb/s", phy = "none" }
 [flow_control.pfc]
 accounting = "egress"
 xoff = "60 frames"
@@ -129,7 +129,7 @@ def test_xon_at_each_dequeue_goes_to_all_partners(queueing: str) -> None:
 
 CREDITS = """\
 simulation = { duration = "20 ms" }
-topology.star = { hosts = 3, rate = "2 Gb/s" }
+topology.star = { hosts = 3, rate = "2 Gb/s", phy = "none" }
 link = { llr = { replay_timer_max = "60 us" } }
 [flow_control.credit]
 buffer = "8704 B"

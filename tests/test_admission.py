@@ -164,7 +164,7 @@ def test_a_call_gets_its_bandwidth_while_it_is_accepted() -> None:
     def frames(*, changes: bool) -> tuple[int, int]:
         scenario = (
             ps.Scenario(duration="3 ms")
-            .topology.star(hosts=3, rate="1 Gb/s", delay="1 us", overhead="0 B")
+            .topology.star(hosts=3, rate="1 Gb/s", delay="1 us", phy="none", overhead="0 B")
             .host(scheduler=before)
             .switch(scheduler=before)
             .flow("rest", from_="h0", to="h2", source="greedy", frame="1 kB")
@@ -194,7 +194,7 @@ def test_a_call_gets_its_bandwidth_while_it_is_accepted() -> None:
 def test_paths_and_rates_come_from_a_result() -> None:
     result = (
         ps.Scenario(duration="10 us")
-        .topology.star(hosts=4, rate="2 Gb/s", delay="1 us")
+        .topology.star(hosts=4, rate="2 Gb/s", delay="1 us", phy="none")
         .flow("voice", from_="h0", to="h3", source="greedy")
         .run()
     )

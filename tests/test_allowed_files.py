@@ -17,6 +17,7 @@ duration = "100 us"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [[transfers]]
 name = "t"
 arrivals = {{ file = "{}" }}
@@ -90,6 +91,7 @@ duration = "100 us"
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
+phy = "none"
 [[flows]]
 name = "f"
 from = "h0"

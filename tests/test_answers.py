@@ -20,6 +20,7 @@ hosts_per_leaf = 16
 rate = "25 Gb/s"
 uplink_rate = "100 Gb/s"
 length = "20 m"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 xoff = "64 KiB"
@@ -61,7 +62,7 @@ def test_asked_rates_are_what_the_source_asked_for(many: ps.Result) -> None:
 
 def test_a_flow_asks_for_no_more_than_the_link_that_its_path_begins_at() -> None:
     """Of a host with two links, one is on the way."""
-    link = {"rate": "10 Gb/s", "length": "20 m"}
+    link = {"rate": "10 Gb/s", "length": "20 m", "phy": "none"}
     links = [{**link, "between": [end, "s"]} for end in ("a", "a", "b", "c", "d")]
     scenario = (
         ps.Scenario(duration="500 us")
@@ -86,7 +87,7 @@ def test_only_flows_that_ask_for_the_same_are_judged(many: ps.Result) -> None:
 def test_classes_and_connections_that_are_complete_are_not_compared() -> None:
     scenario = (
         ps.Scenario(duration="1 ms")
-        .topology.star(hosts=5, rate="10 Gb/s", length="1 m")
+        .topology.star(hosts=5, rate="10 Gb/s", length="1 m", phy="none")
         .flow("low", from_="h0", to="h4", priority=0, source="greedy")
         .flow("high", from_="h1", to="h4", priority=5, source="greedy")
         .flow("one", from_="h2", to="h3", source=ps.tcp(transfer="10 kB"))

@@ -22,6 +22,7 @@ duration = "5 ms"
 hosts = 2
 rate = "10 Gb/s"
 delay = "500 ns"
+phy = "none"
 [[flows]]
 name = "f"
 from = "h0"

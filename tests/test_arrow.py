@@ -167,7 +167,7 @@ def test_rows_of_any_text_are_written_as_json_writes_them(values: list[str | Non
 
 FOUR = """
 simulation.duration = "100 us"
-topology.star = { hosts = 4, rate = "10 Gb/s" }
+topology.star = { hosts = 4, rate = "10 Gb/s", phy = "none" }
 [[flows]]
 name = "incast"
 from = ["h1", "h2", "h3"]
@@ -176,7 +176,7 @@ source = "greedy"
 """
 TRANSFERS = """
 simulation.duration = "300 us"
-topology.leaf_spine = { leaves = 2, spines = 2, hosts_per_leaf = 2, rate = "10 Gb/s" }
+topology.leaf_spine = { leaves = 2, spines = 2, hosts_per_leaf = 2, rate = "10 Gb/s", phy = "none" }
 flow_control.pfc.priorities = [3]
 [[flows]]
 name = "tcp"

@@ -172,7 +172,7 @@ def test_the_worst_served_and_groups_are_those_of_each_flow(result: Measurements
 
 
 def test_groups_of_many_flows_are_sums_and_largest() -> None:
-    scenario = ps.Scenario(duration="50 us").topology.star(hosts=30, rate="10 Gb/s")
+    scenario = ps.Scenario(duration="50 us").topology.star(hosts=30, rate="10 Gb/s", phy="none")
     for name, first, last in (("a", 1, 14), ("b", 15, 29)):
         scenario = scenario.flow(name, from_=f"h{first}..h{last}", to="h0", source="greedy")
     result = scenario.run()
@@ -230,7 +230,7 @@ def test_nodes_have_the_numbers_of_the_topology() -> None:
 def test_durations_of_connections_are_unknown_where_nothing_was_timed() -> None:
     result = (
         ps.Scenario(duration="60 ms")
-        .topology.star(hosts=3, rate="10 Gb/s")
+        .topology.star(hosts=3, rate="10 Gb/s", phy="none")
         .flow("done", from_="h0", to="h2", limit="3 kB", source=ps.tcp())
         .flow("long", from_="h1", to="h2", limit="1 GB", source=ps.tcp())
         .flow("late", from_="h1", to="h2", start="59999 us", limit="1 GB", source=ps.tcp())

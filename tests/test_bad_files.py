@@ -18,6 +18,7 @@ duration = "20 us"
 [topology.star]
 hosts = 4
 rate = "10 Gb/s"
+phy = "none"
 """
 
 

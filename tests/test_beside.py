@@ -20,7 +20,7 @@ def results() -> dict[str, ps.Result]:
 
 
 def loaded(load: float) -> ps.Result:
-    scenario = ps.Scenario(duration="2 ms").topology.star(hosts=5, rate="10 Gb/s", length="10 m")
+    scenario = ps.Scenario(duration="2 ms").topology.star(hosts=5, rate="10 Gb/s", length="10 m", phy="none")
     arrivals = {"poisson": {"load": load}}
     for name, size in (("small", "20 kB"), ("large", "200 kB")):
         scenario = scenario.transfers(name=name, from_="h0..h3", to="h4", arrivals=arrivals, sizes=size)

@@ -30,6 +30,7 @@ leaves = 4
 spines = 2
 hosts_per_leaf = 16
 rate = "100 Gb/s"
+phy = "none"
 
 [switch.buffer]
 total = "16 MiB"

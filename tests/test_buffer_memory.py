@@ -35,6 +35,7 @@ on_lossless_drop = "count"
 hosts = 3
 rate = "{rate} Gb/s"
 length = "{metres} m"
+phy = "none"
 [[flows]]
 name = "both"
 from = "h0..h1"
@@ -112,6 +113,7 @@ on_lossless_drop = "count"
 hosts = {hosts}
 rate = "100 Gb/s"
 length = "300 m"
+phy = "none"
 [[flows]]
 name = "all"
 from = "h0..h{hosts - 2}"
@@ -233,6 +235,7 @@ duration = "2 ms"
 hosts = 3
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 [switch.buffer]
 {limits}
 [[flows]]

@@ -60,7 +60,7 @@ def test_every_table_of_a_scenario_has_a_call() -> None:
 def test_calls_write_what_the_file_says() -> None:
     scenario = (
         ps.Scenario("1 ms", name="all")
-        .topology.star(hosts=4, rate="10 Gb/s", length=None)
+        .topology.star(hosts=4, rate="10 Gb/s", length=None, phy="none")
         .switch(scheduler={"drr": {"weights": [1] * 8}})
         .watchdog(action="report", detection_time="1 ms")
         .flow_control.pfc(accounting="ingress")
@@ -76,7 +76,7 @@ def test_calls_write_what_the_file_says() -> None:
     )
     assert scenario.to_dict() == {
         "simulation": {"duration": "1 ms", "name": "all"},
-        "topology": {"star": {"hosts": 4, "rate": "10 Gb/s"}},
+        "topology": {"star": {"hosts": 4, "rate": "10 Gb/s", "phy": "none"}},
         "switch": {"scheduler": {"drr": {"weights": [1] * 8}}},
         "watchdog": {"action": "report", "detection_time": "1 ms"},
         "flow_control": {"pfc": {"accounting": "ingress"}},
@@ -98,7 +98,7 @@ def test_calls_write_what_the_file_says() -> None:
         "faults": [{"link": ["h0", "sw"], "from": "1 us", "until": "2 us", "frame_loss": 0.5}],
     }
     assert 'action = "report"' in _core.check(scenario.to_toml(), "all.toml")
-    assert scenario.topology.ring(switches=3, hosts_per_switch=1, rate="1 Gb/s").to_dict()["topology"] == {
-        "ring": {"switches": 3, "hosts_per_switch": 1, "rate": "1 Gb/s"}
-    }
+    assert scenario.topology.ring(switches=3, hosts_per_switch=1, rate="1 Gb/s", phy="none").to_dict()[
+        "topology"
+    ] == {"ring": {"switches": 3, "hosts_per_switch": 1, "rate": "1 Gb/s", "phy": "none"}}
     assert scenario.flow_control.off().to_dict()["flow_control"] == "off"

@@ -20,6 +20,7 @@ spines = 1
 hosts_per_leaf = 2
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 [switch]
 queues = "per_priority"
 [switch.maps]
@@ -96,6 +97,7 @@ duration = "40 us"
 hosts = 5
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 [switch.buffer]
 queue = "20 kB"
 [switch.trimming]

@@ -317,6 +317,9 @@ def test_headroom_of_a_phy(penstock: Command) -> None:
     assert answer["total_bit_times"] == 102_448 + 2 * (12_288 - 8_192)
     slowest = json_of(penstock(*link, "--json"))
     assert (slowest["phy"], slowest["response_quanta"]) == ("10GBASE-T", 74)
+    without = json_of(penstock(*link, "--phy", "none", "--json"))
+    assert (without["phy"], without["sublayers"]) == ("none", [])
+    assert without["headroom_bytes"] == slowest["headroom_bytes"] - (2 * 33_792 + (74 - 60) * 512) // 8
     shown = penstock(*link)
     assert "25,600" in shown.stdout
     assert "One interface, 10GBASE-T" in shown.stdout
@@ -617,7 +620,7 @@ def test_json_of_many_hosts_is_the_summary_row_by_row(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Printed and in memory are the same, and no more than a part of the rows is in memory."""
-    made = ps.Scenario(duration="1 us").topology.star(hosts=3, rate="10 Gb/s")
+    made = ps.Scenario(duration="1 us").topology.star(hosts=3, rate="10 Gb/s", phy="none")
     for scenario in (made, made.flow("f", from_="all", to="h2", source="greedy")):
         result = scenario.run()
         console.print_json(summary.in_rows(result))

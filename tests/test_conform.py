@@ -101,7 +101,7 @@ def test_our_agent_passes_all_that_apply(capsys: pytest.CaptureFixture[str]) -> 
 
 POOR = """
 simulation = { duration = "1 ms" }
-topology.star = { hosts = 9, rate = "10 Gb/s", length = "10 m" }
+topology.star = { hosts = 9, rate = "10 Gb/s", length = "10 m", phy = "none" }
 flow_control.pfc = { priorities = [3, 4] }
 [switches."s*"]
 buffer = { queue = "60 kB" }
@@ -174,6 +174,7 @@ on_lossless_drop = "count"
 hosts = 3
 rate = "10 Gb/s"
 length = "300 m"
+phy = "none"
 [flow_control.pfc]
 priorities = {priorities}
 {levels}

@@ -19,7 +19,7 @@ ROUND_TRIP_S = 2 * ((SEGMENT + ACK + 2 * OVERHEAD) * 8 / 10e9 + 2 * 100e-9)
 
 
 def star(*, duration: str = "1 ms") -> ps.Scenario:
-    return ps.Scenario(duration=duration).topology.star(hosts=4, rate="10 Gb/s", delay="100 ns")
+    return ps.Scenario(duration=duration).topology.star(hosts=4, rate="10 Gb/s", delay="100 ns", phy="none")
 
 
 def test_a_window_asks_for_itself_once_a_round_trip() -> None:
@@ -199,7 +199,7 @@ def test_why_says_what_a_connection_waited_for() -> None:
 def test_why_tells_of_overtaking_and_of_paths_that_switches_choose() -> None:
     scenario = (
         ps.Scenario(duration="500 us")
-        .topology.leaf_spine(leaves=2, spines=4, hosts_per_leaf=2, rate="10 Gb/s")
+        .topology.leaf_spine(leaves=2, spines=4, hosts_per_leaf=2, rate="10 Gb/s", phy="none")
         .switch(path_choice="spray")
         .flow("bulk", from_="h0", to="h2", source=ps.window("64 frames"))
         .flow("raw", from_="h1", to="h2", source="greedy")

@@ -16,7 +16,7 @@ def _run(scheduler: object, background: object = "greedy", third: int | None = N
     """Two or three priorities from as many hosts to one."""
     scenario = (
         ps.Scenario(duration="500 us", warmup="50 us", name="shares")
-        .topology.star(hosts=4, rate="10 Gb/s", length="10 m")
+        .topology.star(hosts=4, rate="10 Gb/s", length="10 m", phy="none")
         .switch(scheduler=scheduler, buffer={"queue": "100 frames"})
         .flow("first", from_="h1", to="h0", priority=3, source="greedy")
         .flow("second", from_="h2", to="h0", priority=0, source=background)

@@ -89,7 +89,9 @@ def fabric(drawn: dict[str, Any]) -> Scenario:
     receiver = "r0" if drawn["topology"] == "dumbbell" else f"{host}0"
     point, reaction, _ = SCHEMES[drawn["scheme"]]
     scenario = Scenario("30 ms").probes(bin="50 us")
-    scenario = getattr(scenario.topology, drawn["topology"])(**keys, rate="10 Gb/s", delay="500 ns")
+    scenario = getattr(scenario.topology, drawn["topology"])(
+        **keys, rate="10 Gb/s", delay="500 ns", phy="none"
+    )
     scenario = scenario.switch(queue_managers=[point]).host(rate_limiters={"per": drawn["per"], **reaction})
     if drawn["pauses"]:
         scenario = scenario.flow_control.pfc(priorities=[3])

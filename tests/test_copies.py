@@ -20,6 +20,7 @@ switches = 2
 hosts_per_switch = 2
 rate = "10 Gb/s"
 delay = "1 us"
+phy = "none"
 overhead = "0 B"
 
 [flow_control.credit]

@@ -30,6 +30,7 @@ duration = "100 ms"
 [topology.star]
 hosts = {hosts}
 rate = "100 Gb/s"
+phy = "none"
 [flow_control.pfc]
 """
 SHARED = """
@@ -40,6 +41,7 @@ leaves = 2
 spines = 1
 hosts_per_leaf = 2
 rate = "100 Gb/s"
+phy = "none"
 uplink_rate = "100 Gb/s"
 [flow_control.pfc]
 priorities = [3]

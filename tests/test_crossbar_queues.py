@@ -12,7 +12,7 @@ FULL = LINK * FRAME / (FRAME + 20)
 
 STAR = """\
 simulation = { duration = "10 ms", warmup = "2 ms" }
-topology.star = { hosts = 5, rate = "10 Gb/s" }
+topology.star = { hosts = 5, rate = "10 Gb/s", phy = "none" }
 """
 INPUTS = ["{}", '{ arbitration = "islip" }', '{ inputs = "fifo" }']
 

@@ -22,6 +22,7 @@ duration = "60 us"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 [[flows]]

@@ -20,6 +20,7 @@ switches_per_group = 4
 global_links = 2
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 [switch]
 path_choice = {choice}
 """
@@ -104,13 +105,14 @@ hosts_per_switch = 1
 switches_per_group = 2
 global_links = 1
 rate = "10 Gb/s"
+phy = "none"
 """
 
 
 @pytest.mark.parametrize(
     ("topology", "more", "told"),
     [
-        ('[topology.star]\nhosts = 4\nrate = "10 Gb/s"\n', "", "fabric of 1"),
+        ('[topology.star]\nhosts = 4\nrate = "10 Gb/s"\nphy = "none"\n', "", "fabric of 1"),
         (SMALL + "groups = 2\n", "", "3 to"),
         (SMALL, '[switches."sw0.0"]\npath_choice = "hash"\n', "same path_choice"),
     ],

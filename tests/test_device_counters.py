@@ -33,7 +33,7 @@ Ethernet9       0       0       0       5       0       0       0       0
 
 @pytest.fixture(scope="module")
 def run() -> ps.Result:
-    scenario = ps.Scenario(duration="200 us").topology.star(hosts=3, rate="10 Gb/s", length="1 m")
+    scenario = ps.Scenario(duration="200 us").topology.star(hosts=3, rate="10 Gb/s", length="1 m", phy="none")
     scenario = scenario.flow_control.pfc(priorities=[3], xoff="20 KiB", xon="10 KiB")
     scenario = scenario.flow("a", from_="h0", to="h2", source="greedy", priority=3)
     return scenario.flow("b", from_="h1", to="h2", source="greedy", priority=3).run()

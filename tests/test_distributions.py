@@ -17,7 +17,9 @@ QUEUE = "sw.0->h0/3"
 
 
 def _incast() -> ps.Scenario:
-    scenario = ps.Scenario(duration="200 us").topology.star(hosts=4, rate="10 Gb/s", length="10 m")
+    scenario = ps.Scenario(duration="200 us").topology.star(
+        hosts=4, rate="10 Gb/s", length="10 m", phy="none"
+    )
     return scenario.flow_control.pfc(priorities=[3]).flow(
         "incast", from_=["h1", "h2", "h3"], to="h0", priority=3, source="greedy"
     )
@@ -70,7 +72,7 @@ def _in_system(load: float, frames: int) -> float:
 def test_poisson_arrivals_wait_as_m_d_1_has_it(load: float, apart: float) -> None:
     result = (
         ps.Scenario(duration="201 ms", warmup="1 ms")
-        .topology.star(hosts=1, rate="10 Gb/s", length="2 m")
+        .topology.star(hosts=1, rate="10 Gb/s", length="2 m", phy="none")
         .flow(
             "poisson",
             from_="sw",
@@ -111,7 +113,7 @@ def test_the_picture_is_drawn(told: ps.Result, tmp_path: Path) -> None:
 
 
 def test_completion_times_count_those_that_are_not_complete() -> None:
-    scenario = ps.Scenario(duration="1 ms").topology.star(hosts=3, rate="10 Gb/s", length="10 m")
+    scenario = ps.Scenario(duration="1 ms").topology.star(hosts=3, rate="10 Gb/s", length="10 m", phy="none")
     result = scenario.transfers(
         "t", from_="h1", to="h0", sizes="20 kB", arrivals={"poisson": {"load": 0.9}}
     ).run(seed=3)

@@ -51,6 +51,7 @@ bin = "off"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [[flows]]
 name = "too-much"
 from = ["h0", "h1"]

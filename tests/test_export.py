@@ -19,6 +19,7 @@ duration = "1 us"
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
+phy = "none"
 
 [[flows]]
 name = "one"

@@ -14,6 +14,7 @@ duration = "6 ms"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [[flows]]
 name = "storage"
 from = "h0"
@@ -111,6 +112,7 @@ duration = "5 ms"
 switches = 2
 hosts_per_switch = 2
 rate = "10 Gb/s"
+phy = "none"
 [switch.scheduler.drr]
 weights = [1,1,1,3,1,1,1,1]
 [switches.sw0.scheduler.drr]

@@ -168,7 +168,7 @@ def test_shares_know_no_unit(found: Problem, factor: float) -> None:
 
 
 def star(*, duration: str = "1 ms") -> ps.Scenario:
-    return ps.Scenario(duration=duration).topology.star(hosts=4, rate="10 Gb/s", length="2 m")
+    return ps.Scenario(duration=duration).topology.star(hosts=4, rate="10 Gb/s", length="2 m", phy="none")
 
 
 def test_a_link_carries_frames_with_their_overhead() -> None:
@@ -514,6 +514,7 @@ duration = "2 ms"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.pfc]
 [switch.scheduler.drr]
 weights = [3, 2, 1, 1, 1, 1, 1, 1]
@@ -567,6 +568,7 @@ leaves = 2
 spines = 2
 hosts_per_leaf = 2
 rate = "10 Gb/s"
+phy = "none"
 [host]
 queue_limit = "3 frames"
 [[flows]]
@@ -604,7 +606,7 @@ source = { poisson = { rate = "4 Gb/s" } }
 def test_run_does_not_wait_for_shares_that_change_all_the_time(penstock: Command, tmp_path: Path) -> None:
     script = ", ".join(f'{{at = "{i + 1} us", start = true, rate = "{1 + i % 7} Gb/s"}}' for i in range(150))
     flow = f'[[flows]]\nname = "%s"\nfrom = "%s"\nto = "h2"\nscript = [{script}]\n'
-    text = '[simulation]\nduration = "200 us"\n[topology.star]\nhosts = 3\nrate = "10 Gb/s"\n'
+    text = '[simulation]\nduration = "200 us"\n[topology.star]\nhosts = 3\nrate = "10 Gb/s"\nphy = "none"\n'
     source = 'source = { constant = { rate = "1 Gb/s" } }\n'
     file = tmp_path / "busy.toml"
     file.write_text(text + flow % ("a", "h0") + source + flow % ("b", "h1") + source, "utf-8")

@@ -26,6 +26,7 @@ duration = "20 ms"
 hosts = 3
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 """
 
 

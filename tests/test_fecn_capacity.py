@@ -15,7 +15,7 @@ SET_POINT = 24_000
 
 CLASS = """\
 simulation = { duration = "3 ms" }
-topology.star = { hosts = 4, rate = "10 Gb/s" }
+topology.star = { hosts = 4, rate = "10 Gb/s", phy = "none" }
 probes = [{ what = "frames", which = ["sw.*"] }]
 host.rate_limiters = { priorities = [3], fecn = { interval = "100 us" } }
 switch.queue_managers = [{ classes = [3], fecn = { interval = "100 us", capacity = "measured" CONTROL } }]
@@ -117,6 +117,7 @@ warmup = "20 ms"
 [topology.fat_tree]
 k = 4
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 [host]
@@ -163,7 +164,7 @@ def test_a_set_point_above_xoff_is_warned_of() -> None:
 
 SCOPES = """\
 simulation = { duration = "40 ms", warmup = "20 ms" }
-topology.star = { hosts = 6, rate = "10 Gb/s" }
+topology.star = { hosts = 6, rate = "10 Gb/s", phy = "none" }
 host.rate_limiters = { fecn = { interval = "200 us" } }
 switch.queue_managers = [{ fecn = { interval = "200 us", scope = "SCOPE", queue_control = "linear" } }]
 switch.scheduler.drr = {}

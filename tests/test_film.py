@@ -13,7 +13,9 @@ from penstock.analysis.film import FEWEST_STRETCHES, MOST_STRETCHES, film
 
 
 def run(duration: str = "2 ms", **probes: str) -> ps.Result:
-    scenario = ps.Scenario(duration=duration).topology.star(hosts=4, rate="10 Gb/s", length="100 m")
+    scenario = ps.Scenario(duration=duration).topology.star(
+        hosts=4, rate="10 Gb/s", length="100 m", phy="none"
+    )
     scenario = scenario.flow_control.pfc(xoff="20 frames", xon="10 frames")
     scenario = scenario.flow("one", from_="h0", to="h3", source=ps.constant("6 Gb/s"), start="500 us")
     scenario = scenario.flow("two", from_="h1", to="h3", source="greedy", start="1 ms")

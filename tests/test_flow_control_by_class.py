@@ -27,7 +27,7 @@ def flow(name: str, sender: str, to: str, priority: int, source: Any = "greedy")
 
 def fabric(control: Keys, flows: list[Keys], slow: str = "", **simulation: Any) -> ps.Scenario:
     """The fabric; the link to the host `slow` has a tenth of the rate of the others."""
-    usual = {"rate": "10 Gb/s", "length": "50 m"}
+    usual = {"rate": "10 Gb/s", "length": "50 m", "phy": "none"}
     links = [{"between": [f"h{n}", "s0" if n < 2 else "s1"], **usual} for n in range(4)]
     links = [{**link, "rate": "1 Gb/s"} if link["between"][0] == slow else link for link in links]
     links.append({"between": ["s0", "s1"], **usual})

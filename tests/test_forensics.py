@@ -118,6 +118,7 @@ leaves = 2
 spines = 1
 hosts_per_leaf = 4
 rate = "100 Gb/s"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 [[flows]]
@@ -155,6 +156,7 @@ duration = "2 ms"
 [topology.star]
 hosts = 4
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.credit]
 buffer = "8 KiB"
 channels = ["B0", "B0", "B0", "B0", "B0", "B0", "B0", "B7"]
@@ -343,6 +345,7 @@ duration = "1 ms"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [[flows]]
 name = "f"
 from = ["h0", "h1"]
@@ -439,7 +442,9 @@ def test_why_without_a_name(sick: Result, penstock: Command, tmp_path: Path) -> 
     said = json_of(penstock("why", "--json"))
     assert said["about"] is None and said["because"][0] == root
     lossy = (
-        Scenario(duration="1 ms").topology.star(hosts=3, rate="10 Gb/s").switch(buffer={"queue": "10 frames"})
+        Scenario(duration="1 ms")
+        .topology.star(hosts=3, rate="10 Gb/s", phy="none")
+        .switch(buffer={"queue": "10 frames"})
     )
     lossy = lossy.flow("both", from_="h1..h2", to="h0", source="greedy")
     none, *losers = overview(lossy.run())
@@ -462,7 +467,7 @@ def test_congestion_points_are_named_by_what_they_measure(
     """Path rate control hears of a whole port, unless its congestion points tell of their queue."""
     scenario = (
         Scenario("5 ms")
-        .topology.star(hosts=3, rate="10 Gb/s", delay="1 us")
+        .topology.star(hosts=3, rate="10 Gb/s", delay="1 us", phy="none")
         .switch(queues="per_priority", queue_managers=[point])
         .host(rate_limiters=control)
         .flow("f", from_="h1", to="h0", priority=3, source="greedy")

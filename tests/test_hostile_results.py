@@ -53,7 +53,7 @@ COMMANDS: list[Callable[[str], list[str]]] = [
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    scenario = ps.Scenario(duration="60 us").topology.star(hosts=3, rate="10 Gb/s", length="1 m")
+    scenario = ps.Scenario(duration="60 us").topology.star(hosts=3, rate="10 Gb/s", length="1 m", phy="none")
     scenario = scenario.flow_control.pfc(accounting="ingress", xoff="4 frames", xon="2 frames")
     scenario = scenario.flow("a", from_="h0", to="h2", source="greedy")
     scenario = scenario.flow("b", from_="h1", to="h2", source="greedy").probes(bin="1 us")

@@ -57,11 +57,11 @@ def test_a_fabric_of_ns3_link_by_link() -> None:
         "hosts": ["h0..h3"],
         "switches": ["s4..s5"],
         "links": [
-            {"between": ["h0..h1", "s4"], "rate": "100 Gb/s", "delay": "1 us"},
-            {"between": ["h2", "s5"], "rate": "100 Gb/s", "delay": "1 us"},
-            {"between": ["s5", "h3"], "rate": "25 Gb/s", "delay": "1 us"},
-            {"between": ["s4", "s5"], "rate": "400 Gb/s", "delay": "1 us"},
-            {"between": ["s4", "s5"], "rate": "400 Gb/s", "delay": "1 us"},
+            {"between": ["h0..h1", "s4"], "rate": "100 Gb/s", "phy": "none", "delay": "1 us"},
+            {"between": ["h2", "s5"], "rate": "100 Gb/s", "phy": "none", "delay": "1 us"},
+            {"between": ["s5", "h3"], "rate": "25 Gb/s", "phy": "none", "delay": "1 us"},
+            {"between": ["s4", "s5"], "rate": "400 Gb/s", "phy": "none", "delay": "1 us"},
+            {"between": ["s4", "s5"], "rate": "400 Gb/s", "phy": "none", "delay": "1 us"},
         ],
     }
     assert found["faults"] == [{"link": ["s4", "s5"], "index": 1, "frame_loss": 0.25}]

@@ -353,7 +353,10 @@ def test_a_graph_of_the_topology_zoo() -> None:
     assert found.keys["topology"]["explicit"] == {
         "hosts": ["0", "2"],
         "switches": ["1"],
-        "links": [{"between": ["0", "1"], "rate": "10 Gb/s"}, {"between": ["1", "2"], "rate": "45 Mb/s"}],
+        "links": [
+            {"between": ["0", "1"], "rate": "10 Gb/s"},
+            {"between": ["1", "2"], "rate": "45 Mb/s"},
+        ],
     }
     assert found.notes[0] == (7, "node 0: label Las Vegas, type Core")
     assert any("attributes of edges that are not read: LinkLabel" in remark for remark in found.remarks)
@@ -406,6 +409,7 @@ duration = "1 ms"
 [topology.star]
 hosts = 3
 rate = "100 Gb/s"
+phy = "none"
 [[transfers]]
 name = "t"
 from = "h1..h2"

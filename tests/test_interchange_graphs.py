@@ -53,7 +53,10 @@ def test_graphml_with_defaults_and_units_in_names() -> None:
     assert piece(GRAPH).keys["topology"]["explicit"] == {
         "hosts": ["a", "b"],
         "switches": ["sw"],
-        "links": [{"between": ["a", "sw"], "rate": "100 Gb/s"}, {"between": ["b", "sw"], "rate": "25 Gb/s"}],
+        "links": [
+            {"between": ["a", "sw"], "rate": "100 Gb/s"},
+            {"between": ["b", "sw"], "rate": "25 Gb/s"},
+        ],
     }
 
 
@@ -86,7 +89,7 @@ def test_a_graph_of_networkx_runs() -> None:
     graph = nx.star_graph(3)  # the node 0 in the middle
     keys = from_networkx(graph, rate="10 Gb/s", length="10 m")
     result = (
-        ps.Scenario(duration="10 us")
+        ps.Scenario(duration="20 us")
         .topology.explicit(**keys)
         .flow("one", from_="1", to="2", source=ps.constant("1 Gb/s"))
         .run()

@@ -50,6 +50,7 @@ def test_a_dragonfly_has_the_links_of_its_file() -> None:
             "switches_per_group": 4,
             "global_links": 2,
             "rate": "100 Gb/s",
+            "phy": "none",
             "length": "2.4 m",
             "local_rate": "200 Gb/s",
             "local_length": "5 m",

@@ -25,6 +25,7 @@ duration = "1 ms"
 [topology.star]
 hosts = 3
 rate = "25 Gb/s"
+phy = "none"
 [[transfers]]
 name = "all"
 from = "h1..h2"
@@ -100,8 +101,8 @@ def test_other_controls(mode: int, name: str, own: dict[str, Any]) -> None:
 
 def test_links_of_other_rates_are_reported() -> None:
     uplinks = LIKE.replace(
-        '[topology.star]\nhosts = 3\nrate = "25 Gb/s"\n',
-        '[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 3\nrate = "25 Gb/s"\n'
+        '[topology.star]\nhosts = 3\nrate = "25 Gb/s"\nphy = "none"\n',
+        '[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 3\nrate = "25 Gb/s"\nphy = "none"\n'
         'uplink_rate = "100 Gb/s"\n',
     )
     _, reported = scenario(NS3_CONFIG, uplinks)

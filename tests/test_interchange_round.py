@@ -25,6 +25,7 @@ on_lossless_drop = "count"
 hosts = 3
 rate = "100 Gb/s"
 length = "5 m"
+phy = "none"
 [[flows]]
 name = "both"
 from = "h0..h1"

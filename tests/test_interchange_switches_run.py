@@ -18,6 +18,7 @@ duration = "300 us"
 hosts = 5
 rate = "25 Gb/s"
 length = "20 m"
+phy = "none"
 [[transfers]]
 name = "incast"
 from = "h1..h4"

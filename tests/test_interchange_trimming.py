@@ -49,6 +49,7 @@ duration = "100 us"
 hosts = 3
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 [[flows]]
 name = "f"
 from = ["h0", "h1"]

@@ -58,6 +58,7 @@ duration = "{DURATION} ps"
 hosts = 2
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 [[flows]]
 name = "talk"
 from = "h0"

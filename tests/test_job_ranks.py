@@ -21,6 +21,7 @@ def run(topology: str, keys: str, workload: str = 'collective = "barrier"', thre
     duration = "100 ms"
     {topology}
     rate = "100 Gb/s"
+    phy = "none"
     [flow_control.pfc]
     [[jobs]]
     name = "job"

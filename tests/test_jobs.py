@@ -22,6 +22,7 @@ def scenario(folder: Path, workload: str, *, hosts: int = 4, more: str = "", job
         [topology.star]
         hosts = {hosts}
         rate = "100 Gb/s"
+        phy = "none"
         [[jobs]]
         name = "job"
         ranks = "all"
@@ -221,7 +222,7 @@ def test_neighbours_share_a_link(tmp_path: Path, capsys: pytest.CaptureFixture[s
     file.write_text(
         '[simulation]\nduration = "20 ms"\n[topology.leaf_spine]\nleaves = 2\nspines = 1\n'
         "hosts_per_leaf = 2\n"
-        f'rate = "100 Gb/s"\nuplink_rate = "100 Gb/s"\n[flow_control.pfc]\n{jobs_of}',
+        f'rate = "100 Gb/s"\nuplink_rate = "100 Gb/s"\nphy = "none"\n[flow_control.pfc]\n{jobs_of}',
         "utf-8",
     )
     assert cli.main(["neighbours", str(file), "--json"]) == 0

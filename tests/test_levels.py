@@ -45,7 +45,9 @@ def test_a_level_keeps_what_is_extreme() -> None:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    fabric = ps.Scenario(duration="60 ms").probes(bin="1 us").topology.star(hosts=3, rate="10 Gb/s")
+    fabric = (
+        ps.Scenario(duration="60 ms").probes(bin="1 us").topology.star(hosts=3, rate="10 Gb/s", phy="none")
+    )
     scenario = fabric.flow_control.pfc(xoff="20 KiB", xon="10 KiB")
     scenario = scenario.flow("steady", from_="h0", to="h2", source={"poisson": {"rate": "4 Gb/s"}})
     scenario = scenario.flow("greedy", from_="h1", to="h2", source="greedy")

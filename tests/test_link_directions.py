@@ -88,9 +88,9 @@ def fabric(
     }
     usual = {"length": "20 m"}
     links = [
-        {"between": ["h0..h1", "s0"], "rate": "10 Gb/s", **usual},
-        {"between": ["h2", "s1"], "rate": "10 Gb/s", **usual},
-        {"between": ends, **between, **usual, **({"phy": phy} if phy else {})},
+        {"between": ["h0..h1", "s0"], "rate": "10 Gb/s", "phy": "none", **usual},
+        {"between": ["h2", "s1"], "rate": "10 Gb/s", "phy": "none", **usual},
+        {"between": ends, **between, **usual, "phy": phy or "none"},
     ]
     scenario: Keys = {
         "simulation": {"duration": "300 us"},
@@ -173,9 +173,15 @@ def test_the_rate_of_a_direction_reaches_the_host_that_sends(case: str, rate: fl
     flows = [flow("a", "h0", 0, source or "greedy"), flow("b", "h1", 0, {"constant": {"rate": "5 Gb/s"}})]
     flows[0].pop("frame")
     fault = {"link": ["h0", "s0"], "towards": "s0", "at": "1 us", "rate": f"{rate} Gb/s"}
-    first = {"between": ["h0", "s0"], "rate": f"{rate} Gb/s", "reverse_rate": "10 Gb/s", "length": "20 m"}
+    first = {
+        "between": ["h0", "s0"],
+        "rate": f"{rate} Gb/s",
+        "reverse_rate": "10 Gb/s",
+        "length": "20 m",
+        "phy": "none",
+    }
     usual = fabric(keys, (10, 10), flows=flows).to_dict()["topology"]["explicit"]["links"]
-    others = [{"between": ["h1", "s0"], "rate": "10 Gb/s", "length": "20 m"}, *usual[1:]]
+    others = [{"between": ["h1", "s0"], "rate": "10 Gb/s", "phy": "none", "length": "20 m"}, *usual[1:]]
     slow = fabric(keys, (10, 10), flows=flows).with_value("topology.explicit.links", [first, *others])
     assert seen(fabric(keys, (10, 10), flows=flows, faults=[fault]), seed) == seen(slow, seed)
 
@@ -186,7 +192,7 @@ def test_quanta_count_bit_times_of_the_direction_that_is_paused() -> None:
     for reverse in (1, 4, 10):
         keys = pauses("pfc", accounting="ingress", pause_quanta=1000, resume=False, refresh=False)
         keys["simulation"] = {"duration": "300 us", "on_lossless_drop": "count"}
-        slow = {"between": ["h2", "s1"], "rate": "1 Gb/s", "length": "20 m"}
+        slow = {"between": ["h2", "s1"], "rate": "1 Gb/s", "phy": "none", "length": "20 m"}
         scenario = fabric(keys, (4, reverse))
         links = scenario.to_dict()["topology"]["explicit"]["links"]
         result = scenario.with_value("topology.explicit.links", [links[0], slow, links[2]]).run(seed=1)

@@ -40,10 +40,12 @@ switches = ["sw"]
 between = ["h0", "sw"]
 rate = "10 Gb/s"
 delay = "1 us"
+phy = "none"
 
 [[topology.explicit.links]]
 between = ["sw", "h1"]
 rate = "10 Gb/s"
+phy = "none"
 
 [links."h0<->sw"]
 llr = {{ outstanding_frames_max = {most}, ctlos_target_spacing = "{spacing} B" }}
@@ -327,6 +329,7 @@ duration = "400 us"
 k = 8
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 
 [[transfers]]
 name = "m"
@@ -404,6 +407,7 @@ def test_headers_of_links_by_name(header: str, size: int) -> None:
     [topology.star]
     hosts = 2
     rate = "100 Gb/s"
+    phy = "none"
     [[transfers]]
     name = "t"
     from = "h0"

@@ -21,7 +21,14 @@ RATE = "10 Gb/s"
 FABRIC: Keys = {
     "simulation": {"duration": "2 ms"},
     "topology": {
-        "leaf_spine": {"leaves": 2, "spines": 2, "hosts_per_leaf": 3, "rate": RATE, "length": "40 m"}
+        "leaf_spine": {
+            "leaves": 2,
+            "spines": 2,
+            "hosts_per_leaf": 3,
+            "rate": RATE,
+            "phy": "none",
+            "length": "40 m",
+        }
     },
     "link": {"llr": "on"},
 }

@@ -26,6 +26,7 @@ bin = "off"
 left = 2
 right = 1
 rate = "100 Gb/s"
+phy = "none"
 bottleneck_rate = "10 Gb/s"
 
 [[flows]]

@@ -109,7 +109,7 @@ def test_names_of_any_length_make_short_messages(penstock: Command, tmp_path: Pa
     assert str(ArgumentError(f"no key {name}, nor x")).endswith("n, nor x")
     assert shortened("a " * 1000) == "a " * 1000
     with pytest.raises(ps.PenstockError) as wrong:
-        ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s").flow(
+        ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s", phy="none").flow(
             "f", from_=name, to="h1", source="greedy"
         ).run()
     assert len(str(wrong.value)) < 3_000
@@ -132,7 +132,7 @@ def test_a_name_that_begins_like_an_option_is_named_behind_two_dashes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s")
+    scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s", phy="none")
     scenario.flow("-x", from_="h0", to="h1", source="greedy").run().save("r")
     assert main(["why", "-x", "r"]) == 2
     assert "A name that begins with - goes behind --: penstock why -- -x" in capsys.readouterr().err

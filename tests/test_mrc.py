@@ -21,6 +21,7 @@ spines = 2
 planes = {planes}
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 """
 TRANSFER = """\
 [[transfers]]

@@ -86,7 +86,7 @@ def test_what_is_visible_is_left_alone(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def measured() -> Result:
-    scenario = ps.Scenario(duration="60 us").topology.star(hosts=3, rate="10 Gb/s", length="1 m")
+    scenario = ps.Scenario(duration="60 us").topology.star(hosts=3, rate="10 Gb/s", length="1 m", phy="none")
     scenario = scenario.flow_control.pfc(accounting="ingress", xoff="4 frames", xon="2 frames")
     scenario = scenario.flow("NAME", from_="h0", to="h2", source="greedy")
     scenario = scenario.flow("other", from_="h1", to="h2", source="greedy")
@@ -162,7 +162,7 @@ def come_through(name: str, measured: Result, tmp_path: Path) -> None:
 @example(name="[red]a[/red]")
 @example(name="\u202ex")
 def test_names_of_a_scenario_come_through(name: str, tmp_path: Path) -> None:
-    scenario = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+    scenario = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m", phy="none")
     file = tmp_path / f"{next(numbers)}.toml"
     file.write_text(
         scenario.flow("NAME", from_="h0", to="h1", source="greedy").to_toml().replace("NAME", name), "utf-8"

@@ -31,7 +31,7 @@ PICTURES = {
 
 
 def small() -> ps.Result:
-    fabric = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+    fabric = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m", phy="none")
     return fabric.flow("one", from_="h0", to="h1", source="greedy").run()
 
 

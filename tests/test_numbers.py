@@ -19,6 +19,7 @@ duration = "{duration}"
 hosts = {hosts}
 rate = "{rate} Gb/s"
 delay = "0.5 us"
+phy = "none"
 """
 
 
@@ -136,7 +137,9 @@ over = {over}
 @pytest.mark.parametrize("switch", SWITCHES.values(), ids=SWITCHES.keys())
 def test_a_lone_transfer_has_a_slowdown_of_one(over: str, switch: str) -> None:
     for rate, hosts in [(10, 2), (40, 3)]:
-        topology = f'topology.star = {{ hosts = {hosts}, rate = "{rate} Gb/s", delay = "0.7 us" }}'
+        topology = (
+            f'topology.star = {{ hosts = {hosts}, rate = "{rate} Gb/s", delay = "0.7 us", phy = "none" }}'
+        )
         for size in ["1 B", "70 B", "1000 B", "4097 B", "100 kB"]:
             [row] = run(alone(over, switch, size, topology)).rows("transfers")
             assert row["slowdown"] == pytest.approx(1, abs=1e-9), (rate, size, row["completion_ns"])
@@ -271,7 +274,7 @@ over = { rdma = { verb = "write", control = "dcqcn", timeout = "500 us" } }
 def test_times_of_a_queue_pair_have_the_overhead_of_its_link(overhead: int) -> None:
     text = f"""\
 simulation = {{ duration = "20 ms" }}
-topology.star = {{ hosts = 2, rate = "10 Gb/s", delay = "0.5 us", overhead = "{overhead} B" }}
+topology.star = {{ hosts = 2, rate = "10 Gb/s", delay = "0.5 us", overhead = "{overhead} B", phy = "none" }}
 [[transfers]]
 name = "t"
 from = "h0"
@@ -341,7 +344,7 @@ def test_cnps_in_the_queue_of_data_leave_no_frames_behind() -> None:
     """A host sends data and CNPs through one queue: two frames of an endpoint wait there."""
     text = """\
 simulation = { duration = "20 ms" }
-topology.star = { hosts = 4, rate = "10 Gb/s", delay = "0.5 us" }
+topology.star = { hosts = 4, rate = "10 Gb/s", delay = "0.5 us", phy = "none" }
 host = { queues = "shared" }
 [switch]
 queue_managers = [{ classes = [3], step = { threshold = "10 kB" } }]
@@ -396,6 +399,7 @@ warmup = "50 ms"
 [topology.star]
 hosts = 4
 rate = "10 Gb/s"
+phy = "none"
 [host]
 rate_limiters = {{ priorities = [3], fecn = {{ interval = "200 us" }} }}
 [switch]

@@ -20,6 +20,7 @@ rails = 1
 spines = 2
 planes = 2
 rate = "100 Gb/s"
+phy = "none"
 
 [[flows]]
 name = "all"

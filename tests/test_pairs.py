@@ -23,6 +23,7 @@ leaves = 2
 spines = 4
 hosts_per_leaf = 4
 rate = "10 Gb/s"
+phy = "none"
 uplink_rate = "10 Gb/s"
 [[flows]]
 name = "f"

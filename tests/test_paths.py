@@ -13,7 +13,7 @@ from penstock.errors import ArgumentError, UnknownNameError
 
 def _fabric() -> ps.Scenario:
     return ps.Scenario(duration="20 us", name="paths").topology.leaf_spine(
-        leaves=2, spines=4, hosts_per_leaf=4, rate="10 Gb/s", uplink_rate="10 Gb/s"
+        leaves=2, spines=4, hosts_per_leaf=4, rate="10 Gb/s", phy="none", uplink_rate="10 Gb/s"
     )
 
 
@@ -29,7 +29,9 @@ def test_a_path_that_is_not_listed_is_computed(tmp_path: Path) -> None:
     """1,040 hosts have more than a million pairs; the table is empty then."""
     result = (
         ps.Scenario(duration="2 us", name="many")
-        .topology.leaf_spine(leaves=8, spines=4, hosts_per_leaf=130, rate="10 Gb/s", uplink_rate="100 Gb/s")
+        .topology.leaf_spine(
+            leaves=8, spines=4, hosts_per_leaf=130, rate="10 Gb/s", phy="none", uplink_rate="100 Gb/s"
+        )
         .flow("all", from_="all", to="all", source=ps.constant("100 Mb/s"))
         .run()
     )

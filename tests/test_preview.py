@@ -12,13 +12,13 @@ import penstock as ps
 from penstock import cli
 from penstock.errors import InputError
 
-STAR = '[topology.star]\nhosts = HOSTS\nrate = "100 Gb/s"\n[flow_control.pfc]\n'
+STAR = '[topology.star]\nhosts = HOSTS\nrate = "100 Gb/s"\nphy = "none"\n[flow_control.pfc]\n'
 LEAVES = (
-    '[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nrate = "100 Gb/s"\n'
+    '[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nrate = "100 Gb/s"\nphy = "none"\n'
     'uplink_rate = "100 Gb/s"\n[flow_control.pfc]\n'
 )
 OVERSUBSCRIBED = (
-    '[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 8\nrate = "100 Gb/s"\n'
+    '[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 8\nrate = "100 Gb/s"\nphy = "none"\n'
     'uplink_rate = "200 Gb/s"\n[flow_control.pfc]\n'
 )
 ETS = (

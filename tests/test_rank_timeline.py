@@ -28,6 +28,7 @@ duration = "100 ms"
 [topology.star]
 hosts = {hosts}
 rate = "100 Gb/s"
+phy = "none"
 [flow_control.pfc]
 [[jobs]]
 name = "job"

@@ -26,7 +26,7 @@ def goodputs(source: str, link: tuple[str, str], rate: float) -> tuple[float, fl
     """Gb/s before the change, and at the end."""
     ends = [("h0", "s0"), ("h1", "s0"), ("h2", "s1"), ("s0", "s1")]
     hosts = {"hosts": ["h0", "h1", "h2"], "switches": ["s0", "s1"]}
-    links = [{"between": list(pair), "rate": "10 Gb/s", "length": "200 m"} for pair in ends]
+    links = [{"between": list(pair), "rate": "10 Gb/s", "phy": "none", "length": "200 m"} for pair in ends]
     marks = {"classes": [3], "red": {"min": "15 kB", "max": "60 kB", "action": "mark_only"}}
     flow = {"to": "h2", "priority": 3, "source": SOURCES[source]}
     fault = {"link": list(link)}

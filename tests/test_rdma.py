@@ -19,6 +19,7 @@ warmup = "40 ms"
 hosts = {hosts}
 rate = "40 Gb/s"
 delay = "500 ns"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 accounting = "ingress"
@@ -115,6 +116,7 @@ warmup = "3 ms"
 hosts = {hosts}
 rate = "100 Gb/s"
 delay = "2500 ns"
+phy = "none"
 [[flows]]
 name = "f"
 from = "h1..h{senders}"
@@ -145,6 +147,7 @@ left = 1
 right = 1
 rate = "100 Gb/s"
 delay = "1 us"
+phy = "none"
 bottleneck_rate = "400 Gb/s"
 bottleneck_delay = "1 us"
 
@@ -199,7 +202,9 @@ def test_patched_timely_without_a_window_overshoots_and_comes_to_rest(senders: i
 
     With ten senders that is 88 ms of queue, which take 0.2 s to drain. The fluid does the same.
     """
-    scenario = ps.Scenario(duration="400 ms").topology.star(hosts=senders + 1, rate="10 Gb/s", delay="5 us")
+    scenario = ps.Scenario(duration="400 ms").topology.star(
+        hosts=senders + 1, rate="10 Gb/s", delay="5 us", phy="none"
+    )
     control = {"timely": {"patched": True}}
     scenario = scenario.probes(bin="500 us").flow(
         "f", from_=f"h1..h{senders}", to="h0", source={"rdma": {"control": control, "mtu": "1000 B"}}
@@ -237,6 +242,7 @@ duration = "2 ms"
 hosts = 6
 rate = "100 Gb/s"
 delay = "500 ns"
+phy = "none"
 [[switch.queue_managers]]
 classes = [3]
 red = {{ weight = 1, min = "40 kB", max = "160 kB", max_probability = 0.2, action = "mark_only" }}

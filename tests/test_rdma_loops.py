@@ -86,6 +86,7 @@ hosts_per_leaf = 4
 rate = "40 Gb/s"
 uplink_rate = "20 Gb/s"
 delay = "{} us"
+phy = "none"
 """
     many, port, longest, own = loop(told(leaf_spine.format(12), flow("h0..h3", "h4")))
     # The slow link from the leaf on, not the one to the host.
@@ -101,7 +102,8 @@ delay = "{} us"
 
 def test_three_levels() -> None:
     """A core has 1 us of its own, an edge and an aggregation too."""
-    tree = '[topology.fat_tree]\nk = 4\nrate = "40 Gb/s"\ndelay = "9 us"\n[switch]\nlatency = "1 us"\n'
+    tree = '[topology.fat_tree]\nk = 4\nrate = "40 Gb/s"\ndelay = "9 us"\nphy = "none"\n'
+    tree += '[switch]\nlatency = "1 us"\n'
     away = told(tree, flow("h4..h7", "h0"))
     many, port, _, own = loop(away)
     assert (many, port.split(".")[0], port.split("->")[1]) == (4, "edge0", "h0")
@@ -122,6 +124,7 @@ left = 4
 right = 4
 rate = "40 Gb/s"
 delay = "100 ns"
+phy = "none"
 bottleneck_delay = "{} us"
 """
     apart = flows_apart("l0", "r0")
@@ -141,9 +144,9 @@ def test_who_is_held_back_elsewhere_leaves_the_others_more() -> None:
 hosts = ["a0..a1", "b0..b1", "to"]
 switches = ["far", "near"]
 links = [
-  {{ between = ["a0..a1", "far"], rate = "40 Gb/s", delay = "1 us" }},
-  {{ between = ["far", "near"], rate = "16 Gb/s", delay = "1 us" }},
-  {{ between = ["b0..b1", "near"], rate = "40 Gb/s", delay = "60 us" }},
+  {{ between = ["a0..a1", "far"], rate = "40 Gb/s", delay = "1 us", phy = "none" }},
+  {{ between = ["far", "near"], rate = "16 Gb/s", delay = "1 us", phy = "none" }},
+  {{ between = ["b0..b1", "near"], rate = "40 Gb/s", delay = "60 us", phy = "none" }},
   {{ between = ["near", "to"], rate = "{} Gb/s", delay = "1 us" }},
 ]
 """
@@ -157,7 +160,7 @@ links = [
 
 def test_a_gap_that_a_nic_shares_is_longer_for_each() -> None:
     """The share of marks at rest is that of queue pairs with four times the gap."""
-    star = '[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "1 us"\n'
+    star = '[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "1 us"\nphy = "none"\n'
     share = re.compile(r"come to rest where ([\d.]+) %")
 
     def rests(own: str) -> str:
@@ -171,7 +174,7 @@ def test_a_gap_that_a_nic_shares_is_longer_for_each() -> None:
 
 
 def test_transfers_that_begin_together_make_a_crowd() -> None:
-    star = '[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "25 us"\n'
+    star = '[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "25 us"\nphy = "none"\n'
     transfers = """
 [[transfers]]
 name = "t"
@@ -195,7 +198,7 @@ def test_rates_swing_where_it_is_said() -> None:
     """How far the queue rises above its mean, in a run on either side of the limit."""
     spread = {}
     for delay in (1, 60):
-        star = f'[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "{delay} us"\n'
+        star = f'[topology.star]\nhosts = 5\nrate = "40 Gb/s"\ndelay = "{delay} us"\nphy = "none"\n'
         text = star + KEYS.format(most=0.01, at="dequeue").replace('"10 ms"', '"60 ms"\nwarmup = "30 ms"')
         text += flow("h1..h4", "h0")
         assert any(SAYS.search(line) for line in _core.warnings(text, "loop.toml")) == (delay == 60)

@@ -32,6 +32,7 @@ hosts_per_leaf = 4
 rate = "400 Gb/s"
 uplink_rate = "{uplink}"
 length = "20 m"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 [switch]

@@ -27,6 +27,7 @@ duration = "{duration}"
 hosts = {hosts}
 rate = "100 Gb/s"
 delay = "500 ns"
+phy = "none"
 {more}
 """
 
@@ -185,6 +186,7 @@ duration = "1 ms"
 [topology.star]
 hosts = 3
 rate = "100 Gb/s"
+phy = "none"
 [flow_control.pfc]
 [[probes]]
 what = "frames"
@@ -211,6 +213,7 @@ hosts_per_leaf = 16
 rate = "100 Gb/s"
 uplink_rate = "400 Gb/s"
 length = "20 m"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 xoff = "200 kB"

@@ -15,6 +15,7 @@ warmup = "4 ms"
 [topology.star]
 hosts = {hosts}
 rate = "10 Gb/s"
+phy = "none"
 [host]
 rate_limiters = {{ per = "path", prc = {{ method = "messages" }} }}
 [hosts.h0.receive]
@@ -82,7 +83,7 @@ def test_without_a_receive_buffer_or_points_nobody_reports() -> None:
 
 BOTH = """\
 simulation = { duration = "10 ms" }
-topology.star = { hosts = 4, rate = "10 Gb/s" }
+topology.star = { hosts = 4, rate = "10 Gb/s", phy = "none" }
 host.rate_limiters = { per = "path", prc = {} }
 MANAGERS
 [[flows]]

@@ -26,6 +26,7 @@ def job(skip: str = "off", *, control: str = "none", **keys: Any) -> ps.Scenario
         [topology.star]
         hosts = 8
         rate = "400 Gb/s"
+        phy = "none"
         [flow_control.pfc]
         [[jobs]]
         name = "train"
@@ -120,7 +121,13 @@ def two_jobs(sizes: tuple[str, str], managers: list[dict[str, Any]], control: st
             {
                 "simulation": {"duration": "100 ms"},
                 "topology": {
-                    "leaf_spine": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "rate": "100 Gb/s"}
+                    "leaf_spine": {
+                        "leaves": 2,
+                        "spines": 2,
+                        "hosts_per_leaf": 2,
+                        "rate": "100 Gb/s",
+                        "phy": "none",
+                    }
                 },
                 "switch": {"queues": "per_priority", "queue_managers": managers},
                 "flow_control": {"pfc": {}},

@@ -19,6 +19,7 @@ warmup = "50 us"
 hosts = 4
 rate = "10 Gb/s"
 delay = "500 ns"
+phy = "none"
 [probes]
 bin = "20 us"
 [flow_control.pfc]
@@ -69,7 +70,7 @@ def test_latencies_are_those_of_the_table(result: ps.Result) -> None:
 
 
 def test_the_slowest_flows_are_told() -> None:
-    scenario = ps.Scenario("200 us").topology.star(hosts=13, rate="10 Gb/s", length="1 m")
+    scenario = ps.Scenario("200 us").topology.star(hosts=13, rate="10 Gb/s", length="1 m", phy="none")
     source = {"constant": {"rate": "0.8 Gb/s"}}
     scenario = scenario.flow("alone", from_="h0", to="h1", source=source)
     reported = scenario.flow("crowd", from_="h2..h11", to="h12", source=source).run()
@@ -121,7 +122,7 @@ def test_the_page_has_the_series_of_queue_pairs(result: ps.Result) -> None:
 
 
 def test_nothing_is_told_where_nothing_arrived() -> None:
-    scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+    scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m", phy="none")
     none = scenario.flow("one", from_="h0", to="h1", source="greedy", start="900 ns").run()
     assert delays(none) == {"latency": {}, "slowdown": []}
 

@@ -94,7 +94,9 @@ def test_series_with_the_largest_sums_stay() -> None:
 
 def incast(senders: int, *, names: int = 1) -> ps.Result:
     """So many hosts send to the last one, in flows of so many names, and it sends to the first."""
-    scenario = ps.Scenario("1 ms").topology.star(hosts=senders + 1, rate="10 Gb/s").probes(bin="100 us")
+    scenario = (
+        ps.Scenario("1 ms").topology.star(hosts=senders + 1, rate="10 Gb/s", phy="none").probes(bin="100 us")
+    )
     for name in range(names):
         each = {"constant": {"rate": f"{10 / names / senders:.6f} Gb/s"}}
         scenario = scenario.flow(f"incast{name}", from_=f"h0..h{senders - 1}", to=f"h{senders}", source=each)
@@ -183,7 +185,7 @@ def test_names_are_written_once() -> None:
 def test_a_report_has_at_most_5_mb(tmp_path: Path, k: int, hosts: int) -> None:
     result = (
         ps.Scenario(duration="60 us")
-        .topology.fat_tree(k=k, rate="100 Gb/s")
+        .topology.fat_tree(k=k, rate="100 Gb/s", phy="none")
         .transfers("t", from_="all", to="all", sizes="fb_hadoop", arrivals=ps.poisson(load=0.6))
         .flow("incast", from_="h*", to="h0", source="greedy", limit="100 kB")
         .flow_control.pfc()

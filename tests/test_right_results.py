@@ -19,6 +19,7 @@ duration = "1 ms"
 [topology.star]
 hosts = 4
 rate = "10 Gb/s"
+phy = "none"
 """
 
 
@@ -157,6 +158,7 @@ duration = "100 us"
 [topology.star]
 hosts = 6
 rate = "{rate}"
+phy = "none"
 [host]
 clock_tolerance = "{host}"
 [[flows]]
@@ -187,8 +189,9 @@ duration = "20 ms"
 [topology.explicit]
 hosts = ["a", "b"]
 switches = ["s", "t"]
-links = [ {{ between = ["a", "s"], rate = "100 Gb/s" }}, {{ between = ["t", "b"], rate = "{last}" }},
-  {{ between = ["s", "t"], rate = "25 Gb/s", count = 4 }} ]
+links = [ {{ between = ["a", "s"], rate = "100 Gb/s", phy = "none" }},
+  {{ between = ["t", "b"], rate = "{last}", phy = "none" }},
+  {{ between = ["s", "t"], rate = "25 Gb/s", count = 4, phy = "none" }} ]
 [switch]
 path_choice = "spray"
 [[transfers]]
@@ -222,7 +225,7 @@ def test_transfers_over_reused_connections_are_never_faster_than_ideal() -> None
 def test_a_run_that_ends_in_its_warmup_is_measured_from_the_beginning() -> None:
     text = (
         '[simulation]\nduration = "2 s"\nwarmup = "1 s"\n'
-        '[topology.star]\nhosts = 3\nrate = "100 Gb/s"\n'
+        '[topology.star]\nhosts = 3\nrate = "100 Gb/s"\nphy = "none"\n'
         '[[flows]]\nname = "f"\nfrom = "h0"\nto = "h2"\nframe = "64 B"\nsource = "greedy"\n'
     )
     found = _core.run(text, "x.toml", progress=lambda *_: False)
@@ -240,6 +243,7 @@ on_lossless_drop = "count"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.pfc]
 accounting = "egress"
 xoff = "60 kB"

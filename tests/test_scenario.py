@@ -22,7 +22,7 @@ from penstock.scenario import Scenario
 def demo() -> Scenario:
     return (
         ps.Scenario(duration="200 us", name="demo", seed=3)
-        .topology.star(hosts=4, rate="10 Gb/s", length="20 m")
+        .topology.star(hosts=4, rate="10 Gb/s", length="20 m", phy="none")
         .switch(buffer={"queue": "200 frames"})
         .flow_control.pfc(accounting="ingress", xoff="40 frames", xon="20 frames")
         .flow("victim", from_="h0", to="h3", source=ps.constant("2.5 Gb/s", random_phase=True))
@@ -47,6 +47,7 @@ def test_calls_read_like_the_file() -> None:
         hosts = 4
         rate = "10 Gb/s"
         length = "20 m"
+        phy = "none"
         [switch.buffer]
         queue = "200 frames"
         [flow_control.pfc]
@@ -88,7 +89,7 @@ def test_faults_and_receiving_hosts() -> None:
 
 
 def test_links_that_are_not_ethernet() -> None:
-    coded = demo().topology.star(hosts=4, rate="8 Gb/s", line_code="128b/130b")
+    coded = demo().topology.star(hosts=4, rate="8 Gb/s", phy="none", line_code="128b/130b")
     assert coded.to_dict()["topology"]["star"]["line_code"] == "128b/130b"
     lossy = coded.fault(link=("h0", "sw"), frame_loss=0.5, towards="sw")
     assert lossy.to_dict()["faults"] == [{"link": ["h0", "sw"], "frame_loss": 0.5, "towards": "sw"}]
@@ -104,7 +105,7 @@ def test_the_oracle_shares_the_rate_of_data() -> None:
     base = ps.Scenario(duration="200 us").topology
     for code, rate in (("8b/10b", "12.5 Gb/s"), (None, "10 Gb/s")):
         link = {} if code is None else {"line_code": code}
-        flows = base.star(hosts=3, rate=rate, **link).flow(
+        flows = base.star(hosts=3, rate=rate, phy="none", **link).flow(
             "f", from_=("h1", "h2"), to="h0", frame="1522 B", source="greedy"
         )
         shares = [share.fair_bps["max_min"] for share in oracle.assess(flows.run()).shares]
@@ -132,7 +133,7 @@ def test_a_scenario_never_changes() -> None:
     base = demo()
     before = base.to_dict()
     base.flow("more", from_="h0", to="h1", source="greedy")
-    base.topology.fat_tree(k=4, rate="10 Gb/s")
+    base.topology.fat_tree(k=4, rate="10 Gb/s", phy="none")
     base.flow_control.off()
     base.with_value("flow_control.pfc.xoff", "50 frames")
     base.to_dict()["flows"].clear()
@@ -141,9 +142,11 @@ def test_a_scenario_never_changes() -> None:
 
 def test_a_second_choice_replaces_the_first() -> None:
     changed = (
-        demo().topology.fat_tree(k=4, rate="25 Gb/s").flow_control.pause(xoff="9 frames", xon="3 frames")
+        demo()
+        .topology.fat_tree(k=4, rate="25 Gb/s", phy="none")
+        .flow_control.pause(xoff="9 frames", xon="3 frames")
     )
-    assert changed.to_dict()["topology"] == {"fat_tree": {"k": 4, "rate": "25 Gb/s"}}
+    assert changed.to_dict()["topology"] == {"fat_tree": {"k": 4, "rate": "25 Gb/s", "phy": "none"}}
     assert changed.to_dict()["flow_control"] == {"pause": {"xoff": "9 frames", "xon": "3 frames"}}
     assert changed.flow_control.off().to_dict()["flow_control"] == "off"
 
@@ -210,7 +213,7 @@ def test_errors_name_the_lines_of_the_file_that_was_read(tmp_path: Path) -> None
 
 def test_errors_come_from_the_checker_of_the_file() -> None:
     with pytest.raises(ps.ScenarioError, match="Gbit") as caught:
-        demo().topology.star(hosts=4, rate="10 Gbit").check()
+        demo().topology.star(hosts=4, rate="10 Gbit", phy="none").check()
     assert "demo.toml:" in str(caught.value)
 
 

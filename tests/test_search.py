@@ -31,6 +31,7 @@ bin = "off"
 hosts = 3
 rate = "100 Gb/s"
 length = "300 m"
+phy = "none"
 
 [flow_control.pfc]
 xoff = "20 KiB"

@@ -24,6 +24,7 @@ bin = "off"
 hosts = 3
 rate = "10 Gb/s"
 length = "0 m"
+phy = "none"
 
 [switch.buffer]
 queue = "50 frames"

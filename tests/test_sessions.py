@@ -31,7 +31,7 @@ CARRIERS = [
 
 def fabric(folder: Path, more: str = "", *, duration: str = "20 ms") -> Path:
     file = folder / "fabric.toml"
-    star = '[topology.star]\nhosts = 4\nrate = "100 Gb/s"\n[flow_control.pfc]\n'
+    star = '[topology.star]\nhosts = 4\nrate = "100 Gb/s"\nphy = "none"\n[flow_control.pfc]\n'
     text = f'[simulation]\nduration = "{duration}"\n{star}'
     file.write_text(text + more, "utf-8")
     return file

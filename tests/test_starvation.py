@@ -31,7 +31,7 @@ def scenario(scheduler: object, frame: str = "1522 B") -> ps.Scenario:
     """Two priorities from as many hosts to one port that carries half of what they send."""
     return (
         ps.Scenario(duration="500 us", name="starving")
-        .topology.star(hosts=4, rate="10 Gb/s", length="10 m")
+        .topology.star(hosts=4, rate="10 Gb/s", length="10 m", phy="none")
         .switch(scheduler=scheduler, buffer={"queue": "100 frames"})
         .flow("storage", from_="h1", to="h0", priority=3, source="greedy")
         .flow("backup", from_="h2", to="h0", priority=0, frame=frame, source="greedy")

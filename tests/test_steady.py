@@ -93,6 +93,7 @@ bin = "20 us"
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
+phy = "none"
 
 [[flows]]
 name = "poisson"

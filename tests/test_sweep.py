@@ -396,7 +396,9 @@ def test_keys_that_go_together_are_told_once(tmp_path: Path) -> None:
     """A key that follows from the one along the axis tells no lines apart; tables have no brackets."""
     long = {"swift": {"ai": 2.0, "base_target": "10 us"}}
     over = {"over": {"rdma": {"control": "dcqcn"}}}
-    scenario = ps.Scenario(duration="20 us").topology.star(hosts=3, rate="10 Gb/s").flow_control.pfc()
+    scenario = (
+        ps.Scenario(duration="20 us").topology.star(hosts=3, rate="10 Gb/s", phy="none").flow_control.pfc()
+    )
     for name, sender in (("a", "h1"), ("b", "h2")):
         scenario = scenario.transfers(name, from_=sender, to="h0", sizes="4 kB", arrivals="once", **over)
     vary = {f"transfers.{name}.over.rdma.control": ["none", long] for name in "ab"}
@@ -551,7 +553,7 @@ def test_an_unknown_table_and_a_directory_without_one(tmp_path: Path) -> None:
 def test_a_flow_that_got_nothing_has_no_latency() -> None:
     starved = (
         ps.Scenario(duration="1 ms")
-        .topology.star(hosts=3, rate="1 Gb/s")
+        .topology.star(hosts=3, rate="1 Gb/s", phy="none")
         .flow("first", from_="h0", to="h2", priority=7, source="greedy")
         .flow("starved", from_="h1", to="h2", source=ps.constant("100 Mb/s"))
         .fault(link=["h1", "sw"], at="0 s", down=True)

@@ -13,7 +13,14 @@ import penstock as ps
 FABRIC: dict[str, Any] = {
     "simulation": {"duration": "200 us"},
     "topology": {
-        "leaf_spine": {"leaves": 8, "spines": 4, "hosts_per_leaf": 8, "rate": "10 Gb/s", "length": "20 m"}
+        "leaf_spine": {
+            "leaves": 8,
+            "spines": 4,
+            "hosts_per_leaf": 8,
+            "rate": "10 Gb/s",
+            "phy": "none",
+            "length": "20 m",
+        }
     },
     "flows": [
         {"name": "incast", "from": "h1..h20", "to": "h0", "source": "greedy", "priority": 0},

@@ -582,6 +582,7 @@ duration = "1 s"
 [topology.star]
 hosts = 8
 rate = "400 Gb/s"
+phy = "none"
 [flow_control.pfc]
 [[jobs]]
 name = "job"

@@ -35,6 +35,7 @@ def scenario(folder: Path, rows: list[str], *, over: str = "pushed", more: str =
         hosts = {HOSTS}
         rate = "10 Gb/s"
         delay = "300 ns"
+        phy = "none"
         {more}
         [[transfers]]
         name = "t"

@@ -25,6 +25,7 @@ duration = "2 ms"
 [topology.star]
 hosts = 4
 rate = "10 Gb/s"
+phy = "none"
 """
 LINES = [(0.0, "h0", "h1", 3000, 3), (1.25, "h2", "h1", 2, 3), (1.5, "h1", "h0", 50_000, 0)]
 
@@ -157,7 +158,9 @@ def test_bins_keep_a_size_together_and_leave_out_what_is_not_complete_or_before_
 def busy() -> ps.Result:
     return (
         ps.Scenario(duration="2 ms")
-        .topology.leaf_spine(leaves=2, spines=2, hosts_per_leaf=8, rate="25 Gb/s", uplink_rate="100 Gb/s")
+        .topology.leaf_spine(
+            leaves=2, spines=2, hosts_per_leaf=8, rate="25 Gb/s", phy="none", uplink_rate="100 Gb/s"
+        )
         .transfers("web", from_="all", to="all", sizes="google_rpc", arrivals=ps.poisson(load=0.4))
         .transfers(
             "rounds", from_="h*", to="h3", sizes="20 kB", arrivals=ps.incast("500 us", senders=6), priority=3
@@ -206,7 +209,7 @@ def test_summary_and_picture(busy: ps.Result, tmp_path: Path) -> None:
 def test_many_transfers_are_few_flows() -> None:
     result = (
         ps.Scenario(duration="4 ms")
-        .topology.star(hosts=32, rate="10 Gb/s")
+        .topology.star(hosts=32, rate="10 Gb/s", phy="none")
         .transfers("t", from_="all", to="all", sizes="200 B", arrivals=ps.poisson(gap="6.4 us"))
         .run()
     )

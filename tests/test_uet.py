@@ -22,6 +22,7 @@ duration = "{duration}"
 k = {k}
 rate = "100 Gb/s"
 delay = "1 us"
+phy = "none"
 overhead = "0 B"
 [switch]
 path_choice = "spray"
@@ -286,6 +287,7 @@ spines = 4
 planes = {planes}
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 [[transfers]]
 name = "t"
 from = {source}
@@ -339,6 +341,7 @@ duration = "1 ms"
 hosts = 3
 rate = "100 Gb/s"
 length = "10 m"
+phy = "none"
 [[transfers]]
 name = "t"
 from = ["h0", "h1"]

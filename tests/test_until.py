@@ -28,6 +28,7 @@ def ring(jitter: float, *, seed: int = 1, until: str | None = "10 % at 95 %", **
         [topology.star]
         hosts = 4
         rate = "400 Gb/s"
+        phy = "none"
         [flow_control.pfc]
         [[jobs]]
         name = "train"

@@ -12,7 +12,9 @@ FRAME_NS = (1000 + 20) * 0.8
 
 
 def _streams(which: str) -> ps.Scenario:
-    scenario = ps.Scenario(duration="300 us").topology.star(hosts=3, rate="10 Gb/s", delay="10 ns")
+    scenario = ps.Scenario(duration="300 us").topology.star(
+        hosts=3, rate="10 Gb/s", delay="10 ns", phy="none"
+    )
     scenario = scenario.probe("frames", which=[which])
     video = ps.constant("800 Mb/s", random_phase=False)
     return scenario.flow("video", from_="h0", to="h2", frame="1000 B", start="1 us", source=video)
@@ -50,6 +52,6 @@ def test_a_frame_that_waits_is_off_the_mean_of_those_before_it() -> None:
 def test_only_what_arrives_at_its_end_counts() -> None:
     assert variations(_streams("sw").run()) == {}
     assert variations(_streams("h0").run()) == {}
-    plain = ps.Scenario(duration="10 us").topology.star(hosts=2, rate="10 Gb/s")
+    plain = ps.Scenario(duration="10 us").topology.star(hosts=2, rate="10 Gb/s", phy="none")
     result = plain.flow("f", from_="h0", to="h1", source="greedy").run()
     assert (variations(result), result.rows("delay_variation")) == ({}, [])

@@ -38,6 +38,7 @@ switches = 4
 hosts_per_switch = 1
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 [flow_control.pfc]
 priorities = [3]
 {RING}
@@ -51,6 +52,7 @@ on_lossless_drop = "count"
 hosts = 3
 rate = "10 Gb/s"
 length = "100 m"
+phy = "none"
 [flow_control.pfc]
 accounting = "ingress"
 xoff = "20 kB"
@@ -67,6 +69,7 @@ leaves = 4
 spines = 2
 hosts_per_leaf = 8
 rate = "100 Gb/s"
+phy = "none"
 uplink_rate = "400 Gb/s"
 [switch.buffer]
 total = "16 MiB"
@@ -110,6 +113,7 @@ duration = "1 ms"
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
+phy = "none"
 [[faults]]
 link = ["h1", "sw"]
 at = "1 us"
@@ -286,6 +290,7 @@ duration = "100 us"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [[transfers]]
 name = "chain"
 arrivals = { file = "list.csv" }
@@ -306,6 +311,7 @@ duration = "1 ms"
 [topology.star]
 hosts = 2
 rate = "10 Gb/s"
+phy = "none"
 [[flows]]
 name = "t"
 from = "h0"

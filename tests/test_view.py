@@ -30,7 +30,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("runs")
     found = []
     for name in ("a", "b & c"):
-        scenario = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+        scenario = ps.Scenario(duration="20 us").topology.star(
+            hosts=2, rate="10 Gb/s", length="1 m", phy="none"
+        )
         scenario.flow("one", from_="h0", to="h1", source="greedy").run().save(folder / name)
         found.append(folder / name)
     return found
@@ -130,7 +132,9 @@ await browser.close();
 def test_views_share_axes_colors_and_sections(tmp_path: Path) -> None:
     """Half the rate is half as high, though others come before it and make the page longer."""
     for name, rate, others in (("whole", "8 Gb/s", 0), ("half", "4 Gb/s", 5)):
-        scenario = ps.Scenario(duration="400 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+        scenario = ps.Scenario(duration="400 us").topology.star(
+            hosts=2, rate="10 Gb/s", length="1 m", phy="none"
+        )
         scenario = scenario.probes(bin="20 us")
         for other in range(others):
             source = {"constant": {"rate": "0.5 Gb/s"}}
@@ -149,7 +153,7 @@ def test_views_share_axes_colors_and_sections(tmp_path: Path) -> None:
 
 
 def test_all_that_the_page_of_a_sweep_links_to_is_served(tmp_path: Path) -> None:
-    scenario = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+    scenario = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m", phy="none")
     scenario = scenario.flow("one", from_="h0", to="h1", source="greedy", frame="1500 B")
     plan = ps.Plan(scenario, {"flows.one.frame": ["64 B", "1500 B", "no size"], "simulation.seed": "1..2"})
     ps.sweep(plan, tmp_path / "sweep", executor=ThreadPoolExecutor(1), keep=True)

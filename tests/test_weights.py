@@ -73,7 +73,7 @@ def test_a_guarantee_is_that_of_the_literature() -> None:
     """WFQ: a frame at the certain rate and one at the line rate (Stiliadis and Varma 1998)."""
     scenario = (
         ps.Scenario(duration="1 ms")
-        .topology.star(hosts=2, rate="10 Gb/s")
+        .topology.star(hosts=2, rate="10 Gb/s", phy="none")
         .switch(queues=[0, 1, 0, 0, 0, 0, 0, 0], scheduler={"wfq": {"weights": [1, 3]}})
         .flow("a", from_="h0", to="h1", source="greedy")
     )
@@ -89,7 +89,7 @@ def test_a_guarantee_is_that_of_the_literature() -> None:
 @pytest.mark.parametrize("disturbance", ["none", "rate", "clock", "updates"])
 def test_a_guarantee_counts_on_what_the_port_can_serve(disturbance: str) -> None:
     """The slowest rate of the link, by the clock of the port, beside its credit updates."""
-    scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
+    scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s", phy="none")
     tolerance = {"clock_tolerance": "100 ppm"} if disturbance == "clock" else {}
     scenario = scenario.switch(
         queues=[0, 1, 0, 0, 0, 0, 0, 0], scheduler={"wfq": {"weights": [1, 3]}}, **tolerance

@@ -21,6 +21,7 @@ duration = "2 ms"
 hosts = 6
 rate = "100 Gb/s"
 delay = "1 us"
+phy = "none"
 [switch.buffer]
 total = "1 MiB"
 [probes]

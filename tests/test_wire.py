@@ -257,7 +257,7 @@ def test_a_run_is_captured(first_light: Path) -> None:
 
 CONVERSATIONS = """
 simulation = { duration = "2 ms" }
-topology.star = { hosts = 3, rate = "1 Gb/s" }
+topology.star = { hosts = 3, rate = "1 Gb/s", phy = "none" }
 
 [[flows]]
 name = "storage"

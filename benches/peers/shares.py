@@ -45,7 +45,7 @@ def by_penstock(senders: list[tuple[int, float]], seconds: float) -> list[float]
     """Shares of the bytes received under Penstock."""
     scenario = (
         ps.Scenario(duration=f"{seconds * 1e6:.0f} us", warmup=f"{seconds * 2e5:.0f} us")
-        .topology.star(hosts=len(senders) + 1, rate="10 Gb/s", delay="1 us", overhead="0 B")
+        .topology.star(hosts=len(senders) + 1, rate="10 Gb/s", delay="1 us", phy="none", overhead="0 B")
         .probes(bin="off")
         .switch(
             scheduler={"drr": {"quantum": f"{QUANTUM} B", "accounted_length": "frame"}},

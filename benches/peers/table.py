@@ -29,6 +29,7 @@ duration = "300 ms"
 hosts = 9
 rate = "10 Gb/s"
 length = "200 m"
+phy = "none"
 
 [[flows]]
 name = "senders"
@@ -47,6 +48,7 @@ duration = "{duration}"
 k = {k}
 rate = "10 Gb/s"
 length = "200 m"
+phy = "none"
 """
 """Half of the rate of the links from each host to the one half of all hosts further."""
 

@@ -94,7 +94,7 @@ def by_penstock(
     senders = [f"h{number}" for number in range(len(starts))]
     rates = [*((host, "router", "1 Gb/s") for host in senders), ("router", "receiver", "50 Mb/s")]
     links: Any = [
-        {"between": [one, other], "rate": rate, "delay": "5 ms", "overhead": "0 B"}
+        {"between": [one, other], "rate": rate, "phy": "none", "delay": "5 ms", "overhead": "0 B"}
         for one, other, rate in rates
     ]
     scenario = (

@@ -34,7 +34,8 @@ const KINDS: [Kind; 4] = [
     },
 ];
 
-const FABRIC: &str = "[simulation]\nduration = \"20 us\"\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\n";
+const FABRIC: &str =
+    "[simulation]\nduration = \"20 us\"\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\nphy = \"none\"\n";
 
 /// An input: a changed file, or a changed capture.
 pub fn draw(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {

@@ -48,7 +48,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     fs::write(folder.join("list.csv"), list).map_err(|why| why.to_string())?;
     let over = OVER[usize::from(first) % OVER.len()];
     let text = format!(
-        "simulation = {{ duration = \"1 ms\" }}\ntopology.star = {{ hosts = {HOSTS}, rate = \"10 Gb/s\" }}\n\
+        "simulation = {{ duration = \"1 ms\" }}\ntopology.star = {{ hosts = {HOSTS}, rate = \"10 Gb/s\", phy = \"none\" }}\n\
          [[transfers]]\nname = \"t\"\nfile = \"list.csv\"\npriority = 3\nover = {over}\n"
     );
     let scenario = match scenario::load_bytes(text.as_bytes(), "fuzz.toml", Some(&folder)) {

@@ -18,7 +18,7 @@ from penstock.result import checked
 from penstock.result.summary import PARTS
 
 ROOT = Path(__file__).parents[2]
-SMALLEST = 'simulation.duration = "1 us"\ntopology.star = { hosts = 2, rate = "10 Gb/s" }\n'
+SMALLEST = 'simulation.duration = "1 us"\ntopology.star = { hosts = 2, rate = "10 Gb/s", phy = "none" }\n'
 DECLARED: list[dict[str, Any]] = json.loads(_core.tables())
 COLUMNS = {table["name"]: [column["name"] for column in table["columns"]] for table in DECLARED}
 READ = re.compile(r'\btable\("(?P<table>\w+)"\)\["(?P<column>\w+)"\]')

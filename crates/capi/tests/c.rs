@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const FABRIC: &str = "[simulation]\nduration = \"20 ms\"\n[topology.star]\nhosts = 4\nrate = \"100 Gb/s\"\n[flow_control.pfc]\n";
+const FABRIC: &str = "[simulation]\nduration = \"20 ms\"\n[topology.star]\nhosts = 4\nrate = \"100 Gb/s\"\nphy = \"none\"\n[flow_control.pfc]\n";
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))

@@ -15,7 +15,6 @@ mod limits;
 mod memory;
 mod multicast;
 mod pauses;
-mod phys;
 mod pools;
 mod port_settings;
 mod receive_buffers;
@@ -30,7 +29,6 @@ pub use crate::spec::Subject;
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
 pub use bottlenecks::{Bottleneck, RoundTrips, bottlenecks, round_trips};
 use keys::{Remark, Severity};
-pub use phys::{WithoutPhy, without_phy};
 pub use thresholds::{Threshold, paused_before_marks, thresholds};
 
 /// An error in a simulation, or a setting that is probably a mistake.

@@ -24,8 +24,8 @@ pub mod spec;
 mod tables;
 
 pub use audit::{
-    Bottleneck, Finding, RoundTrips, Subject, Threshold, WithoutPhy, audit, audit_flows, bottlenecks,
-    paused_before_marks, round_trips, thresholds, without_phy,
+    Bottleneck, Finding, RoundTrips, Subject, Threshold, audit, audit_flows, bottlenecks,
+    paused_before_marks, round_trips, thresholds,
 };
 pub use build::ends::links_at_ends;
 pub use build::guarantees::{Guarantee, guarantees};

@@ -49,9 +49,12 @@ fn frame_size(name: &str, text: &Option<String>, default: u16) -> Result<u16, St
         .ok_or_else(|| format!("{name}: \"{bytes}\" is longer than any frame; at most 16384 B are accepted"))
 }
 
-/// The PHY of this name at this rate; without a name, or for "slowest", the slowest known one at the rate, if any.
+/// The PHY of this name at this rate, none for "none"; without a name, or for "slowest", the slowest known one at the rate, if any.
 fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String> {
     let Some(name) = name.filter(|&name| name != "slowest") else { return Ok(Phy::slowest_at(rate)) };
+    if name == "none" {
+        return Ok(None);
+    }
     match Phy::named(name) {
         Some(phy) if phy.rate == rate => Ok(Some(phy)),
         Some(phy) => Err(format!("phy: \"{name}\" is a PHY of {}, not of {rate}", phy.rate)),
@@ -63,7 +66,7 @@ fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String
             };
             let known = names(&mut Phy::at(rate));
             let known = if known.is_empty() { names(&mut PHYS.iter()) } else { known };
-            Err(format!("phy: unknown PHY \"{name}\"; expected \"slowest\", {known}"))
+            Err(format!("phy: unknown PHY \"{name}\"; expected \"slowest\", \"none\", {known}"))
         }
     }
 }
@@ -87,6 +90,9 @@ pub fn answer(link: &Link) -> Result<String, String> {
     let phy = with_interfaces(&mut headroom, link, rate)?;
     headroom.pipeline = read("latency", &link.latency)?.unwrap_or_default();
     let mut answer = told(rate, length, &headroom, phy);
+    if link.phy.as_deref() == Some("none") {
+        answer["phy"] = "none".into();
+    }
     let cell = match frame_size("cell", &link.cell, 0)? {
         0 if link.cell.is_some() => {
             return Err("cell: \"0 B\" holds nothing; at least 1 B is accepted".into());
@@ -128,6 +134,9 @@ fn with_interfaces(
     let mut phy = phy(link.phy.as_deref(), rate)?;
     if let Some(phy) = phy {
         *headroom = headroom.with_phy(phy);
+    } else if link.phy.is_some() {
+        // Only "none" is a PHY without delays.
+        headroom.interface_bits = 0;
     }
     if let Some(time) = read::<Time>("interface_delay", &link.interface_delay)? {
         headroom.interface_bits = rate.bits_in_ceil(time);

@@ -183,7 +183,16 @@ pub fn check(mut model: Model, mut context: Context<'_>) -> Result<Scenario, Dia
     let notes = effective::notes(&model);
     let name = model.simulation.name.clone().unwrap_or_default();
     let memory_limit = model.simulation.memory_limit.value();
-    Ok(Scenario { name, spec, memory_limit, levels, effective: model, warnings: findings, notes })
+    Ok(Scenario {
+        name,
+        spec,
+        memory_limit,
+        levels,
+        effective: model,
+        warnings: findings,
+        notes,
+        default_phys: Vec::new(),
+    })
 }
 
 /// All flows, those of transfers and jobs last, with the transfers that wait for others and the jobs.

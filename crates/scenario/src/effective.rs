@@ -6,6 +6,7 @@
 use crate::model::*;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, Spec, WhenFull};
+use flow_control::phy::Phy;
 use flow_control::{FlowControl, Llr};
 use frame::PRIORITIES;
 use scheduling::{Configuration, SchedulerSpec};
@@ -22,8 +23,9 @@ pub struct Note {
     text: String,
 }
 
-/// Writes every default into the model. `file` names the simulation if nothing else does.
-pub fn fill(model: &mut Model, file: &str) {
+/// Writes every default into the model. `file` names the simulation if nothing else does. Returns the PHYs that links have by
+/// default, by rate.
+pub fn fill(model: &mut Model, file: &str) -> Vec<&'static Phy> {
     let simulation = &mut model.simulation;
     simulation.name.get_or_insert_with(|| stem(file));
     let duration = simulation.duration;
@@ -37,7 +39,7 @@ pub fn fill(model: &mut Model, file: &str) {
             }
         }
     }
-    model.topology.fill();
+    let phys = model.topology.fill();
     fill_priorities(model);
     let priorities = model.used_priorities();
     model.flow_control.complete(&priorities);
@@ -59,6 +61,7 @@ pub fn fill(model: &mut Model, file: &str) {
     for fault in &mut model.faults {
         fill_fault(fault, duration);
     }
+    phys
 }
 
 /// Writes the default width of bins, which depends on links and flows, into a checked model and what was made of it.

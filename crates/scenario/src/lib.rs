@@ -47,6 +47,7 @@ pub use schema::json_schema;
 
 use diagnostics::Source;
 use fabric::spec::Spec;
+use flow_control::phy::Phy;
 use jobs::Precision;
 use model::Model;
 use serde::de::DeserializeOwned;
@@ -82,6 +83,7 @@ pub struct Scenario {
     /// Probable mistakes.
     pub warnings: Vec<Diagnostic>,
     notes: Vec<effective::Note>,
+    default_phys: Vec<&'static Phy>,
 }
 
 impl Scenario {
@@ -189,6 +191,7 @@ pub fn load_with(
     let simulation = &mut model.simulation;
     simulation.seed = overrides.seed.unwrap_or(simulation.seed);
     simulation.until = overrides.until.or(simulation.until);
-    effective::fill(&mut model, file);
-    check::check(model, check::Context::new(source, &document, files))
+    let default_phys = effective::fill(&mut model, file);
+    let scenario = check::check(model, check::Context::new(source, &document, files))?;
+    Ok(Scenario { default_phys, ..scenario })
 }

@@ -15,7 +15,7 @@ const CARRIERS: [&str; 5] = [
 
 fn fabric(job: &str) -> String {
     format!(
-        "[simulation]\nduration = \"20 ms\"\nseed = 3\n[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = \"100 Gb/s\"\n\
+        "[simulation]\nduration = \"20 ms\"\nseed = 3\n[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = \"100 Gb/s\"\nphy = \"none\"\n\
          [flow_control.pfc]\n{job}"
     )
 }

@@ -32,10 +32,10 @@ class Link:
         Longest frame, DA to FCS. Default: "1522 B".
     phy
         PHY of both stations, such as "25GBASE-R RS-FEC"; sets interface delay and response time. Default:
-        "slowest", that of this rate with the largest delay (`penstock explain phy`).
+        "slowest", that of this rate with the largest delay (`penstock explain phy`), as for links of a
+        scenario; "none" for no delay.
     interface_delay
-        Delay of MAC and PHY of one station, instead of the PHY's value. Links of a scenario have none by
-        default.
+        Delay of MAC and PHY of one station, instead of the PHY's value.
     response_time
         Time from the end of a pause frame to its effect at the paused station. Default: the limit of IEEE
         802.3 for the rate.

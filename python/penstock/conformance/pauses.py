@@ -416,7 +416,10 @@ def _isolated() -> list[Trial]:
 def _cascade() -> list[Trial]:
     """A - s0 - s1 - s2 - b, and b pauses s2 permanently: the pause propagates to a through every switch."""
     names = ["a", "s0", "s1", "s2", "b"]
-    links = [{"between": list(pair), "rate": "10 Gb/s", "length": "10 m"} for pair in pairwise(names)]
+    links = [
+        {"between": list(pair), "rate": "10 Gb/s", "phy": "none", "length": "10 m"}
+        for pair in pairwise(names)
+    ]
     back = ["s2.0->s1", "s1.0->s0", "s0.0->a"]
     scenario = {
         "topology": {"explicit": {"hosts": ["a", "b"], "switches": names[1:4], "links": links}},

@@ -226,7 +226,9 @@ def _chain() -> Case:
             "explicit": {
                 "hosts": hosts,
                 "switches": names,
-                "links": [{"between": list(way), "rate": "10 Gb/s", "length": "10 m"} for way in ways],
+                "links": [
+                    {"between": list(way), "rate": "10 Gb/s", "phy": "none", "length": "10 m"} for way in ways
+                ],
             }
         },
         "switch": {

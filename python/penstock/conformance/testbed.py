@@ -42,7 +42,7 @@ def star(flows: Sequence[Table], *, hosts: int = 2, priorities: Sequence[int] = 
     controls = {"pfc": {"priorities": list(priorities), **keys.pop("pfc", {})}} if priorities else {}
     length = keys.pop("length", "10 m")
     return {
-        "topology": {"star": {"hosts": hosts, "rate": "10 Gb/s", "length": length}},
+        "topology": {"star": {"hosts": hosts, "rate": "10 Gb/s", "phy": "none", "length": length}},
         **({"flow_control": controls} if controls else {}),
         "flows": list(flows),
         **keys,

@@ -202,7 +202,7 @@ def _works() -> tuple[Step, ...]:
 
 def _of_links() -> list[Trial]:
     hosts = ["h0", "h1", "h2", "h3", "end"]
-    cable = {"rate": "10 Gb/s", "length": "10 m"}
+    cable = {"rate": "10 Gb/s", "length": "10 m", "phy": "none"}
     links: list[Table] = [{"between": [name, "s0"], **cable} for name in hosts[:4]]
     links += [{"between": ["s0", "s1"], "count": 2, **cable}, {"between": ["s1", "end"], **cable}]
     one = device()["scenario"]["switch"]

@@ -65,7 +65,7 @@ def read(document: Document) -> Piece:
     switches = [f"router{number}" for number in range(total)] if routed else []
     links: list[dict[str, Any]] = []
     for dimension, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
-        cable = {**trunk(rates[dimension]), "delay": delays[dimension]}
+        cable = {**trunk(rates[dimension]), "delay": delays[dimension], "phy": "none"}
         for place, group in enumerate(_groups(counts, dimension)):
             links += _linked(kind, [f"{node}{one}" for one in group], f"switch{dimension}.{place}", cable)
         if kind == "Switch" and count > 1:
@@ -74,7 +74,7 @@ def read(document: Document) -> Piece:
         raise document.error(lines["npus_count"], "no dimension has two NPUs: there is no link")
     inner = sum(rate for rate, count in zip(rates, counts, strict=True) if count > 1)
     if routed:
-        cable = {**trunk(inner), "delay": "0 ps"}
+        cable = {**trunk(inner), "delay": "0 ps", "phy": "none"}
         links += [{"between": [f"npu{number}", f"router{number}"], **cable} for number in range(total)]
     hosts = [f"npu{number}" for number in range(total)]
     notes = [Note(lines[key], f"{key} {', '.join(said[key])}") for key in KEYS]

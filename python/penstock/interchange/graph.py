@@ -208,7 +208,7 @@ def _role(attributes: Mapping[str, Any], words: Sequence[str]) -> str:
 
 
 def _cable(document: Document, edge: Edge) -> dict[str, str]:
-    """Rate and delay or length of a link."""
+    """Rate and delay or length of a link; a delay is that of the whole link, without a PHY."""
     found = {}
     for key, (_, dimension, _, example) in WORDS.items():
         said = _said(edge, key)
@@ -227,4 +227,6 @@ def _cable(document: Document, edge: Edge) -> dict[str, str]:
         found["length"] = document.length
     if "delay" in found and "length" in found:
         raise document.error(edge.place, "the link has a delay and a length; expected one of them")
+    if "delay" in found:
+        found["phy"] = "none"
     return found

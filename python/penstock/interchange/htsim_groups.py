@@ -73,7 +73,7 @@ def read(document: Document) -> Piece:
         topology |= {"switches_per_group": said.of("a"), "global_links": said.of("h")}
     rates = {kind: said.of(f"link_speed_{kind}_gbps", RATE_GBPS) for kind in KINDS}
     delays = {kind: said.of(f"link_latency_{kind}_ns", LATENCY_NS[kind]) for kind in KINDS}
-    topology |= {"rate": f"{rates['host']} Gb/s", "length": _length(delays["host"])}
+    topology |= {"rate": f"{rates['host']} Gb/s", "length": _length(delays["host"]), "phy": "none"}
     for kind in KINDS[1:]:
         topology |= {f"{kind}_rate": f"{rates[kind]} Gb/s", f"{kind}_length": _length(delays[kind])}
     keys: dict[str, Any] = {"topology": {shape: topology}}

@@ -200,7 +200,9 @@ def _range(stem: str, first: int, count: int) -> str:
 
 def _between(lower: str, upper: str, tiers: _Tiers, tier: int, bundle: int = 1) -> dict[str, Any]:
     rate, delay = tiers.get(tier, "downlink_speed_gbps"), tiers.get(tier, "downlink_latency_ns", 0)
-    link: dict[str, Any] = {"between": [lower, upper], "rate": f"{rate} Gb/s", "delay": f"{delay} ns"}
+    # The latency is that of the whole link.
+    cable = {"rate": f"{rate} Gb/s", "delay": f"{delay} ns", "phy": "none"}
+    link: dict[str, Any] = {"between": [lower, upper], **cable}
     return link | ({"count": bundle} if bundle > 1 else {})
 
 

@@ -173,8 +173,10 @@ def _without_interfaces(topology: Mapping[str, Any]) -> dict[str, Any]:
     """A fabric whose links have only the delay of their cables."""
 
     def bare(table: Mapping[str, Any]) -> dict[str, Any]:
-        left = {key: value for key, value in table.items() if key not in ("phy", "interface_delay")}
-        return left | ({"links": [bare(link) for link in left["links"]]} if "links" in left else {})
+        if "links" in table:
+            return {**table, "links": [bare(link) for link in table["links"]]}
+        left = {key: value for key, value in table.items() if not key.endswith(("phy", "interface_delay"))}
+        return left | {"phy": "none"}
 
     return {kind: bare(table) for kind, table in topology.items()}
 
@@ -193,8 +195,8 @@ def _links(topology: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def link_headroom(keys: Mapping[str, Any], mtu: str) -> int:
-    """Largest headroom that a link of the fabric needs, in bytes."""
-    kinds = _links(keys["topology"])
+    """Largest headroom that a link of the fabric needs, with the slowest PHY of its rate, in bytes."""
+    kinds = _links(_without_interfaces(keys["topology"]))
     latency = keys["switch"].get("latency", "0 s")
 
     def needed(rate_bps: int, delay_ps: int) -> int:

@@ -31,6 +31,8 @@ NVLINK_GB = {100: 40.1, 90: 20.6, 70: 20.0, 60: 18.0}
 """GB/s of an NVLink per direction, by the lowest compute capability of its GPU."""
 NVLINK_GB_86 = 12.0
 XGMI_GB = 48.0
+_BUS = {"overhead": "0 B", "phy": "none"}
+"""Keys of links that are no Ethernet: PCI, NVLink, and those between CPUs."""
 HOST_CLASSES = {"0x03": "gpu", "0x12": "gpu", "0x02": "nic"}
 BRIDGE, NVSWITCH = "0x0604", "0x068000"
 PEERS = ("nvlink", "xgmi")
@@ -156,7 +158,7 @@ class _Server:
             raise self.document.error(device.line, f"busid {brief(bus)} is there twice")
         self.by_bus[bus] = name
         self.notes.append(Note(device.line, f"{name}: {_attributes(device)}"))
-        self.links.append({"between": [name, above], "overhead": "0 B", **trunk(self._pci_rate(device))})
+        self.links.append({"between": [name, above], **_BUS, **trunk(self._pci_rate(device))})
         if kind == "bridge":
             self.switches.append(name)
             for one in device.all_of("pci", "nic"):
@@ -219,7 +221,7 @@ class _Server:
             )
             raise InputError(f"{self.document.file}: {message}")
         self.links += [
-            {"between": [one, other], "rate": self.document.rate, "overhead": "0 B"}
+            {"between": [one, other], "rate": self.document.rate, **_BUS}
             for place, one in enumerate(cpus)
             for other in cpus[place + 1 :]
         ]
@@ -253,7 +255,7 @@ class _Server:
                 continue
             seen[ends] = count
             gbytes = XGMI_GB if peer.tag == "xgmi" else _nvlink_gb(sm)
-            link = {"between": [name, other], "rate": f"{round(gbytes * 8_000)} Mb/s", "overhead": "0 B"}
+            link = {"between": [name, other], "rate": f"{round(gbytes * 8_000)} Mb/s", **_BUS}
             self.links.append(link | ({"count": count} if count > 1 else {}))
 
     def piece(self) -> Piece:

@@ -366,7 +366,7 @@ def _link(
             line, f"the rate is {brief(words[2])}; expected at most {MOST_TRUNK // 10**12} Tb/s"
         )
     delay = document.quantity(line, "the delay", words[3], "time", "1000ns")
-    return {"between": ends, **trunk(int(rate.amount)), "delay": delay}, float(loss)
+    return {"between": ends, **trunk(int(rate.amount)), "delay": delay, "phy": "none"}, float(loss)
 
 
 def _rest(rows: Rows, document: Document, columns: tuple[str, ...]) -> None:

@@ -6,10 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from penstock.laboratory.quantity import Quantity
-
 from .piece import Document, LinkClass, brief, explicit
-from .sonic_links import PHYS_MBPS
 
 _PORT = re.compile(r"swp\d+(?:s\d+)?", re.ASCII)
 _SPEED = re.compile(r"(\d{1,4})([GM])", re.ASCII)
@@ -56,9 +53,7 @@ def links_of(
     for rate, own in rates.items():
         if rate is None:
             continue
-        found = Quantity.read(rate)
-        phy = found is not None and found.amount / 10**6 in PHYS_MBPS
-        rest = {"rate": rate, **({"length": length} if length else {}), **({"phy": "slowest"} if phy else {})}
+        rest = {"rate": rate, **({"length": length} if length else {})}
         links += ({"between": [port, name], **rest} for port in own)
     if not classes and length:
         classes = [LinkClass(None, length)]

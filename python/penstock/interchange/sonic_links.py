@@ -185,15 +185,12 @@ def count_others_as_read(tables: Record, views: Mapping[str, View], chosen: Chos
 
 MOST_MBPS = 1_600 * 10**3
 """Highest rate of a link in a scenario, in Mb/s."""
-PHYS_MBPS = (10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000)
-"""Rates with a known PHY, in Mb/s (`penstock explain phy`)."""
 
 
 def star(views: Mapping[str, View], switch: str, down: Collection[str]) -> dict[str, Any]:
     """The keys of a fabric with one switch and, at each of its ports, a host named after the port.
 
-    Links have the slowest PHY of their rate, so headroom is that of real ports. Ports without a speed, and
-    those that are down, are left out. Empty if no port remains.
+    Ports without a speed, and those that are down, are left out. Empty if no port remains.
     """
     links: list[dict[str, Any]] = []
     for name, one in views.items():
@@ -202,8 +199,7 @@ def star(views: Mapping[str, View], switch: str, down: Collection[str]) -> dict[
             continue
         link = link_of(one, (name,))
         length = {"length": link.length} if link.length else {}
-        phy = {"phy": "slowest"} if speed in PHYS_MBPS else {}
-        links.append({"between": [name, switch], "rate": link.rate, **length, **phy})
+        links.append({"between": [name, switch], "rate": link.rate, **length})
         one.speed.use(), one.cable.use()
     if not links or switch in views:
         return {}

@@ -17,7 +17,7 @@ from penstock.errors import InputError
 from penstock.library import suggestion
 
 from .sonic_folder import Member
-from .sonic_links import NAMED, PHYS_MBPS
+from .sonic_links import NAMED
 from .sonic_neighbours import End, Names, Neighbour, neighbours
 
 
@@ -196,8 +196,7 @@ class _Builder:
         mbps = next(iter(speeds.values()))
         rate = f"{Fraction(mbps, 1_000)} Gb/s" if mbps % 1_000 == 0 else f"{mbps} Mb/s"
         length = {"length": f"{max(metres.values())} m"} if metres else {}
-        phy = {"phy": "slowest"} if mbps in PHYS_MBPS else {}
-        return {"between": [near.switch, far.switch], "rate": rate, **length, **phy}
+        return {"between": [near.switch, far.switch], "rate": rate, **length}
 
     def _free(self, switch: str, channel: str) -> list[End]:
         """Members of a port channel that are up and have no link."""

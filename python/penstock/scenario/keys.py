@@ -150,14 +150,14 @@ class StarKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -173,14 +173,14 @@ class DumbbellKeys(TypedDict, total=False):
     bottleneck_rate: str | None
     """Rate of the link between the switches. Default: `rate`."""
     bottleneck_delay: str | None
-    """One-way delay of the link between the switches, interfaces included. Default: that of the other
-    links.
+    """One-way delay of the link between the switches, interfaces included, so that this link has no PHY.
+    Default: that of the other links.
     """
     bottleneck_length: str | None
     """Length of the cable between the switches. Default: that of the other links."""
     bottleneck_phy: PhyName | None
     """PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the
-    other links.
+    other links; "slowest" if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -193,14 +193,14 @@ class DumbbellKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -224,14 +224,14 @@ class ChainKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -255,14 +255,14 @@ class RingKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -283,7 +283,7 @@ class LeafSpineKeys(TypedDict, total=False):
     """Length of the cables between leaves and spines. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
-    the other links.
+    the other links; "slowest" if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -296,14 +296,14 @@ class LeafSpineKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -322,7 +322,7 @@ class FatTreeKeys(TypedDict, total=False):
     """Length of the cables between switches. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
-    links.
+    links; "slowest" if theirs is the default, too.
     """
     core_rate: str | None
     """Rate of the links between aggregation and core switches. Default: `uplink_rate`."""
@@ -332,7 +332,7 @@ class FatTreeKeys(TypedDict, total=False):
     """
     core_phy: PhyName | None
     """PHY at both ends of the links between aggregation and core switches, as `phy` of all links.
-    Default: that of the other links between switches.
+    Default: that of the other links between switches; "slowest" if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -345,14 +345,14 @@ class FatTreeKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -371,7 +371,7 @@ class NTreeKeys(TypedDict, total=False):
     """Length of the cables between switches. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
-    links.
+    links; "slowest" if theirs is the default, too.
     """
     core_rate: str | None
     """Rate of the links to the highest level. Default: `uplink_rate`."""
@@ -379,7 +379,7 @@ class NTreeKeys(TypedDict, total=False):
     """Length of the cables to the highest level. Default: that of the other links between switches."""
     core_phy: PhyName | None
     """PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the
-    other links between switches.
+    other links between switches; "slowest" if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -392,14 +392,14 @@ class NTreeKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -424,7 +424,7 @@ class RailsKeys(TypedDict, total=False):
     """Length of the cables between leaves and spines. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
-    the other links.
+    the other links; "slowest" if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -437,14 +437,14 @@ class RailsKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -467,7 +467,7 @@ class DragonflyKeys(TypedDict, total=False):
     """Length of the cables between the switches of a group. Default: that of the other links."""
     local_phy: PhyName | None
     """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
-    that of the other links.
+    that of the other links; "slowest" if theirs is the default, too.
     """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
@@ -475,7 +475,7 @@ class DragonflyKeys(TypedDict, total=False):
     """Length of the cables between groups. Default: that of the other links."""
     global_phy: PhyName | None
     """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
-    links.
+    links; "slowest" if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -488,14 +488,14 @@ class DragonflyKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -514,7 +514,7 @@ class SlimFlyKeys(TypedDict, total=False):
     """Length of the cables between the switches of a group. Default: that of the other links."""
     local_phy: PhyName | None
     """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
-    that of the other links.
+    that of the other links; "slowest" if theirs is the default, too.
     """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
@@ -522,7 +522,7 @@ class SlimFlyKeys(TypedDict, total=False):
     """Length of the cables between groups. Default: that of the other links."""
     global_phy: PhyName | None
     """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
-    links.
+    links; "slowest" if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -535,14 +535,14 @@ class SlimFlyKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -566,14 +566,14 @@ class TorusKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -612,14 +612,14 @@ class ExplicitLinkKeys(TypedDict, total=False):
     m".
     """
     interface_delay: str | None
-    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
-    what `phy` gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: what `phy`
+    gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    none, no delay.
+    "slowest".
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""

@@ -117,10 +117,16 @@ def summaries(duration: str = "$duration", *, warmup: str | None = None, pauses:
 
 
 def around_a_switch(**links: str) -> str:
-    """A topology of the switch ``sw`` with one host per argument, whose value has the keys of its link."""
+    """A topology of the switch ``sw`` with one host per argument, whose value has the keys of its link.
+
+    Links have no PHY, so that theory knows their delay.
+    """
     hosts = ", ".join(f'"{host}"' for host in links)
+    own = {
+        host: keys if "interface_delay" in keys else f'{keys}\nphy = "none"' for host, keys in links.items()
+    }
     blocks = (
-        f'\n[[topology.explicit.links]]\nbetween = ["{host}", "sw"]\n{keys}\n' for host, keys in links.items()
+        f'\n[[topology.explicit.links]]\nbetween = ["{host}", "sw"]\n{keys}\n' for host, keys in own.items()
     )
     return f'[topology.explicit]\nhosts = [{hosts}]\nswitches = ["sw"]\n{"".join(blocks)}'
 

@@ -19,6 +19,7 @@ _LIMITED = (
 hosts = 1
 rate = "10 Gb/s"
 length = "2 m"
+phy = "none"
 overhead = "$overhead"
 
 [switch.buffer]
@@ -120,6 +121,7 @@ _TWO_SIZES = (
 hosts = 1
 rate = "10 Gb/s"
 length = "2 m"
+phy = "none"
 
 [switch]
 queues = "shared"
@@ -213,6 +215,7 @@ _SHARED = (
 hosts = 12
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 
 [switch.buffer]
 total = "$memory B"

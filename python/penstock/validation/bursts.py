@@ -20,6 +20,7 @@ _BURSTS = (
 hosts = $hosts           # the last one receives
 rate = "10 Gb/s"
 length = "2 m"
+phy = "none"
 overhead = "0 B"
 
 [[flows]]
@@ -114,6 +115,7 @@ pauses = false
 hosts = 2
 rate = "$line Gb/s"
 length = "2 m"
+phy = "none"
 
 [[flows]]
 name = "source"

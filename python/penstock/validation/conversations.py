@@ -19,6 +19,7 @@ _TALK = (
 $topology
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 
 [[flows]]
 name = "talk"
@@ -205,6 +206,7 @@ _RING = (
 $topology
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 
 [[flows]]
 name = "ring"

@@ -28,6 +28,7 @@ hosts = ["a", "b"]
 between = ["a", "b"]
 rate = "10 Gb/s"
 delay = "$delay ps"
+phy = "none"
 
 [flow_control.credit]
 buffer = "$buffer B"
@@ -147,6 +148,7 @@ _TABLE = (
 hosts = 5
 rate = "2 Gb/s"
 delay = "20 ns"
+phy = "none"
 overhead = "0 B"
 
 [host]

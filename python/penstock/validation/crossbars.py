@@ -17,6 +17,7 @@ _SATURATED = (
 hosts = $hosts
 rate = "10 Gb/s"
 delay = "1 us"
+phy = "none"
 overhead = "0 B"
 
 [switch.queueing.crossbar]
@@ -41,6 +42,7 @@ _ALONE = (
 hosts = 3
 rate = "10 Gb/s"
 delay = "1 us"
+phy = "none"
 overhead = "0 B"
 
 [switch]
@@ -163,6 +165,7 @@ k = $k
 n = $n
 rate = "10 Gb/s"
 delay = "1 us"
+phy = "none"
 overhead = "0 B"
 
 [switch]

@@ -18,11 +18,11 @@ warmup = "$warmup ms"
 hosts = ["a", "b", "d", "e", "g"]
 switches = ["sw"]
 links = [
-  { between = ["a", "sw"], rate = "40 Gb/s", delay = "500 ns", overhead = "0 B" },
-  { between = ["b", "sw"], rate = "40 Gb/s", delay = "500 ns", overhead = "0 B" },
-  { between = ["sw", "d"], rate = "$rate", delay = "500 ns", overhead = "0 B" },
-  { between = ["e", "sw"], rate = "10 Gb/s", delay = "500 ns", overhead = "0 B" },
-  { between = ["g", "sw"], rate = "10 Gb/s", delay = "500 ns", overhead = "0 B" },
+  { between = ["a", "sw"], rate = "40 Gb/s", delay = "500 ns", overhead = "0 B", phy = "none" },
+  { between = ["b", "sw"], rate = "40 Gb/s", delay = "500 ns", overhead = "0 B", phy = "none" },
+  { between = ["sw", "d"], rate = "$rate", delay = "500 ns", overhead = "0 B", phy = "none" },
+  { between = ["e", "sw"], rate = "10 Gb/s", delay = "500 ns", overhead = "0 B", phy = "none" },
+  { between = ["g", "sw"], rate = "10 Gb/s", delay = "500 ns", overhead = "0 B", phy = "none" },
 ]
 
 [switch]
@@ -167,9 +167,9 @@ warmup = "1000 us"
 hosts = ["A", "B0", "B1"]
 switches = ["sw"]
 links = [
-  { between = ["A", "sw"], rate = "2 Gb/s", delay = "0 us", overhead = "0 B" },
-  { between = ["sw", "B0"], rate = "2 Gb/s", delay = "0 us", overhead = "0 B" },
-  { between = ["sw", "B1"], rate = "2 Gb/s", delay = "0 us", overhead = "0 B" },
+  { between = ["A", "sw"], rate = "2 Gb/s", delay = "0 us", overhead = "0 B", phy = "none" },
+  { between = ["sw", "B0"], rate = "2 Gb/s", delay = "0 us", overhead = "0 B", phy = "none" },
+  { between = ["sw", "B1"], rate = "2 Gb/s", delay = "0 us", overhead = "0 B", phy = "none" },
 ]
 
 [flow_control.credit]

@@ -199,6 +199,7 @@ _BITS = (
 switches = 2
 hosts_per_switch = 1
 rate = "100 Gb/s"
+phy = "none"
 
 [[flows]]
 name = "probe"

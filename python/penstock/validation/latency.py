@@ -21,7 +21,7 @@ def _links(rates: Sequence[float], metres: int) -> str:
     nodes = ["source", *(f"sw{i}" for i in range(len(rates) - 1)), "sink"]
     blocks = [
         f'[[topology.explicit.links]]\nbetween = ["{a}", "{b}"]\n'
-        f'rate = "{rate:g} Gb/s"\nlength = "{metres} m"\n'
+        f'rate = "{rate:g} Gb/s"\nlength = "{metres} m"\nphy = "none"\n'
         for a, b, rate in zip(nodes[:-1], nodes[1:], rates, strict=True)
     ]
     switches = ", ".join(f'"{name}"' for name in nodes[1:-1])
@@ -132,6 +132,7 @@ hosts_per_switch = 1
 rate = "$rate"
 line_code = "$code"
 length = "20 m"
+phy = "none"
 
 [[flows]]
 name = "probe"

@@ -48,7 +48,8 @@ def in_row(rates: Sequence[float], delay: int) -> str:
     nodes = ["a", *(f"s{n}" for n in range(len(rates) - 1)), "b"]
     switches = ", ".join(f'"{name}"' for name in nodes[1:-1])
     links = [
-        f'[[topology.explicit.links]]\nbetween = ["{x}", "{y}"]\nrate = "{rate:g} Gb/s"\ndelay = "{delay} ps"'
+        f'[[topology.explicit.links]]\nbetween = ["{x}", "{y}"]\nrate = "{rate:g} Gb/s"\n'
+        f'delay = "{delay} ps"\nphy = "none"'
         for x, y, rate in zip(nodes[:-1], nodes[1:], rates, strict=True)
     ]
     return "\n".join([f'[topology.explicit]\nhosts = ["a", "b"]\nswitches = [{switches}]', *links])
@@ -67,6 +68,7 @@ _ASKS = (
 $topology
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 
 [switch]
 forwarding = "$forwarding"
@@ -104,6 +106,7 @@ _BUSY = (
 $topology
 rate = "10 Gb/s"
 length = "20 m"
+phy = "none"
 
 [[flows]]
 name = "asks"
@@ -280,7 +283,7 @@ frame = "1000 B"
 source = { window = { size = "$window frames" } }
 """
 )
-_SAME_RATE = 'rate = "10 Gb/s"\ndelay = "100 ns"'
+_SAME_RATE = 'rate = "10 Gb/s"\ndelay = "100 ns"\nphy = "none"'
 
 
 def delivered(window: int, links: Links, duration: int) -> int:

@@ -17,6 +17,7 @@ _LOSSES = (
 switches = 2
 hosts_per_switch = 1
 rate = "100 Gb/s"
+phy = "none"
 
 [[flows]]
 name = "probe"

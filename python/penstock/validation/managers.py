@@ -32,16 +32,19 @@ switches = ["sw"]
 between = ["a", "sw"]
 rate = "10 Gb/s"
 delay = "100 ns"
+phy = "none"
 
 [[topology.explicit.links]]
 between = ["c", "sw"]
 rate = "10 Gb/s"
 delay = "100 ns"
+phy = "none"
 
 [[topology.explicit.links]]
 between = ["sw", "b"]
 rate = "1.6 Gb/s"
 delay = "100 ns"
+phy = "none"
 
 [switch]
 queue_managers = [{ $manager }]
@@ -253,7 +256,7 @@ def _pairs() -> str:
     head, rest = _SLOW_LINK.split("[topology.explicit]")
     rest = rest.split("[switch]")[1].split("[[flows]]")[0]
     links = "".join(
-        f'\n[[topology.explicit.links]]\nbetween = ["{host}{n}", "sw"]\nrate = "{rate} Gb/s"\n'
+        f'\n[[topology.explicit.links]]\nbetween = ["{host}{n}", "sw"]\nrate = "{rate} Gb/s"\nphy = "none"\n'
         'delay = "100 ns"\n'
         for n in range(_PAIRS)
         for host, rate in (("a", 10), ("b", 1.6))

@@ -19,6 +19,7 @@ _STAR = (
 hosts = $hosts
 rate = "10 Gb/s"
 delay = "$delay ps"
+phy = "none"
 
 [host]
 rate_limiters = { $scheme = { $reaction } }

@@ -18,6 +18,7 @@ leaves = 2
 spines = 8
 hosts_per_leaf = 4
 rate = "10 Gb/s"
+phy = "none"
 
 [switch]
 path_choice = "$choice"
@@ -130,7 +131,8 @@ def _topology() -> str:
     for spine, delay in zip(spines, _DELAYS_NS, strict=True):
         links += [("left", spine, delay), (spine, "right", delay)]
     blocks = [
-        f'[[topology.explicit.links]]\nbetween = ["{x}", "{y}"]\nrate = "10 Gb/s"\ndelay = "{delay} ns"'
+        f'[[topology.explicit.links]]\nbetween = ["{x}", "{y}"]\nrate = "10 Gb/s"\n'
+        f'delay = "{delay} ns"\nphy = "none"'
         for x, y, delay in links
     ]
     return "\n".join([f'[topology.explicit]\nhosts = ["a", "b"]\nswitches = [{switches}]', *blocks])

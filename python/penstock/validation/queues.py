@@ -25,6 +25,7 @@ _POISSON = (
 hosts = 1
 rate = "10 Gb/s"
 length = "2 m"
+phy = "none"
 overhead = "$overhead"
 
 [[flows]]
@@ -260,6 +261,7 @@ _PERIODIC = (
 hosts = $hosts           # the last one receives
 rate = "10 Gb/s"
 length = "2 m"
+phy = "none"
 
 [[flows]]
 name = "periodic"
@@ -334,6 +336,7 @@ _STRICT = (
 hosts = 1
 rate = "10 Gb/s"
 length = "2 m"
+phy = "none"
 
 [switch]
 scheduler = "strict_priority"

@@ -37,6 +37,7 @@ _LOSSY = (
 hosts = 2
 rate = "10 Gb/s"
 delay = "5 us"
+phy = "none"
 
 [[flows]]
 name = "f"
@@ -108,6 +109,7 @@ _DCQCN = (
 hosts = $hosts
 rate = "40 Gb/s"
 delay = "500 ns"
+phy = "none"
 
 [flow_control.pfc]
 priorities = [3]
@@ -252,6 +254,7 @@ _TELEMETRY = (
 hosts = $hosts
 rate = "100 Gb/s"
 delay = "2500 ns"
+phy = "none"
 
 [[flows]]
 name = "f"
@@ -352,6 +355,7 @@ _TRIPS = (
 hosts = $hosts
 rate = "$rate Gb/s"
 delay = "$delay ns"
+phy = "none"
 
 [[flows]]
 name = "f"

@@ -24,6 +24,7 @@ _HOST = (
 hosts = 2
 rate = "10 Gb/s"
 length = "100 m"
+phy = "none"
 
 [hosts.h1.receive]
 $receive
@@ -162,6 +163,7 @@ _POISSON = (
 [topology.star]
 hosts = 1
 rate = "400 Gb/s"
+phy = "none"
 
 [hosts.h0.receive]
 time_per_frame = "1 us"
@@ -231,6 +233,7 @@ _INTERRUPTS = (
 hosts = 2
 rate = "10 Gb/s"
 length = "100 m"
+phy = "none"
 
 [hosts.h1.receive]
 time_per_frame = "1 us"

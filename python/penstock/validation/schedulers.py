@@ -24,6 +24,7 @@ _BACKLOGGED = (
 [topology.star]
 hosts = $hosts
 rate = "10 Gb/s"
+phy = "none"
 
 [switch]
 queues = [0, 1, 2, 3, 3, 3, 3, 3]
@@ -329,6 +330,7 @@ pauses = false
 [topology.star]
 hosts = 1
 rate = "10 Gb/s"
+phy = "none"
 
 [switch.scheduler.shaper]
 accounted_length = "frame"

@@ -24,6 +24,7 @@ _THREADS = (
 hosts = 2
 rate = "10 Gb/s"
 length = "100 m"
+phy = "none"
 
 [host]
 queue_limit = "1 frame"
@@ -134,6 +135,7 @@ _BOTH = (
 hosts = 2
 rate = "10 Gb/s"
 length = "100 m"
+phy = "none"
 
 [hosts.h0]
 send = { time_per_frame = "$send ns" }

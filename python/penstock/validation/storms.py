@@ -27,6 +27,7 @@ _STORM = (
 hosts = 2
 rate = "10 Gb/s"
 length = "100 m"
+phy = "none"
 
 [flow_control.pfc]
 response_time = "0 ps"

@@ -23,6 +23,7 @@ switches = 2
 hosts_per_switch = 2
 rate = "100 Gb/s"
 delay = "5 us"
+phy = "none"
 
 [[flows]]
 name = "f"
@@ -93,6 +94,7 @@ switches = 2
 hosts_per_switch = 2
 rate = "100 Gb/s"
 delay = "5 us"
+phy = "none"
 $transfers
 """
 )

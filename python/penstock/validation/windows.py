@@ -18,7 +18,7 @@ bin = "1 ms"
 
 [topology.explicit]
 hosts = ["a", "b"]
-links = [{ between = ["a", "b"], rate = "1.6 Tb/s", delay = "5 ms", overhead = "0 B" }]
+links = [{ between = ["a", "b"], rate = "1.6 Tb/s", delay = "5 ms", overhead = "0 B", phy = "none" }]
 
 [[flows]]
 name = "f"
@@ -66,8 +66,8 @@ _TAHOE = (
 hosts = ["a", "b"]
 switches = ["r"]
 links = [
-  { between = ["a", "r"], rate = "1 Gb/s", delay = "5 ms", overhead = "0 B" },
-  { between = ["r", "b"], rate = "50 Mb/s", delay = "5 ms", overhead = "0 B" },
+  { between = ["a", "r"], rate = "1 Gb/s", delay = "5 ms", overhead = "0 B", phy = "none" },
+  { between = ["r", "b"], rate = "50 Mb/s", delay = "5 ms", overhead = "0 B", phy = "none" },
 ]
 
 [switch.buffer]
@@ -190,6 +190,7 @@ _VIDEO = (
 [topology.star]
 hosts = 2
 rate = "100 Gb/s"
+phy = "none"
 
 [[flows]]
 name = "f"

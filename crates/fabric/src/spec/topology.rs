@@ -25,7 +25,7 @@ mod torus;
 pub use cable::{Cable, check_rate, data_rate};
 pub use explicit::{Between, ExplicitLink, is_name};
 
-use cable::{tier, with_cable};
+use cable::{default_phy, tier, with_cable};
 use flow_control::phy::{Phy, PhyName};
 use frame::NodeId;
 use keys::Remark;
@@ -49,8 +49,8 @@ macro_rules! topologies {
             fn named(&self) -> (&'static str, &dyn Shape) {
                 match self { $(Topology::$name(it) => (stringify!($file), it),)* }
             }
-            /// Writes every default.
-            pub fn fill(&mut self) {
+            /// Writes every default. Returns the PHYs that links have by default, by rate.
+            pub fn fill(&mut self) -> Vec<&'static Phy> {
                 match self { $(Topology::$name(it) => it.fill(),)* }
             }
         }
@@ -153,8 +153,6 @@ pub struct GraphLink {
     pub overhead: u16,
     /// The PHY at both ends, if one is named; its delay is part of `delay`.
     pub phy: Option<&'static Phy>,
-    /// True if the scenario states neither a PHY nor a delay of the link.
-    pub leaves_out_phy: bool,
     /// The line code, if there is one: rates of the link that are written down are rates on the wire.
     pub line_code: Option<LineCode>,
     /// Routing cost, at least 1; frames take the paths of least total cost.
@@ -218,7 +216,6 @@ impl Graph {
             cable: cable.cable_delay(),
             overhead,
             phy,
-            leaves_out_phy: cable.leaves_out_phy(),
             line_code,
             cost: 1,
         });
@@ -229,8 +226,8 @@ impl Graph {
 
 /// A topology. Those of counts and one kind of cable are [`Regular`].
 pub trait Shape {
-    /// Writes every default.
-    fn fill(&mut self);
+    /// Writes every default. Returns the PHYs that links have by default, by rate.
+    fn fill(&mut self) -> Vec<&'static Phy>;
     /// Returns nodes and links, or the errors of the keys.
     fn graph(&self) -> Result<Graph, Vec<Remark>>;
     /// Returns warnings about the keys.
@@ -243,8 +240,8 @@ pub trait Shape {
 pub trait Cabled {
     /// Returns the cable that the keys describe.
     fn cable(&self) -> Cable;
-    /// Writes the default that two of these keys have together.
-    fn fill_cable(&mut self);
+    /// Writes the defaults of these keys. Returns true if the PHY is among them.
+    fn fill_cable(&mut self) -> bool;
 }
 
 /// A topology of a few counts and one kind of cable.
@@ -262,6 +259,10 @@ pub trait Regular: Cabled {
     }
     /// Links that differ from the cable.
     fn other_links(&self) -> Vec<OtherLinks> {
+        Vec::new()
+    }
+    /// Stated rates of the other links and their PHYs, where those default with the PHY of the cable.
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
         Vec::new()
     }
     /// Number of nodes and links; `None`: above all limits.
@@ -303,6 +304,16 @@ impl OtherLinks {
     }
 }
 
+/// Rate of some links, if it is stated, and their PHY.
+type Tier<'k> = (Option<BitRate>, &'k mut Option<PhyName>);
+
+/// Sorts PHYs by rate, each once.
+fn by_rate(mut phys: Vec<&'static Phy>) -> Vec<&'static Phy> {
+    phys.sort_by_key(|phy| (phy.rate, phy.name));
+    phys.dedup();
+    phys
+}
+
 /// A key that counts something.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
@@ -326,9 +337,23 @@ pub struct Size {
 }
 
 impl<T: Regular> Shape for T {
-    fn fill(&mut self) {
-        self.fill_cable();
+    fn fill(&mut self) -> Vec<&'static Phy> {
+        let mut phys = Vec::new();
+        if self.fill_cable() {
+            let cable = self.cable();
+            phys.extend(cable.phy());
+            // The PHY of one rate is none of another.
+            for (rate, phy) in self.tiers() {
+                let Some(rate) = rate else { continue };
+                let rate = data_rate(rate, cable.line_code);
+                if phy.is_none() {
+                    *phy = Some(default_phy(rate));
+                    phys.extend(phy.and_then(|name| name.at(rate)));
+                }
+            }
+        }
         self.complete();
+        by_rate(phys)
     }
     fn graph(&self) -> Result<Graph, Vec<Remark>> {
         let cable = self.cable();

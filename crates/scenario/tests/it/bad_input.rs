@@ -18,7 +18,13 @@ fn base() -> Text {
     let lines = |text: &[&str]| text.iter().map(|line| line.to_string()).collect();
     Text {
         simulation: lines(&["[simulation]", "duration = \"10 ms\""]),
-        topology: lines(&["[topology.star]", "hosts = 4", "rate = \"10 Gb/s\"", "delay = \"1 us\""]),
+        topology: lines(&[
+            "[topology.star]",
+            "hosts = 4",
+            "rate = \"10 Gb/s\"",
+            "delay = \"1 us\"",
+            "phy = \"none\"",
+        ]),
         flow: lines(&["[[flows]]", "name = \"f\"", "from = \"h1\"", "to = \"h0\"", "source = \"greedy\""]),
         more: String::new(),
     }
@@ -1988,7 +1994,7 @@ fn rate_limiters_by_destination_need_destinations_that_are_listed() {
     text.more = "[host]\nrate_limiters = { per = \"destination\", qcn = {} }\n[switch]\nqueue_managers = [{ qcn = {} }]".into();
     let why = load(&text.text(), "bad.toml", None).unwrap_err();
     let expected = "rate limiters for each destination of \"f[h0]\", which has too many";
-    assert_eq!((why.0[0].message.as_str(), why.0[0].line), (expected, 8), "{why}");
+    assert_eq!((why.0[0].message.as_str(), why.0[0].line), (expected, 9), "{why}");
 }
 
 #[test]

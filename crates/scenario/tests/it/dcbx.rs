@@ -11,7 +11,7 @@ fn accepted(text: &str) -> Scenario {
 /// Two hosts and a receiver behind a switch, whose address is the lowest: it is the first station.
 fn star(more: &str) -> String {
     format!(
-        "[simulation]\nduration = \"300 us\"\n\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n\n\
+        "[simulation]\nduration = \"300 us\"\n\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\nphy = \"none\"\n\n\
          [flow_control.pfc]\npriorities = [3]\nxoff = \"40 KiB\"\nxon = \"20 KiB\"\n\n{more}\n\
          [[flows]]\nname = \"a\"\nfrom = \"h0\"\nto = \"h2\"\npriority = 3\nsource = \"greedy\"\n\n\
          [[flows]]\nname = \"b\"\nfrom = \"h1\"\nto = \"h2\"\npriority = 3\nsource = \"greedy\"\n"
@@ -108,7 +108,7 @@ fn shares_are_those_recommended() {
         )
     };
     let scenario = accepted(&format!(
-        "[simulation]\nduration = \"2 ms\"\n\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n\n\
+        "[simulation]\nduration = \"2 ms\"\n\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\nphy = \"none\"\n\n\
          [host.dcbx]\n\n[switch.dcbx.ets]\nrecommended = {table}\n\n{}{}",
         flow("low", 0),
         flow("high", 3)
@@ -200,7 +200,9 @@ fn fcoe_is_sent_through_the_port_in_use() {
              [[flows]]\nname = \"san\"\nfrom = \"h\"\nto = \"t\"\npriority = 3\nframe = \"2180 B\"\n\
              source = {{ fcoe = {{ operation = \"write\", block = \"64 KiB\", ulp_tov = \"200 us\" }} }}\n\n{faults}",
             ["h\", \"a", "h\", \"b", "a\", \"t", "b\", \"c", "c\", \"t"]
-                .map(|ends| format!("{{ between = [\"{ends}\"], rate = \"10 Gb/s\", delay = \"1 us\" }},\n"))
+                .map(|ends| format!(
+                    "{{ between = [\"{ends}\"], rate = \"10 Gb/s\", delay = \"1 us\", phy = \"none\" }},\n"
+                ))
                 .concat()
         )
     };
@@ -307,7 +309,7 @@ fn effective_scenarios_negotiate_the_same() {
 fn tree(more: &str) -> String {
     format!(
         "[simulation]\nduration = \"300 us\"\n\n[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n\
-         rate = \"10 Gb/s\"\nuplink_rate = \"10 Gb/s\"\ndelay = \"1 us\"\n\n\
+         rate = \"10 Gb/s\"\nuplink_rate = \"10 Gb/s\"\ndelay = \"1 us\"\nphy = \"none\"\n\n\
          [flow_control.pfc]\npriorities = [3]\nxoff = \"40 KiB\"\nxon = \"20 KiB\"\n\n[host.dcbx]\n{more}\n\
          [[flows]]\nname = \"a\"\nfrom = \"h0\"\nto = \"h3\"\npriority = 3\nsource = \"greedy\"\n"
     )
@@ -362,7 +364,7 @@ fn uplinks_that_lead_nowhere_are_refused() {
 fn two_links_to_an_uplink_agree_by_themselves() {
     let link = |a: &str, b: &str| {
         format!(
-            "[[topology.explicit.links]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n"
+            "[[topology.explicit.links]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\nphy = \"none\"\n"
         )
     };
     let links = [("edge", "core"), ("edge", "core"), ("a", "edge"), ("b", "core")].map(|(a, b)| link(a, b));

@@ -61,6 +61,7 @@ on_lossless_drop = "count"
 [topology.star]
 hosts = 6
 rate = "10 Gb/s"
+phy = "none"
 [switch]
 buffer = {{ total = "40 frames" }}
 [flow_control.pfc]
@@ -120,6 +121,7 @@ duration = "10 ms"
 [topology.star]
 hosts = 5
 rate = "10 Gb/s"
+phy = "none"
 [hosts.h0]
 queue_limit = "{limit}"
 scheduler = "{scheduler}"
@@ -170,6 +172,7 @@ on_lossless_drop = "count"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.{control}]
 pause_quanta = 5000
 [hosts.h2.receive]
@@ -225,6 +228,7 @@ bin = "off"
 [topology.star]
 hosts = 65536
 rate = "10 Gb/s"
+phy = "none"
 [host]
 queues = "shared"
 [switch]
@@ -257,10 +261,10 @@ duration = "2 ms"
 hosts = ["a", "x", "y"]
 switches = ["s1", "s2"]
 links = [
- {{ between = ["a", "s1"], rate = "10 Gb/s" }},
- {{ between = ["a", "s2"], rate = "10 Gb/s" }},
- {{ between = ["s1", "x"], rate = "10 Gb/s" }},
- {{ between = ["s2", "y"], rate = "10 Gb/s" }},
+ {{ between = ["a", "s1"], rate = "10 Gb/s", phy = "none" }},
+ {{ between = ["a", "s2"], rate = "10 Gb/s", phy = "none" }},
+ {{ between = ["s1", "x"], rate = "10 Gb/s", phy = "none" }},
+ {{ between = ["s2", "y"], rate = "10 Gb/s", phy = "none" }},
 ]
 [host]
 queue_limit = "4 frames"
@@ -300,6 +304,7 @@ duration = "1 ms"
 hosts = {hosts}
 rate = "10 Gb/s"
 length = "100 m"
+phy = "none"
 [[flows]]
 name = "f"
 from = {from:?}
@@ -377,7 +382,7 @@ fn a_limit_below_or_between_frames_is_sent_whole() {
             ["\"greedy\"", "{ constant = { rate = \"1 Gb/s\" } }", "{ poisson = { rate = \"1 Gb/s\" } }"]
         {
             let tables = run(&format!(
-                "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n\
+                "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n\
                  [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nlimit = \"{limit}\"\nsource = {source}\n"
             ));
             let told =
@@ -400,6 +405,7 @@ on_lossless_drop = "count"
 hosts = 3
 rate = "100 Gb/s"
 length = "100 m"
+phy = "none"
 [flow_control.pfc]
 {keys}
 [host.receive]

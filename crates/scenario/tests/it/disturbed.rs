@@ -106,11 +106,11 @@ seed = 7
 hosts = ["a", "b", "d", "e", "g"]
 switches = ["sw"]
 links = [
-  {{ between = ["a", "sw"], rate = "40 Gb/s", delay = "500 ns" }},
-  {{ between = ["b", "sw"], rate = "40 Gb/s", delay = "500 ns" }},
-  {{ between = ["sw", "d"], rate = "{before} Gb/s", delay = "500 ns" }},
-  {{ between = ["e", "sw"], rate = "10 Gb/s", delay = "500 ns" }},
-  {{ between = ["sw", "g"], rate = "10 Gb/s", delay = "500 ns" }},
+  {{ between = ["a", "sw"], rate = "40 Gb/s", delay = "500 ns", phy = "none" }},
+  {{ between = ["b", "sw"], rate = "40 Gb/s", delay = "500 ns", phy = "none" }},
+  {{ between = ["sw", "d"], rate = "{before} Gb/s", delay = "500 ns", phy = "none" }},
+  {{ between = ["e", "sw"], rate = "10 Gb/s", delay = "500 ns", phy = "none" }},
+  {{ between = ["sw", "g"], rate = "10 Gb/s", delay = "500 ns", phy = "none" }},
 ]
 [switch]
 queues = [0, 1, 1, 1, 1, 2, 2, 2]
@@ -363,7 +363,7 @@ impl Derived {
              switches = [\"sw\"]\nlinks = [{}]\n[switch]\nqueues = {classes}\n{buffer}{}\n{flows}\n{fault}\n",
             ["a", "b", "d"]
                 .map(|end| format!(
-                    "{{ between = [\"{end}\", \"sw\"], rate = \"{}\", delay = \"1 us\" }}",
+                    "{{ between = [\"{end}\", \"sw\"], rate = \"{}\", delay = \"1 us\", phy = \"none\" }}",
                     of(end)
                 ))
                 .join(", "),

@@ -13,12 +13,15 @@ switches = ["s", "t"]
 [[topology.explicit.links]]
 between = ["a", "s"]
 rate = "10 Gb/s"
+phy = "none"
 [[topology.explicit.links]]
 between = ["t", "b"]
 rate = "10 Gb/s"
+phy = "none"
 [[topology.explicit.links]]
 between = ["s", "t"]
 rate = "10 Gb/s"
+phy = "none"
 count = 2
 [[flows]]
 name = "f"
@@ -282,7 +285,7 @@ fn receiving_hosts() {
 fn flows_whose_paths_are_not_listed_are_not_rerouted() {
     let warned = |hosts: u32, reroute: bool| {
         let text = format!(
-            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = {hosts}\nrate = \"10 Gb/s\"\n\
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = {hosts}\nrate = \"10 Gb/s\"\nphy = \"none\"\n\
              [[flows]]\nname = \"all\"\nfrom = \"all\"\nto = \"all\"\nsource = {{ constant = {{ rate = \"1 Mb/s\" }} }}\n\
              [[faults]]\nlink = [\"h0\", \"sw\"]\nat = \"10 us\"\ndown = true\nreroute = {reroute}"
         );
@@ -291,7 +294,7 @@ fn flows_whose_paths_are_not_listed_are_not_rerouted() {
     };
     // 1,001 times 1,000 pairs are not listed.
     let told = warned(1_001, true);
-    assert!(told.contains("\"all[h0]\" is not rerouted") && told.contains("large.toml:15"), "{told}");
+    assert!(told.contains("\"all[h0]\" is not rerouted") && told.contains("large.toml:16"), "{told}");
     assert!(!warned(1_001, false).contains("is not rerouted"));
     assert!(!warned(100, true).contains("is not rerouted"));
 }

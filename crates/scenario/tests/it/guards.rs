@@ -6,7 +6,7 @@ use units::Time;
 
 fn ring(flow: &str, more: &str) -> String {
     format!(
-        "{more}\n[topology.ring]\nswitches = 4\nhosts_per_switch = 1\nrate = \"10 Gb/s\"\n[flow_control.pfc]\n{flow}\n"
+        "{more}\n[topology.ring]\nswitches = 4\nhosts_per_switch = 1\nrate = \"10 Gb/s\"\nphy = \"none\"\n[flow_control.pfc]\n{flow}\n"
     )
 }
 

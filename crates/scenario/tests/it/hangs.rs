@@ -33,7 +33,7 @@ fn texts(tables: &[Table], column: &str) -> Vec<String> {
 fn run(name: &str, goal: &str, over: &str, rest: &str) -> (Vec<Wait>, bool) {
     let folder = folder(name, goal);
     let text = format!(
-        "[simulation]\nduration = \"20 ms\"\n[topology.star]\nhosts = 4\nrate = \"100 Gb/s\"\n[[jobs]]\nname = \"job\"\n\
+        "[simulation]\nduration = \"20 ms\"\n[topology.star]\nhosts = 4\nrate = \"100 Gb/s\"\nphy = \"none\"\n[[jobs]]\nname = \"job\"\n\
          ranks = \"all\"\nworkload = {{ goal = \"job.goal\" }}\nover = {{ {over} }}\n{rest}"
     );
     let scenario = load(&text, "jobs.toml", Some(&folder)).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));

@@ -15,7 +15,7 @@ const AROUND: u64 = 20;
 
 fn text(hosts: u32, job: &str, rest: &str) -> String {
     format!(
-        "[simulation]\nduration = \"1 s\"\n[topology.star]\nhosts = {hosts}\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n\
+        "[simulation]\nduration = \"1 s\"\n[topology.star]\nhosts = {hosts}\nrate = \"100 Gb/s\"\nlength = \"100 m\"\nphy = \"none\"\n\
          [switch]\nlatency = \"500 ns\"\n[[jobs]]\nname = \"job\"\nranks = \"all\"\nframe = \"{FRAME} B\"\n{job}\n{rest}"
     )
 }

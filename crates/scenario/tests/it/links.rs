@@ -32,8 +32,8 @@ fn a_line_code_leaves_the_rate_of_data_to_everything() {
     let head = "[simulation]\nduration = \"200 us\"\n";
     for (coded, plain, ends) in [
         (
-            "[topology.star]\nhosts = 3\nrate = \"12.5 Gb/s\"\nline_code = \"8b/10b\"\n",
-            "[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\n",
+            "[topology.star]\nhosts = 3\nrate = \"12.5 Gb/s\"\nphy = \"none\"\nline_code = \"8b/10b\"\n",
+            "[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\nphy = \"none\"\n",
             ["h0", "h1"],
         ),
         (
@@ -42,13 +42,13 @@ fn a_line_code_leaves_the_rate_of_data_to_everything() {
             ["h0", "h1"],
         ),
         (
-            "[topology.dumbbell]\nleft = 1\nright = 1\nrate = \"65 Gb/s\"\nbottleneck_rate = \"32.5 Gb/s\"\nline_code = \"128b/130b\"\n",
-            "[topology.dumbbell]\nleft = 1\nright = 1\nrate = \"64 Gb/s\"\nbottleneck_rate = \"32 Gb/s\"\n",
+            "[topology.dumbbell]\nleft = 1\nright = 1\nrate = \"65 Gb/s\"\nphy = \"none\"\nbottleneck_rate = \"32.5 Gb/s\"\nline_code = \"128b/130b\"\n",
+            "[topology.dumbbell]\nleft = 1\nright = 1\nrate = \"64 Gb/s\"\nphy = \"none\"\nbottleneck_rate = \"32 Gb/s\"\n",
             ["l0", "r0"],
         ),
         (
-            "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nrate = \"12.5 Gb/s\"\nuplink_rate = \"25 Gb/s\"\nline_code = \"8b/10b\"\n",
-            "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nrate = \"10 Gb/s\"\nuplink_rate = \"20 Gb/s\"\n",
+            "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nrate = \"12.5 Gb/s\"\nphy = \"none\"\nuplink_rate = \"25 Gb/s\"\nline_code = \"8b/10b\"\n",
+            "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nrate = \"10 Gb/s\"\nphy = \"none\"\nuplink_rate = \"20 Gb/s\"\n",
             ["h0", "h1"],
         ),
     ] {
@@ -105,11 +105,13 @@ switches = ["s"]
 [[topology.explicit.links]]
 between = ["a", "s"]
 rate = "8 Gb/s"
+phy = "none"
 line_code = "128b/130b"
 count = 2
 [[topology.explicit.links]]
 between = ["s", "b"]
 rate = "1 Gb/s"
+phy = "none"
 [[flows]]
 name = "f"
 from = "a"
@@ -150,6 +152,7 @@ duration = "20 s"
 [topology.star]
 hosts = 4
 rate = "1 Mb/s"
+phy = "none"
 [flow_control.pfc]
 [[flows]]
 name = "f"

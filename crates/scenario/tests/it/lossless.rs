@@ -101,9 +101,9 @@ fn case() -> impl Strategy<Value = Case> {
         prop::sample::select(vec![1u64, 10, 25, 40, 100, 400]),
         prop::sample::select(vec![2u64, 100, 1_000]),
         prop::sample::select(vec![
+            "phy = \"none\"\n",
+            "phy = \"none\"\n",
             "",
-            "",
-            "phy = \"slowest\"\n",
             "phy = \"slowest\"\n",
             "line_code = \"8b/10b\"\n",
             "line_code = \"64b/66b\"\n",
@@ -237,6 +237,7 @@ duration = "1 ms"
 hosts = 3
 rate = "100 Gb/s"
 length = "100 m"
+phy = "none"
 [flow_control.pfc]
 pause_quanta = QUANTA
 [host.receive]
@@ -278,6 +279,7 @@ duration = "3 ms"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.pfc]
 priorities = [0]
 xoff = "100 KiB"
@@ -347,6 +349,7 @@ bin = "off"
 [topology.star]
 hosts = 3
 rate = "10 Gb/s"
+phy = "none"
 [flow_control.pfc]
 response_time = "0 s"
 [[faults]]

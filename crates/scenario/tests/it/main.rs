@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod dcbx;
+mod default_phy;
 mod defects;
 mod disturbed;
 mod faults;

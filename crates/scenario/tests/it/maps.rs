@@ -30,6 +30,7 @@ spines = 2
 hosts_per_leaf = 2
 rate = "10 Gb/s"
 delay = "1 us"
+phy = "none"
 {more}
 [[flows]]
 name = "f"
@@ -230,7 +231,7 @@ fn dragonfly(groups: &[&str]) -> String {
         .collect();
     format!(
         "[simulation]\nduration = \"1 ms\"\n[topology.dragonfly]\nhosts_per_switch = 1\nswitches_per_group = 2\n\
-         global_links = 1\nrate = \"10 Gb/s\"\n[switch]\nqueues = \"per_priority\"\n[switch.maps]\n\
+         global_links = 1\nrate = \"10 Gb/s\"\nphy = \"none\"\n[switch]\nqueues = \"per_priority\"\n[switch.maps]\n\
          dscp_to_tc = {{ 26 = 3, 34 = 4, other = 0 }}\n[flow_control.pfc]\npriorities = [3, 4]\n{remaps}\
          [[flows]]\nname = \"f\"\nfrom = \"all\"\nto = \"all\"\nsource = \"greedy\"\ndscp = 26\n"
     )

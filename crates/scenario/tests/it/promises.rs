@@ -23,7 +23,7 @@ fn short_headroom_breaks_a_promise() {
     let text = |levels: &str| {
         format!(
             "simulation = {{ duration = \"1 ms\", on_lossless_drop = \"count\" }}\n\
-             topology.star = {{ hosts = 3, rate = \"10 Gb/s\", length = \"100 m\" }}\n\
+             topology.star = {{ hosts = 3, rate = \"10 Gb/s\", length = \"100 m\", phy = \"none\" }}\n\
              flow_control.pfc = {{ accounting = \"ingress\", {levels} }}\n\
              [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h2\"\nsource = \"greedy\"\n"
         )
@@ -43,7 +43,7 @@ fn hosts_send_pauses_too() {
     let text = |receive: &str| {
         format!(
             "simulation = {{ duration = \"2 ms\" }}\nflow_control.pause = {{}}\n{receive}\n\
-             topology.explicit = {{ hosts = [\"tx\", \"rx\"], links = [ {{ between = [\"tx\", \"rx\"], rate = \"400 Gb/s\", length = \"3 m\" }} ] }}\n\
+             topology.explicit = {{ hosts = [\"tx\", \"rx\"], links = [ {{ between = [\"tx\", \"rx\"], rate = \"400 Gb/s\", length = \"3 m\", phy = \"none\" }} ] }}\n\
              [[flows]]\nname = \"f\"\nfrom = \"tx\"\nto = \"rx\"\nsource = \"greedy\"\n"
         )
     };
@@ -55,7 +55,7 @@ fn hosts_send_pauses_too() {
 fn over(rdma: &str, frame: &str, switch: &str) -> String {
     format!(
         "simulation = {{ duration = \"1 ms\" }}\n{switch}\n\
-         topology.leaf_spine = {{ leaves = 2, spines = 2, hosts_per_leaf = 2, rate = \"100 Gb/s\", length = \"20 m\" }}\n\
+         topology.leaf_spine = {{ leaves = 2, spines = 2, hosts_per_leaf = 2, rate = \"100 Gb/s\", length = \"20 m\", phy = \"none\" }}\n\
          flow_control.pfc.priorities = [3]\n\
          [[transfers]]\nname = \"t\"\nfrom = \"h0\"\nto = \"h2\"\nsizes = \"4 MB\"\narrivals = \"once\"\npriority = 3\n\
          frame = \"{frame}\"\nover = {{ rdma = {{ {rdma} }} }}\n"
@@ -97,7 +97,7 @@ fn targets_below_the_round_trip() {
     let text = |control: &str, delay: &str| {
         format!(
             "simulation = {{ duration = \"1 ms\" }}\n\
-             topology.star = {{ hosts = 2, rate = \"10 Gb/s\", delay = \"{delay}\" }}\n\
+             topology.star = {{ hosts = 2, rate = \"10 Gb/s\", delay = \"{delay}\", phy = \"none\" }}\n\
              [[transfers]]\nname = \"t\"\nfrom = \"h0\"\nto = \"h1\"\nsizes = \"64 B\"\narrivals = \"once\"\n\
              over = {{ rdma = {{ control = {control}, recovery = \"selective\" }} }}\n"
         )
@@ -117,7 +117,7 @@ fn code_points_that_no_map_knows() {
     let text = |maps: &str, dscp: u64| {
         format!(
             "simulation = {{ duration = \"1 ms\" }}\nswitch.queues = \"per_priority\"\n{maps}\n\
-             topology.star = {{ hosts = 2, rate = \"10 Gb/s\" }}\n\
+             topology.star = {{ hosts = 2, rate = \"10 Gb/s\", phy = \"none\" }}\n\
              [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\ndscp = {dscp}\nsource = \"greedy\"\n"
         )
     };

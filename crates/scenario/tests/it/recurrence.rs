@@ -7,10 +7,10 @@ use measure::{Table, Values};
 use proptest::prelude::*;
 use scenario::load;
 
-const STAR: &str = "[topology.star]\nhosts = 8\nrate = \"100 Gb/s\"\n";
-const LEAF_SPINE: &str = "[topology.leaf_spine]\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\n\
+const STAR: &str = "[topology.star]\nhosts = 8\nrate = \"100 Gb/s\"\nphy = \"none\"\n";
+const LEAF_SPINE: &str = "[topology.leaf_spine]\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\nphy = \"none\"\n\
                           uplink_rate = \"100 Gb/s\"\n";
-const SMALL: &str = "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = \"100 Gb/s\"\n\
+const SMALL: &str = "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = \"100 Gb/s\"\nphy = \"none\"\n\
                      uplink_rate = \"100 Gb/s\"\n";
 const PFC: &str = "[flow_control.pfc]\n";
 

@@ -14,6 +14,7 @@ spines = 2
 hosts_per_leaf = 2
 rate = "10 Gb/s"
 length = "300 m"
+phy = "none"
 [hosts.h1]
 queues = [0, 0, 0, 1, 0, 0, 0, 0]
 [switch]

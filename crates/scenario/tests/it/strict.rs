@@ -66,7 +66,7 @@ fn text(place: &str, value: &str) -> String {
     let own = place.replace('@', value);
     let mut tables = String::new();
     if !own.contains("topology") {
-        tables += "[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n";
+        tables += "[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n";
     }
     if !own.contains("[[") {
         tables += "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = \"greedy\"\n";
@@ -157,7 +157,7 @@ fn refused(text: &str, message: &str, help: &str) {
 #[test]
 fn a_list_is_no_table() {
     let tables = [
-        "simulation = [\"n\", \"d\", \"1 ms\"]\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n",
+        "simulation = [\"n\", \"d\", \"1 ms\"]\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n",
         "[simulation]\nduration = \"1 ms\"\n[topology]\nstar = [2, \"10 Gb/s\"]\n",
     ];
     for text in tables {
@@ -177,7 +177,7 @@ fn a_list_is_no_table() {
     }
     let flow = "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = \"greedy\"\n";
     refused(&text(&format!("{flow}script = [[\"1 us\", true]]\n"), ""), "a list in place of a table", "keys");
-    let flows = "flows = [[\"f\", \"h0\", \"h1\"]]\n[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n";
+    let flows = "flows = [[\"f\", \"h0\", \"h1\"]]\n[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n";
     refused(flows, "a list in place of a table", "keys");
 }
 
@@ -185,7 +185,7 @@ fn a_list_is_no_table() {
 fn a_list_of_a_fixed_length_has_it() {
     let dcbx = |ets: &str| {
         format!(
-            "flow_control = \"pfc\"\n[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\n\
+            "flow_control = \"pfc\"\n[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\nphy = \"none\"\n\
              [host.dcbx]\n[switch.dcbx]\nets = {{ willing = false, own = {{ {ets} }} }}\n"
         )
     };
@@ -203,7 +203,7 @@ fn a_list_of_a_fixed_length_has_it() {
 fn an_application_has_one_priority() {
     let text = |second: u32| {
         format!(
-            "flow_control = \"pfc\"\n[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\n\
+            "flow_control = \"pfc\"\n[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\nphy = \"none\"\n\
              [switch.dcbx]\n[host.dcbx]\napplications = [{{ selector = \"dscp\", protocol = 9, priority = 1 }}, {{ selector = \"dscp\", protocol = {second}, priority = 2 }}]\n"
         )
     };
@@ -228,7 +228,7 @@ fn priorities_of_a_file_are_used() {
         .unwrap();
     let text = |priority: u32| {
         format!(
-            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 5\nrate = \"100 Gb/s\"\n[flow_control.pfc]\n\
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 5\nrate = \"100 Gb/s\"\nphy = \"none\"\n[flow_control.pfc]\n\
              priorities = [{priority}]\n[[transfers]]\nname = \"file\"\narrivals = {{ file = \"used.csv\" }}\n"
         )
     };

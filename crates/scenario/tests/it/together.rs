@@ -10,6 +10,7 @@ duration = "1 ms"
 hosts = 4
 rate = "10 Gb/s"
 length = "10 m"
+phy = "none"
 "#;
 
 /// Messages about these sources: name, sender, source, and further keys.

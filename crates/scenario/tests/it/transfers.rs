@@ -13,8 +13,7 @@ use workload::{Framing, Transfer};
 /// Hosts are numbered after the switch.
 const H0: NodeId = NodeId(1);
 
-const HEAD: &str =
-    "[simulation]\nduration = \"10 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";
+const HEAD: &str = "[simulation]\nduration = \"10 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\nphy = \"none\"\n";
 
 fn text(entry: &str) -> String {
     format!("{HEAD}[[transfers]]\nname = \"t\"\n{entry}\n")

@@ -34,6 +34,7 @@ duration = "10 ms"
 hosts = 4
 rate = "10 Gb/s"
 delay = "1 us"
+phy = "none"
 [flow_control.pfc]
 [[flows]]
 name = "incast"
@@ -69,13 +70,16 @@ overhead = "24 B"
 between = ["b.0", "t"]
 rate = "25 Gb/s"
 length = "300 m"
+phy = "none"
 [[topology.explicit.links]]
 between = ["s", "t"]
 rate = "40 Gb/s"
+phy = "none"
 count = 3
 [[topology.explicit.links]]
 between = ["c", "t"]
 rate = "1.1875 Gb/s"
+phy = "none"
 [host]
 queues = "shared"
 queue_limit = "100 frames"
@@ -211,7 +215,7 @@ fn effective_scenarios_are_fixpoints() {
     }
     // No flow, no switch, no flow control.
     fixpoint(
-        "[simulation]\nduration = \"1 s\"\n[topology.explicit]\nhosts = [\"a\", \"b\"]\n[[topology.explicit.links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Gb/s\"\n",
+        "[simulation]\nduration = \"1 s\"\n[topology.explicit]\nhosts = [\"a\", \"b\"]\n[[topology.explicit.links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Gb/s\"\nphy = \"none\"\n",
     );
 }
 
@@ -363,7 +367,7 @@ fn scheduled(settings: &str) -> String {
         )
     };
     format!(
-        "[simulation]\nduration = \"2 ms\"\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\n{settings}\n[switch.buffer]\nqueue = \"100 frames\"\n{}{}",
+        "[simulation]\nduration = \"2 ms\"\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\nphy = \"none\"\n{settings}\n[switch.buffer]\nqueue = \"100 frames\"\n{}{}",
         flow("h1", 0),
         flow("h2", 7)
     )
@@ -450,7 +454,7 @@ fn connections_become_plain_data() {
     use transport::{Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams};
     let connections = |source: &str| -> Vec<ConnectionSpec> {
         let text = format!(
-            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\nphy = \"none\"\n[[flows]]\nname = \"f\"\n\
              from = \"all\"\nto = {{ permutation = {{ shift = 1 }} }}\nframe = \"1024 B\"\nlimit = \"1000 B\"\n\
              start = \"1 us\"\nstop = \"9 us\"\nsource = {source}\n"
         );
@@ -485,7 +489,7 @@ fn conversations_by_name_and_by_size() {
     use transport::{Application, Transport};
     let spec = |messages: &str| {
         let text = format!(
-            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n[[flows]]\nname = \"f\"\n\
              from = \"h0\"\nto = \"h1\"\nlimit = \"10 MB\"\n\
              source = {{ conversation = {{ messages = {messages}, outstanding = 4, service = \"20 us\", \
              tcp = {{ preset = \"linux\" }} }} }}\n"
@@ -518,7 +522,7 @@ fn conversations_by_name_and_by_size() {
 fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
     let spec = |frame: &str, keys: &str| {
         let text = format!(
-            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[flow_control.pfc]\n\
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n[flow_control.pfc]\n\
              [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nlimit = \"10 MiB\"\nframe = \"{frame}\"\n\
              source = {{ fcoe = {{ operation = \"write\", {keys} }} }}\n"
         );
@@ -548,7 +552,7 @@ fn ranks_share_one_description_and_copy_where_there_are_two() {
     use transport::Application;
     let spec = |keys: &str| {
         let text = format!(
-            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\nphy = \"none\"\n[[flows]]\nname = \"f\"\n\
              from = \"all\"\nto = {{ permutation = {{ shift = 1 }} }}\nsource = {{ mpi_exchange = {{ {keys} }} }}\n"
         );
         let flows = fixpoint(&text).spec.flows;
@@ -569,7 +573,7 @@ fn tcp_takes_from_its_preset_what_is_not_written() {
     use transport::{Application, EcnMode, LossRecoveryKind, TcpPreset};
     let specs = |source: &str| {
         let text = format!(
-            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\nphy = \"none\"\n[[flows]]\nname = \"f\"\n\
              from = \"h0\"\nto = \"h1\"\nlimit = \"1 MB\"\nsource = {{ tcp = {source} }}\n"
         );
         // The effective scenario has every key, and loads to the same specification.
@@ -938,7 +942,7 @@ message_priority = 5
 /// Paths of the flows of a leaf in a leaf-spine with four spines, with another seed and another seed of paths.
 fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
     let text = format!(
-        "[simulation]\nduration = \"1 us\"\n{path_seed}\n[topology.leaf_spine]\nleaves = 2\nspines = 4\nhosts_per_leaf = 8\nrate = \"10 Gb/s\"\nuplink_rate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\nfrom = \"leaf0/*\"\nto = \"h8\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n"
+        "[simulation]\nduration = \"1 us\"\n{path_seed}\n[topology.leaf_spine]\nleaves = 2\nspines = 4\nhosts_per_leaf = 8\nrate = \"10 Gb/s\"\nphy = \"none\"\nuplink_rate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\nfrom = \"leaf0/*\"\nto = \"h8\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n"
     );
     let scenario = scenario::load_seeded(text.as_bytes(), "x.toml", None, seed).unwrap();
     let tables = fabric::Simulation::new(&scenario.spec).unwrap().tables();
@@ -981,7 +985,7 @@ fn paths_of_more_than_a_million_pairs_are_not_listed() {
     use fabric::spec::Way;
     let way = |hosts: u32, from: &str| {
         let text = format!(
-            "[simulation]\nduration = \"1 us\"\n[topology.star]\nhosts = {hosts}\nrate = \"10 Gb/s\"\n\
+            "[simulation]\nduration = \"1 us\"\n[topology.star]\nhosts = {hosts}\nrate = \"10 Gb/s\"\nphy = \"none\"\n\
              [[flows]]\nname = \"f\"\nfrom = {from}\nto = \"all\"\nsource = {{ constant = {{ rate = \"1 Gb/s\" }} }}"
         );
         let spec = load(&text, "large.toml", None).unwrap().spec;
@@ -998,7 +1002,7 @@ fn paths_of_more_than_a_million_pairs_are_not_listed() {
 /// A fat-tree of switches with this hash, and a flow with these keys.
 fn hashing(switches: &str, flow: &str) -> Scenario {
     let text = format!(
-        "[simulation]\nduration = \"1 us\"\n[topology.fat_tree]\nk = 4\nrate = \"10 Gb/s\"\n{switches}\n[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h15\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n{flow}\n"
+        "[simulation]\nduration = \"1 us\"\n[topology.fat_tree]\nk = 4\nrate = \"10 Gb/s\"\nphy = \"none\"\n{switches}\n[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h15\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n{flow}\n"
     );
     load(&text, "hashing.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
 }

@@ -28,8 +28,8 @@ pub struct Cable {
     pub delay: Option<Time>,
     /// Length of the cable.
     pub length: Option<Length>,
-    /// Delay of the two interfaces together.
-    pub interface_delay: Time,
+    /// Delay of the two interfaces together, if it is stated.
+    pub interface_delay: Option<Time>,
     /// PHY, which sets that delay in its place.
     pub phy: Option<PhyName>,
     /// Bytes around each frame.
@@ -44,7 +44,7 @@ impl Cable {
             line_code: None,
             delay: Some(delay),
             length: None,
-            interface_delay: Time::ZERO,
+            interface_delay: None,
             phy: None,
             overhead: ethernet_overhead(),
         }
@@ -62,11 +62,11 @@ impl Cable {
     /// A cable between other PHYs, if they are given; their delay replaces that of the interfaces.
     #[must_use]
     pub fn between(self, phy: Option<PhyName>) -> Cable {
-        if phy.is_some() { Cable { interface_delay: Time::ZERO, phy, ..self } } else { self }
+        if phy.is_some() { Cable { interface_delay: None, phy, ..self } } else { self }
     }
-    /// Returns true if neither a PHY nor any delay of the link is stated, so that its interfaces add none by default.
+    /// Returns true if neither a PHY nor a delay of the interfaces is stated: scenarios then have the default PHY.
     pub fn leaves_out_phy(&self) -> bool {
-        self.phy.is_none() && self.delay.is_none() && self.interface_delay == Time::ZERO
+        self.phy.is_none() && self.interface_delay.is_none()
     }
     /// The rate of data.
     pub fn data_rate(&self) -> BitRate {
@@ -74,7 +74,7 @@ impl Cable {
     }
     /// One-way delay of cable and interfaces, without what a PHY adds.
     pub fn delay(&self) -> Time {
-        self.cable_delay().saturating_add(self.interface_delay)
+        self.cable_delay().saturating_add(self.interface_delay.unwrap_or_default())
     }
     /// One-way delay of the cable alone.
     pub fn cable_delay(&self) -> Time {
@@ -103,7 +103,7 @@ impl Cable {
                 "keep one of them: a length is 5 ns/m of delay",
             ));
         }
-        if self.phy.is_some() && self.interface_delay != Time::ZERO {
+        if self.phy.is_some() && self.interface_delay.is_some_and(|delay| delay != Time::ZERO) {
             errors.push(Remark::about(
                 "interface_delay",
                 "both phy and interface_delay are given",
@@ -145,6 +145,11 @@ impl Cable {
 /// Returns the rate for data of a given rate.
 pub fn data_rate(rate: BitRate, line_code: Option<LineCode>) -> BitRate {
     line_code.map_or(rate, |code| code.data_rate(rate))
+}
+
+/// Returns the PHY that links of a rate have by default: the known one with the longest delay, if any.
+pub fn default_phy(rate: BitRate) -> PhyName {
+    Phy::slowest_at(rate).map_or(PhyName::Absent, |phy| PhyName::Named(phy.name))
 }
 
 /// Checks the rate of a link, which with a line code is that on the wire; returns errors, or warnings.
@@ -195,10 +200,10 @@ macro_rules! with_cable {
             /// Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). A length with unit. Default: "2 m" (a cable in a rack).
             #[serde(skip_serializing_if = "Option::is_none")]
             pub length: Option<units::Length>,
-            /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
-            #[serde(default)]
-            pub interface_delay: units::Time,
-            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default: none, no delay (`penstock check` names the headroom with the slowest PHY if a class is lossless).
+            /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: what `phy` gives. Not together with `phy`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub interface_delay: Option<units::Time>,
+            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default: "slowest" (`penstock check` names it); "none" beside an `interface_delay`, and at a rate for which no PHY is known.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub phy: Option<flow_control::phy::PhyName>,
             /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
@@ -219,10 +224,18 @@ macro_rules! with_cable {
                 let &$name { rate, line_code, delay, length, interface_delay, phy, overhead, .. } = self;
                 crate::spec::topology::Cable { rate, line_code, delay, length, interface_delay, phy, overhead }
             }
-            fn fill_cable(&mut self) {
+            fn fill_cable(&mut self) -> bool {
                 if self.delay.is_none() && self.length.is_none() {
                     self.length = Some(crate::spec::topology::cable::DEFAULT_LENGTH);
                 }
+                let cable = crate::spec::topology::Cabled::cable(self);
+                if cable.leaves_out_phy() {
+                    self.phy = Some(crate::spec::topology::cable::default_phy(cable.data_rate()));
+                }
+                if self.phy == Some(flow_control::phy::PhyName::Absent) {
+                    self.interface_delay.get_or_insert_default();
+                }
+                cable.leaves_out_phy()
             }
         }
     };
@@ -249,7 +262,7 @@ mod tests {
     fn a_length_is_a_delay() {
         let mut cable = Cable { delay: None, length: Some(Length::from_m(100)), ..at_gbps(10) };
         assert_eq!(cable.delay(), Time::from_ns(500));
-        cable.interface_delay = Time::from_ns(7);
+        cable.interface_delay = Some(Time::from_ns(7));
         assert_eq!(cable.delay(), Time::from_ns(507));
         cable.length = Some(Length::from_m(u64::MAX / 1000));
         assert!(cable.errors(["rate", "length", "phy"])[0].contains("too long"));

@@ -13,7 +13,7 @@
 //!
 //! Not modelled: groups that are not fully linked.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
 use frame::NodeId;
 use keys::Remark;
@@ -36,13 +36,13 @@ with_cable! {
         local_rate: BitRate,
         /// Length of the cables between the switches of a group. A length with unit. Default: that of the other links.
         local_length: Length,
-        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links.
+        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
         local_phy: PhyName,
         /// Rate of the links between groups. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         global_rate: BitRate,
         /// Length of the cables between groups. A length with unit. Default: that of the other links.
         global_length: Length,
-        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links.
+        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
         global_phy: PhyName,
     }
 }
@@ -100,6 +100,9 @@ impl Regular for Dragonfly {
     }
     fn other_links(&self) -> Vec<OtherLinks> {
         vec![self.local(), self.global()]
+    }
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
+        vec![(self.local_rate, &mut self.local_phy), (self.global_rate, &mut self.global_phy)]
     }
     fn size(&self) -> Option<Size> {
         let Shape { groups, rounds } = self.shape()?;

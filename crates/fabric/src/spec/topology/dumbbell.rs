@@ -1,6 +1,6 @@
 //! A dumbbell.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
 use keys::Remark;
 use units::{BitRate, Length, Time};
@@ -15,21 +15,24 @@ with_cable! {
         /// Rate of the link between the switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
         bottleneck_rate: Option<BitRate>,
-        /// One-way delay of the link between the switches, interfaces included. A time with unit. Default: that of the other links.
+        /// One-way delay of the link between the switches, interfaces included, so that this link has no PHY. A time with unit. Default: that of the other links.
         #[serde(skip_serializing_if = "Option::is_none")]
         bottleneck_delay: Option<Time>,
     }
     optional {
         /// Length of the cable between the switches. A length with unit. Default: that of the other links. Not together with `bottleneck_delay`.
         bottleneck_length: Length,
-        /// PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the other links. Not together with `bottleneck_delay`.
+        /// PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too. Not together with `bottleneck_delay`.
         bottleneck_phy: PhyName,
     }
 }
 
 impl Dumbbell {
     fn bottleneck(&self) -> OtherLinks {
-        tier!(self, bottleneck_rate, bottleneck_length, bottleneck_phy)
+        let links = tier!(self, bottleneck_rate, bottleneck_length, bottleneck_phy);
+        // A delay of cable and interfaces takes the place of that of the PHY of the other links.
+        let phy = self.bottleneck_phy.or(self.bottleneck_delay.map(|_| PhyName::Absent));
+        OtherLinks { phy: (links.phy.0, phy), ..links }
     }
 }
 
@@ -56,6 +59,12 @@ impl Regular for Dumbbell {
             None => Ok(()),
         }
     }
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
+        if self.bottleneck_delay.is_some() {
+            return Vec::new();
+        }
+        vec![(self.bottleneck_rate, &mut self.bottleneck_phy)]
+    }
     fn size(&self) -> Option<Size> {
         let hosts = self.left.checked_add(self.right)?;
         Some(Size { nodes: hosts.checked_add(2)?, links: hosts.checked_add(1)? })
@@ -74,7 +83,6 @@ impl Regular for Dumbbell {
         let bottleneck = graph.link(left, right, self.bottleneck().cable(cable));
         if let Some(delay) = self.bottleneck_delay {
             (bottleneck.delay, bottleneck.cable) = (delay, delay);
-            bottleneck.leaves_out_phy = false;
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A fabric that is described link by link.
 
 use super::{
-    Cabled, Graph, GraphNode, MAX_LINKS, MAX_NODES, MOST_ERRORS, NodeRole, Shape, check_ports, check_rate,
-    with_cable,
+    Cabled, Graph, GraphNode, MAX_LINKS, MAX_NODES, MOST_ERRORS, NodeRole, Shape, by_rate, check_ports,
+    check_rate, with_cable,
 };
 use crate::spec::pattern::range;
-use flow_control::phy::PhyName;
+use flow_control::phy::{Phy, PhyName};
 use frame::NodeId;
 use keys::{Forms, Remark, by_form, nearest};
 use schemars::JsonSchema;
@@ -38,7 +38,7 @@ with_cable! {
         count: u64,
     }
     optional {
-        /// Rate from the second end to the first, where it differs from `rate`, which is then that from the first end to the second. A rate with unit, 1 Mb/s to 1.6 Tb/s; with a `line_code`, on the wire. Default: `rate`. Not together with `phy`.
+        /// Rate from the second end to the first, where it differs from `rate`, which is then that from the first end to the second. A rate with unit, 1 Mb/s to 1.6 Tb/s; with a `line_code`, on the wire. Default: `rate`. Not together with `phy`; the link has none by default.
         reverse_rate: units::BitRate,
     }
 }
@@ -81,8 +81,18 @@ impl Forms for Between {
 by_form!(Between);
 
 impl Shape for Explicit {
-    fn fill(&mut self) {
-        self.links.iter_mut().for_each(ExplicitLink::fill_cable);
+    fn fill(&mut self) -> Vec<&'static Phy> {
+        let mut phys = Vec::new();
+        for link in &mut self.links {
+            // A PHY has one rate in both directions.
+            if link.reverse_rate.is_some_and(|rate| rate != link.rate) && link.cable().leaves_out_phy() {
+                link.phy = Some(PhyName::Absent);
+            }
+            if link.fill_cable() {
+                phys.extend(link.cable().phy());
+            }
+        }
+        by_rate(phys)
     }
     fn graph(&self) -> Result<Graph, Vec<Remark>> {
         let mut drawing = Drawing::default();

@@ -5,7 +5,7 @@
 //!
 //! Not modelled: its two-level routing tables; pods that are only partly built.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
 use frame::NodeId;
 use keys::Remark;
@@ -22,13 +22,13 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between switches. A length with unit. Default: that of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links.
+        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
         uplink_phy: PhyName,
         /// Rate of the links between aggregation and core switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`.
         core_rate: BitRate,
         /// Length of the cables between aggregation and core switches. A length with unit. Default: that of the other links between switches.
         core_length: Length,
-        /// PHY at both ends of the links between aggregation and core switches, as `phy` of all links. Default: that of the other links between switches.
+        /// PHY at both ends of the links between aggregation and core switches, as `phy` of all links. Default: that of the other links between switches; "slowest" if theirs is the default, too.
         core_phy: PhyName,
     }
 }
@@ -56,6 +56,13 @@ impl Regular for FatTree {
         }
         let help = "half of a fat-tree switch's ports go up, so k has to be even";
         Err(Remark::about("k", format!("k = {} is odd", self.k), help))
+    }
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
+        // A stated PHY below holds above, too.
+        if self.uplink_phy.is_some() {
+            return Vec::new();
+        }
+        vec![(self.uplink_rate, &mut self.uplink_phy), (self.core_rate, &mut self.core_phy)]
     }
     /// k³/4 hosts, k² switches in the pods, k²/4 cores; three tiers of k³/4 links.
     fn size(&self) -> Option<Size> {

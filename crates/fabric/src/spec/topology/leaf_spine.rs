@@ -1,6 +1,6 @@
 //! Leaves and spines.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
 use frame::NodeId;
 use units::{BitRate, Length};
@@ -21,7 +21,7 @@ with_cable! {
     optional {
         /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links.
+        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
         uplink_phy: PhyName,
     }
 }
@@ -45,6 +45,9 @@ impl Regular for LeafSpine {
     }
     fn other_links(&self) -> Vec<OtherLinks> {
         vec![self.uplink()]
+    }
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
+        vec![(self.uplink_rate, &mut self.uplink_phy)]
     }
     fn size(&self) -> Option<Size> {
         let nodes = self.leaves.checked_mul(self.hosts_per_leaf.checked_add(1)?)?.checked_add(self.spines)?;

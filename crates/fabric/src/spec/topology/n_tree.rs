@@ -8,7 +8,7 @@
 //!
 //! Not modelled: the unused ports of the highest level.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
 use frame::NodeId;
 use keys::Remark;
@@ -27,13 +27,13 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between switches. A length with unit. Default: that of the other links. Needs n of at least 2.
         uplink_length: Length,
-        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links. Needs n of at least 2.
+        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too. Needs n of at least 2.
         uplink_phy: PhyName,
         /// Rate of the links to the highest level. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`. Needs n of at least 3.
         core_rate: BitRate,
         /// Length of the cables to the highest level. A length with unit. Default: that of the other links between switches. Needs n of at least 3.
         core_length: Length,
-        /// PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the other links between switches. Needs n of at least 3.
+        /// PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the other links between switches; "slowest" if theirs is the default, too. Needs n of at least 3.
         core_phy: PhyName,
     }
 }
@@ -71,6 +71,13 @@ impl Regular for NTree {
             }
         }
         Ok(())
+    }
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
+        // A stated PHY below holds above, too.
+        if self.uplink_phy.is_some() {
+            return Vec::new();
+        }
+        vec![(self.uplink_rate, &mut self.uplink_phy), (self.core_rate, &mut self.core_phy)]
     }
     fn size(&self) -> Option<Size> {
         let (hosts, width) = self.widths()?;

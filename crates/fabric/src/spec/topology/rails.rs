@@ -8,7 +8,7 @@
 //!
 //! Not modelled: links between the NICs of a server (NVLink); cores above the spines.
 
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
 use frame::NodeId;
 use units::{BitRate, Length};
@@ -32,7 +32,7 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links.
+        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
         uplink_phy: PhyName,
     }
 }
@@ -58,6 +58,9 @@ impl Regular for Rails {
     }
     fn other_links(&self) -> Vec<OtherLinks> {
         vec![self.uplink()]
+    }
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
+        vec![(self.uplink_rate, &mut self.uplink_phy)]
     }
     fn size(&self) -> Option<Size> {
         let leaves = self.segments.checked_mul(self.rails)?.checked_mul(self.planes())?;

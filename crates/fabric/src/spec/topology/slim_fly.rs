@@ -11,7 +11,7 @@
 //! Not modelled: other graphs near the Moore bound. Paths are shortest paths; two switches that are not linked mostly have one.
 
 use super::galois::Galois;
-use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, tier, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, Tier, at_least, tier, with_cable};
 use flow_control::phy::PhyName;
 use frame::NodeId;
 use keys::Remark;
@@ -30,13 +30,13 @@ with_cable! {
         local_rate: BitRate,
         /// Length of the cables between the switches of a group. A length with unit. Default: that of the other links.
         local_length: Length,
-        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links.
+        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
         local_phy: PhyName,
         /// Rate of the links between groups. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         global_rate: BitRate,
         /// Length of the cables between groups. A length with unit. Default: that of the other links.
         global_length: Length,
-        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links.
+        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
         global_phy: PhyName,
     }
 }
@@ -95,6 +95,9 @@ impl Regular for SlimFly {
     }
     fn other_links(&self) -> Vec<OtherLinks> {
         vec![self.local(), self.global()]
+    }
+    fn tiers(&mut self) -> Vec<Tier<'_>> {
+        vec![(self.local_rate, &mut self.local_phy), (self.global_rate, &mut self.global_phy)]
     }
     fn size(&self) -> Option<Size> {
         if self.q > MOST {

@@ -249,7 +249,7 @@ def before(context: Context, scenario: Scenario) -> Outcome:
 
 def worked_example(context: Context) -> Outcome:
     """E-8."""
-    scenario = Scenario(duration="5 ms", warmup="1 ms").topology.star(hosts=4, rate="10 Gb/s")
+    scenario = Scenario(duration="5 ms", warmup="1 ms").topology.star(hosts=4, rate="10 Gb/s", phy="none")
     drr: DrrKeys = {"quanta": ["128 B"] * 3, "accounted_length": "frame"}
     scenario = scenario.switch(queues=[0, 1, 2, 2, 2, 2, 2, 2], scheduler={"drr": drr}).flow_control.pfc()
     for queue, size in enumerate((64, 128, 256)):

@@ -75,8 +75,10 @@ class Case:
         hosts = [f"v{i}" for i in range(len(self.victims))] + [f"a{i}" for i in range(self.aggressors)]
         scenario = Scenario("10 ms", name=f"{self.name}, {mode}").probes(bin="10 us")
         links: list[ExplicitLinkKeys]
-        links = [{"between": [host, "sw"], "rate": "10 Gb/s", "delay": DELAY} for host in hosts]
-        links.append({"between": ["sw", "sink"], "rate": "10 Gb/s", "delay": "0 s"})
+        links = [
+            {"between": [host, "sw"], "rate": "10 Gb/s", "phy": "none", "delay": DELAY} for host in hosts
+        ]
+        links.append({"between": ["sw", "sink"], "rate": "10 Gb/s", "phy": "none", "delay": "0 s"})
         scenario = scenario.topology.explicit(hosts=[*hosts, "sink"], switches=["sw"], links=links)
         scenario = paused(scenario, mode, self.ports, self.planned)
         for index, rate in enumerate(self.victims):
@@ -135,10 +137,14 @@ def hops(switches: int, mode: str) -> Scenario:
     names = [f"s{index}" for index in range(switches)]
     neighbours = [f"v{index}" for index in range(switches)]
     links: list[ExplicitLinkKeys]
-    links = [{"between": [a, b], "rate": "10 Gb/s", "delay": DELAY} for a, b in pairwise(names)]
+    links = [
+        {"between": [a, b], "rate": "10 Gb/s", "phy": "none", "delay": DELAY} for a, b in pairwise(names)
+    ]
     ends = [("a0", "s0"), *zip(neighbours, names, strict=True)]
-    links += [{"between": [host, switch], "rate": "10 Gb/s", "delay": DELAY} for host, switch in ends]
-    links.append({"between": [names[last], "sink"], "rate": "10 Gb/s", "delay": "0 s"})
+    links += [
+        {"between": [host, switch], "rate": "10 Gb/s", "phy": "none", "delay": DELAY} for host, switch in ends
+    ]
+    links.append({"between": [names[last], "sink"], "rate": "10 Gb/s", "phy": "none", "delay": "0 s"})
     scenario = Scenario("10 ms", name=f"{switches} switches, {mode}").probes(bin="10 us")
     scenario = scenario.topology.explicit(hosts=["a0", *neighbours, "sink"], switches=names, links=links)
     scenario = paused(scenario, mode, 3, 1)

@@ -68,7 +68,7 @@ class Memory:
         ):
             base = base.with_value(key, value)
         if peers == "at once":
-            base = base.with_value("topology.star.phy", None)
+            base = base.with_value("topology.star.phy", "none")
             base = base.with_value("flow_control.pfc.response_time", "0 s")
         return base
 
