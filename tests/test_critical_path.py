@@ -15,13 +15,20 @@ from penstock.analysis.critical_path import CAUSES, CriticalPath, critical_path
 from penstock.analysis.rank_times import rank_times
 
 ALGORITHMS = {
-    "all_reduce": ("ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical"),
+    "all_reduce": (
+        "ring",
+        "halving_doubling",
+        "recursive_doubling",
+        "double_tree",
+        "hierarchical",
+        "in_network",
+    ),
     "reduce_scatter": ("ring", "halving_doubling"),
     "all_gather": ("ring", "halving_doubling"),
     "all_to_all": ("shifted", "burst", "bruck"),
-    "broadcast": ("binomial", "ring"),
-    "reduce": ("binomial",),
-    "barrier": ("dissemination",),
+    "broadcast": ("binomial", "ring", "in_network"),
+    "reduce": ("binomial", "in_network"),
+    "barrier": ("dissemination", "in_network"),
     "send_receive": ("pipeline",),
 }
 STAR = """

@@ -30,7 +30,7 @@ _CAUSES: Mapping[str, str] = {
     "receiver not ready": "for which the receiver is not ready",
     "retransmitting": "of which packets are lost again and again",
     "in flight": "which is on its way",
-    "lost": "of which a packet is lost, and nobody sends it again",
+    "lost": "of which a frame is lost, and nobody sends it again",
     "not posted": "which rank {peer} ({peer_host}) has not sent yet",
 }
 _STRAGGLES = 0.01
@@ -223,9 +223,11 @@ def told(result: Measurements, name: str) -> list[str]:
         )
     if own["bus_bps"] is not None and own["bus_bps"] > 0:
         part = own["bus_bps"] / own["bound_bps"]
+        bound = "what" if own["algorithm"] == "in_network" else "the rate of"
+        allows = " allows" if own["algorithm"] == "in_network" else ""
         lines.append(
-            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share(part)} of the rate of the slowest "
-            "link."
+            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share(part)} of {bound} the slowest "
+            f"link{allows}."
         )
     lines.extend(estimates(result, name))
     lines.extend(repetitions(result, name))
