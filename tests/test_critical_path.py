@@ -80,11 +80,17 @@ def of_job(result: ps.Result, job: str = "job") -> dict[str, Any]:
 @pytest.mark.parametrize("over", ["rdma = {}", "tcp = {}", "uet = {}"])
 @pytest.mark.parametrize("collective", ALGORITHMS)
 def test_it_is_as_long_as_the_job(collective: str, over: str) -> None:
-    size = "" if collective == "barrier" else 'bytes = "200 kB", chunks = 2, '
+    size = "" if collective == "barrier" else 'bytes = "200 kB", '
+
+    def pieces(algorithm: str) -> str:
+        if collective == "barrier":
+            return ""
+        return 'segment = "100 kB", ' if algorithm == "in_network" else "chunks = 2, "
+
     entries = [
         f'[[jobs]]\nname = "{algorithm}"\nranks = "all"\niterations = 2\nstart = "{3 + 500 * nth} us"\n'
         f'compute = "7 us"\noverhead = "300 ns"\noverhead_per_byte = "3 ps"\nover = {{ {over} }}\n'
-        f'workload = {{ collective = "{collective}", algorithm = "{algorithm}", {size}'
+        f'workload = {{ collective = "{collective}", algorithm = "{algorithm}", {size}{pieces(algorithm)}'
         + ("group = 2 }" if algorithm == "hierarchical" else "}").replace(", }", " }")
         for nth, algorithm in enumerate(ALGORITHMS[collective])
     ]

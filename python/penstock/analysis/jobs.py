@@ -139,6 +139,8 @@ def _wait(row: Mapping[str, Any]) -> str:
     since = f"since {duration(row['since_ns'])}"
     if row["waits_for"] == "acknowledgement":
         return f"{who} waits {since} for the acknowledgement of {message} to {peer}, {why}"
+    if row["waits_for"] == "departure":
+        return f"{who} waits {since} until {message} to {peer} has left its NIC, {why}"
     origin = "" if row["cause"] == "never sent" else f" of {peer}"
     return f"{who} waits {since} for {message}{origin}, {why}"
 

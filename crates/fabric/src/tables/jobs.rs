@@ -144,15 +144,19 @@ pub(super) static MESSAGES: TableSpec = TableSpec {
         integer("peer", "", "Rank or unit that receives."),
         text("source", "Host of the one."),
         text("destination", "Host of the other."),
-        integer("messages", "", "Messages that are acknowledged."),
+        integer("messages", "", "Messages that are acknowledged, or over frames have left the NIC."),
         integer("bytes", "B", "Their bytes."),
         real_or_null(
             "time_mean_ns",
             "ns",
-            "Mean time from posting to acknowledgement; null without messages.",
+            "Mean time from posting to acknowledgement, over frames until the last bit has left the NIC; null without messages.",
         ),
         real_or_null("time_max_ns", "ns", "Longest of these; null without messages."),
-        integer("unacknowledged", "", "Messages posted and not acknowledged at the end of the run."),
+        integer(
+            "unacknowledged",
+            "",
+            "Messages posted and not acknowledged at the end of the run, or over frames still in the NIC.",
+        ),
     ]],
 };
 
