@@ -127,7 +127,7 @@ fn check_jobs(model: &Model, spec: &Spec, fault: bool, context: &mut Context<'_>
         context.warn(
             &Place::of("jobs").index(*index).key("over"),
             format!("{why}, and a job over frames waits for it for ever"),
-            "expected a transport, like over = { rdma = {} }",
+            "expected a transport, as in `over` of transfers: nothing repeats a lost frame",
         );
     }
 }
