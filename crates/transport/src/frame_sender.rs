@@ -94,9 +94,10 @@ impl Protocol for FrameSender {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        while let Some((_, Message { number, posted, bytes, .. })) =
-            self.leaving.pop_front_if(|own| own.0 <= now)
+        while let Some(&(until, Message { number, posted, bytes, .. })) = self.leaving.front()
+            && until <= now
         {
+            self.leaving.pop_front();
             self.ended.push_back(self.labels[number as usize]);
             self.records.push_back(Record { kind: RecordKind::Transfer, start: posted, end: now, bytes });
         }

@@ -43,7 +43,7 @@ fn wire(data: u64) -> u64 {
 
 /// Picoseconds until all frames of a message have left: full ones, and what is left.
 fn serial(bytes: u64) -> u64 {
-    bytes / DATA * wire(DATA) + if bytes == 0 || bytes % DATA > 0 { wire(bytes % DATA) } else { 0 }
+    bytes / DATA * wire(DATA) + if bytes == 0 || !bytes.is_multiple_of(DATA) { wire(bytes % DATA) } else { 0 }
 }
 
 /// Picoseconds from the post of a message of full frames, or of one frame, to its delivery: the last frame crosses the second link alone,
