@@ -13,7 +13,7 @@ from penstock.analysis import jobs
 from penstock.cli import main
 
 ITERATIONS = 100
-ABOUT_SKIPPING = {"skipped", "repeats_from", "repeat_period", "repeat_ns", "recorded"}
+ABOUT_SKIPPING = {"skipped", "skipped_phases", "repeats_from", "repeat_period", "repeat_ns", "recorded"}
 
 
 def job(skip: str = "off", *, control: str = "none", **keys: Any) -> ps.Scenario:
@@ -66,6 +66,16 @@ def test_what_a_run_says() -> None:
     telemetry = job(control="hpcc", iterations=20).run()
     assert jobs.repetitions(telemetry) == []
     assert of_job(telemetry)["not_repeated"] == "no class yet: hpcc"
+
+
+def test_steps_of_a_ring_are_skipped_within_iterations() -> None:
+    scenario = job("phases", iterations=3).with_value("jobs.train.workload.bytes", "16 MB")
+    short, whole = scenario.run(), scenario.with_value("simulation.skip", "off").run()
+    assert short.rows("collectives") == whole.rows("collectives")
+    own, other = of_job(short), of_job(whole)
+    assert {key for key in own if own[key] != other[key]} <= ABOUT_SKIPPING
+    assert own["skipped_phases"] >= 3 * 6
+    assert any(f"{own['skipped_phases']} steps of its ring were skipped" in text for text in jobs.skipped(short))
 
 
 def test_checking_simulates_everything(tmp_path: Path) -> None:

@@ -262,6 +262,7 @@ export interface Tables {
     until: string;
     finished: number;
     skipped: number;
+    skipped_phases: number;
     repeats_from: number;
     repeat_period: number;
     repeat_ns: number | null;

@@ -196,7 +196,7 @@ impl Simulation {
         if self.ended_by_deadlock() || self.jobs.over {
             return Ok(State::Finished);
         }
-        let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
+        let end = if self.warmed_up { self.end() } else { self.spec.warmup };
         let limit = self.next_stop();
         self.series_stop_at(limit);
         let step = if budget == 1 { limit.min(self.after_next_event()) } else { limit.min(until) };
@@ -250,7 +250,7 @@ impl Simulation {
     /// Where the run comes back at the latest. The state is looked at for deadlocks at the same simulated times however it is
     /// cut.
     fn next_stop(&self) -> Time {
-        let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
+        let end = if self.warmed_up { self.end() } else { self.spec.warmup };
         end.min(self.watch.next).min(self.jobs.next).min(self.recurrence.next)
     }
 

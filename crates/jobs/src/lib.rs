@@ -59,8 +59,8 @@ pub use computation::Computation;
 pub use messages::{MessageList, Request};
 pub use precision::{Precision, StepInterval};
 pub use rank::{
-    Blocked, IterationTimes, Notice, NoticeKind, PeerCounts, Post, Rank, RankCounts, SkippedIterations, Step,
-    StepKind, Unsent,
+    Blocked, IterationTimes, Notice, NoticeKind, PeerCounts, PhaseProgress, Post, Rank, RankCounts,
+    SkippedIterations, Step, StepKind, Unsent,
 };
 pub use schedule::{Action, Schedule};
 pub use workload::{CollectiveSpec, Generated, Workload, WorkloadSpec};

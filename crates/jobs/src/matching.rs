@@ -45,8 +45,9 @@ impl Matching {
         numbered(&self.wild);
         self.exact.values().for_each(numbered);
         walk.word(self.exact.len() as u64);
-        for (key, queue) in &self.arrived {
-            key.walk(walk);
+        for ((from, tag), queue) in &self.arrived {
+            from.walk(walk);
+            walk.label(*tag);
             walk.word(queue.len() as u64);
             for (number, arrived) in queue {
                 walk.word(self.order - number);

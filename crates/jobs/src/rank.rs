@@ -27,7 +27,7 @@ mod working;
 pub use driven::{Notice, NoticeKind};
 pub use log::{Step, StepKind};
 pub use records::{Blocked, IterationTimes, PeerCounts, Post, RankCounts, Unsent};
-pub use recurring::SkippedIterations;
+pub use recurring::{PhaseProgress, SkippedIterations};
 
 use crate::computation::Computation;
 use crate::keys::JobCosts;
@@ -40,6 +40,7 @@ use log::Log;
 use occupied::Occupied;
 use program::Work;
 use recurrence::Recurs;
+use recurring::Phases;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -89,7 +90,9 @@ pub struct Rank {
     #[recurs(scratch)]
     iterations: u32,
     /// By lane, the number of its next action; by operation of a program, what it still waits for.
+    #[recurs(with = Rank::walk_positions)]
     at: Box<[u32]>,
+    phases: Phases,
     /// By lane, its messages that are not acknowledged, and whether it waits for them; empty for programs.
     in_flight: Box<[(u32, bool)]>,
     /// Lanes or operations of this iteration that have not ended.
@@ -156,6 +159,7 @@ impl Rank {
             start,
             iterations,
             at: vec![0; at].into(),
+            phases: Phases::default(),
             in_flight: vec![(0, false); lanes].into(),
             left: 0,
             computing: false,
@@ -253,6 +257,7 @@ impl Rank {
 
     fn begin(&mut self, now: Time) {
         self.log.begin(self.times.len() as u32);
+        self.phases.begin();
         let (computed, ended, computing) = (now, Time::NEVER, Time::ZERO);
         self.times.push(IterationTimes { began: now, computed, ended, computing });
         // A session may have added requests before.
@@ -307,11 +312,15 @@ impl Rank {
     /// Runs a lane until it waits or ends.
     fn go(&mut self, workload: &Generated, lane: u32, now: Time) {
         loop {
-            let Some(action) = workload.action(self.rank, lane, self.at[lane as usize]) else {
+            let at = self.at[lane as usize];
+            let Some(action) = workload.action(self.rank, lane, at).filter(|_| at < self.phases.end) else {
                 self.left -= 1;
                 return;
             };
             self.at[lane as usize] += 1;
+            if lane == 0 {
+                self.phases.reach(at, now);
+            }
             let goes_on = match action {
                 Action::Send { to, bytes, tag } => self.send((lane, 0), Post { to, bytes, tag }, now),
                 Action::Receive { from, bytes, tag } => {

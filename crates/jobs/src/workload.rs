@@ -49,6 +49,9 @@ pub enum WorkloadSpec {
 #[derive(Clone, Debug)]
 pub struct Generated(Generator);
 
+/// Actions of a lane in a phase: a message is sent, and one received.
+pub(crate) const ACTIONS_OF_PHASE: u32 = 2;
+
 /// Messages of all ranks.
 #[derive(Clone, Debug)]
 pub enum Workload {
@@ -128,6 +131,16 @@ impl CollectiveSpec {
             (Collective::Barrier, _) => Generator::Dissemination(Dissemination { n }),
             (Collective::SendReceive, _) => Generator::Pipeline(Pipeline { n, bytes, chunks }),
         })
+    }
+}
+
+impl Generated {
+    /// Number of phases, if each sends as many bytes to the same peers as any other, with labels that grow by one.
+    pub fn phases(&self) -> Option<u32> {
+        match &self.0 {
+            Generator::Ring(ring) => ring.phases(),
+            _ => None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | instant (the default of a [`Time`]) | the time since then, or until then |
 //! | `past` | the time until then, 0 if it is over: where nothing else is ever asked |
 //! | `duration` | its bits |
+//! | `label` | the distance from the phase of the walk: of messages that are numbered by phases |
 //! | `from = EXPRESSION` | the distance from a number of its owner, such as the first packet in flight |
 //! | `constant`, `measured`, `scratch` | nothing: it does not change, decides nothing, or is empty between events |
 //! | `unknown`, `unless_empty` | it has no class yet: the state is unknown, and never equals another one |

@@ -11,6 +11,8 @@ pub type Digest = u128;
 #[derive(Clone, Debug)]
 pub struct Walk {
     now: Time,
+    /// The phase of a program from which labels and positions count.
+    phase: u32,
     lanes: [u64; 2],
     words: u64,
     cost: u64,
@@ -36,7 +38,12 @@ impl Walk {
     /// A walk over a state at this time.
     pub fn new(now: Time) -> Walk {
         let lanes = [0x2545_f491_4f6c_dd1d, 0x5851_f42d_4c95_7f2d];
-        Walk { now, lanes, words: 0, cost: 0, unknown: None, field: "", trace: None }
+        Walk { now, phase: 0, lanes, words: 0, cost: 0, unknown: None, field: "", trace: None }
+    }
+
+    /// A walk in which labels and positions of programs count from this phase.
+    pub fn from_phase(now: Time, phase: u32) -> Walk {
+        Walk { phase, ..Walk::new(now) }
     }
 
     /// A walk that keeps each word with the name of its field.
@@ -70,6 +77,11 @@ impl Walk {
             Some(left) => left + 1,
             None => 0,
         });
+    }
+
+    /// Visits a label: its distance from that of the phase.
+    pub fn label(&mut self, label: impl Into<Option<u32>>) {
+        self.word(label.into().map_or(u64::MAX, |label| label.wrapping_sub(self.phase).into()));
     }
 
     /// Visits a value by its derived [`Debug`] form, for closed sets of small machines without instants.
@@ -113,6 +125,11 @@ impl Walk {
     pub fn list<'a, T: Recurs + 'a>(&mut self, parts: impl ExactSizeIterator<Item = &'a T>) {
         self.word(parts.len() as u64);
         parts.for_each(|part| part.walk(self));
+    }
+
+    /// The phase from which labels and positions count.
+    pub fn phase(&self) -> u32 {
+        self.phase
     }
 
     /// The time of the state.

@@ -14,6 +14,7 @@ use syn::{
 /// - `#[recurs(constant)]`, `#[recurs(measured)]`, `#[recurs(scratch)]`: no part of the state that decides what follows;
 /// - `#[recurs(past)]`: a time of which only matters whether it is over;
 /// - `#[recurs(duration)]`: a time that is no instant;
+/// - `#[recurs(label)]`: a label of a message, or none, which counts from the phase of the walk;
 /// - `#[recurs(from = EXPRESSION)]`: a number that counts from another one, such as `self.first`;
 /// - `#[recurs(with = FUNCTION)]`: a method that visits it, and may visit others that are left out;
 /// - `#[recurs(unless_empty = "REASON")]`: not classified; a state in which it is not empty is unknown;
@@ -30,6 +31,7 @@ enum Class {
     Left,
     Past,
     Duration,
+    Label,
     From(Box<Expr>),
     With(Box<Expr>),
     UnlessEmpty(LitStr),
@@ -45,6 +47,7 @@ fn class_of(attributes: &[Attribute]) -> Result<Class> {
                 "constant" | "measured" | "scratch" => Class::Left,
                 "past" => Class::Past,
                 "duration" => Class::Duration,
+                "label" => Class::Label,
                 "from" => Class::From(Box::new(meta.value()?.parse()?)),
                 "with" => Class::With(Box::new(meta.value()?.parse()?)),
                 "unless_empty" => Class::UnlessEmpty(meta.value()?.parse()?),
@@ -64,6 +67,7 @@ fn step(field: &Field, name: &str, place: &proc_macro2::TokenStream) -> Result<p
         Class::Walked => quote! { ::recurrence::Recurs::walk(#place, walk); },
         Class::Past => quote! { walk.past(*#place); },
         Class::Duration => quote! { walk.word((#place).ps()); },
+        Class::Label => quote! { walk.label(*#place); },
         Class::From(base) => quote! { ::recurrence::Numbered::walk_from(#place, #base, walk); },
         Class::With(function) => quote! { let _ = #place; #function(self, walk); },
         Class::UnlessEmpty(reason) => quote! { walk.unless_empty(#place, #reason); },

@@ -59,7 +59,11 @@ pub fn walk_header(header: &Header, base: u64, walk: &mut Walk) {
     (word_from(*word, base), *pair, *asked).walk(walk);
     echo.get().walk(walk);
     arrived.map(|number| word_from(number, base)).walk(walk);
-    (*lost, *immediate).walk(walk);
+    lost.walk(walk);
+    match *immediate {
+        0 | RdmaHeader::OPERATIONS.. => immediate.walk(walk),
+        label => walk.label(label),
+    }
     if *telemetry != Telemetry::None {
         walk.unknown("in-band telemetry");
     }

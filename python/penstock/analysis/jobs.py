@@ -234,7 +234,7 @@ def told(result: Measurements, name: str) -> list[str]:
     lines.extend(estimates(result, name))
     lines.extend(repetitions(result, name))
     if own.get("not_repeated"):
-        lines.append(f"No repetition of its iterations was found: {own['not_repeated']}.")
+        lines.append(f"No repetition was found: {own['not_repeated']}.")
     lines.extend(_slowest(result, name))
     lines.extend(critical_path.told(result, name))
     if (own.get("recorded") or 0) < own["iterations"]:
@@ -258,39 +258,57 @@ def estimates(result: Measurements, name: str | None = None) -> list[str]:
 
 @of_result
 def repetitions(result: Measurements, name: str | None = None) -> list[str]:
-    """The jobs whose iterations repeat exactly, or one of them, a sentence each."""
-    found = (row for row in of_jobs(result) if row.get("repeat_period"))
-    return [_repeats(row) for row in found if name is None or row["job"] == name]
+    """The jobs that repeat exactly, iterations or steps of a ring, or one of them, a sentence each."""
+    rows = [row for row in of_jobs(result) if name is None or row["job"] == name]
+    return [sentence for row in rows for sentence in (*_repeats(row), *_skipped_steps(row))]
 
 
 @of_result
 def skipped(result: Measurements) -> list[str]:
-    """The jobs of which iterations were not simulated, a sentence each."""
-    return [_repeats(row) for row in of_jobs(result) if row.get("skipped")]
+    """The jobs of which a part was not simulated, a sentence each."""
+    rows = [row for row in of_jobs(result) if row.get("skipped") or row.get("skipped_phases")]
+    return [
+        sentence
+        for row in rows
+        for sentence in (*(_repeats(row) if row["skipped"] else []), *_skipped_steps(row))
+    ]
 
 
-def _repeats(row: Mapping[str, Any]) -> str:
+def _skipped_steps(row: Mapping[str, Any]) -> list[str]:
+    """The steps of a ring that were skipped."""
+    if not row.get("skipped_phases"):
+        return []
+    return [
+        f"Job {row['job']}: {count(row['skipped_phases'])} steps of its ring were skipped, as each repeats "
+        "the one before exactly. The tables jobs and collectives have all of them, other tables only those "
+        "that were simulated."
+    ]
+
+
+def _repeats(row: Mapping[str, Any]) -> list[str]:
     """The repetition of a job, and the iterations that were skipped for it or could be."""
+    if not row.get("repeat_period"):
+        return []
     period, first = row["repeat_period"], count(row["repeats_from"])
     every = "each" if period == 1 else f"every {count(period)}"
     repeats = (
         f"Job {row['job']} repeats exactly from iteration {first} on, {every} in {duration(row['repeat_ns'])}"
     )
     if not row["skipped"] and row.get("until"):
-        return f"{repeats}."
+        return [f"{repeats}."]
     if not row["skipped"]:
-        return f'{repeats}: skip = "iterations" of [simulation] would simulate few of them.'
-    return (
+        return [f'{repeats}: skip = "iterations" of [simulation] would simulate few of them.']
+    return [
         f"{repeats}: {count(row['skipped'])} of {count(row['iterations'])} iterations were skipped. The "
         "tables jobs and collectives have all of them, other tables only those that were simulated."
-    )
+    ]
 
 
 def _not_recorded(own: Mapping[str, Any]) -> str:
     """How to record the steps of more iterations."""
     recorded = own.get("recorded") or 0
     which = f"The first {count(recorded)} of" if recorded else "None of"
-    if own.get("skipped"):
+    if own.get("skipped") or own.get("skipped_phases"):
         return (
             f"{which} {count(own['iterations'])} iterations are recorded: those before the first skipped one."
         )

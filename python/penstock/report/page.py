@@ -103,6 +103,16 @@ def script_json(content: object) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+def _in_prose(warning: str) -> str:
+    """A warning without the lines of the scenario that it shows: the message, the help, the place."""
+    message, *rest = [line.strip() for line in warning.splitlines() if line.strip()] or [""]
+    place = next((line.removeprefix("--> ") for line in rest if line.startswith("--> ")), None)
+    helps = [line.removeprefix("= help: ") for line in rest if line.startswith("= help: ")]
+    if place is None:
+        return warning
+    return f"{'; '.join([message.removeprefix('warning: '), *helps])} ({place})"
+
+
 @of_result
 def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
@@ -135,10 +145,12 @@ def document(result: Measurements) -> dict[str, Any]:
             f"For this page {full.num_rows:,} pauses were joined into {tables['pauses'].num_rows:,} bars. "
             "pauses.parquet has each of them."
         )
+    found = [one["message"] if isinstance(one, dict) else one for one in result.run.get("warnings", [])]
+    warnings = [*(_in_prose(str(one)) for one in found), *notes]
     seed = result.seed if result.seed < _EXACT_IN_JAVASCRIPT else str(result.seed)
     return {
         "schema": SCHEMA,
-        "run": {**result.run, "seed": seed, "warnings": [*result.run.get("warnings", []), *notes]},
+        "run": {**result.run, "seed": seed, "warnings": warnings},
         "verdict": verdict(result).to_dict(),
         "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,

@@ -3694,7 +3694,7 @@ OnLosslessDrop = Literal["stop", "count"]
 """What a lost frame of a lossless class does."""
 OnDeadlock = Literal["stop", "count"]
 """What a deadlock does."""
-Skip = Literal["off", "iterations", "check"]
+Skip = Literal["off", "iterations", "phases", "check"]
 """Treatment of iterations of jobs that repeat earlier ones exactly."""
 ProbesText = ProbesKeys | Sequence[ProbeKeys]
 """Recordings in addition to the totals: a table for all time series, or a list of probes."""

@@ -8,12 +8,14 @@
 //! digest is small beside that of the frames since the last one, so that short iterations are looked at now and then. Both depend on
 //! simulated quantities alone: the result is the same on any number of threads.
 
+mod phases;
 mod state;
 
 use crate::run::state::outcome::SimulationError;
 use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use crate::spec::{JobSpec, Skip};
+use phases::PhaseWatch;
 use recurrence::Digest;
 use state::State;
 use units::Time;
@@ -38,6 +40,9 @@ pub(crate) struct RecurrenceWatch {
     /// Time from a boundary to its digest.
     offset: Time,
     jobs: Vec<JobHistory>,
+    phases: PhaseWatch,
+    /// Time of all that was left out.
+    skipped: Time,
     /// Digests that are left of a burst, and the number and the work of all so far.
     burst: u64,
     digests: u64,
@@ -94,6 +99,8 @@ impl RecurrenceWatch {
             next: Time::NEVER,
             offset,
             jobs: (0..jobs).map(|_| JobHistory::default()).collect(),
+            phases: PhaseWatch::default(),
+            skipped: Time::ZERO,
             burst: 0,
             digests: 0,
             words: 0,
@@ -103,7 +110,7 @@ impl RecurrenceWatch {
 
     fn schedule(&mut self) {
         let due = self.jobs.iter().filter_map(|job| job.due).map(|(_, at)| at);
-        self.next = due.min().unwrap_or(Time::NEVER);
+        self.next = due.min().unwrap_or(Time::NEVER).min(self.phases.next());
     }
 }
 
@@ -161,6 +168,8 @@ impl JobHistory {
 impl Simulation {
     /// Notes boundaries that have passed since the last look, and schedules their digests.
     pub(super) fn look_for_boundaries(&mut self) {
+        self.look_for_phases();
+        self.recurrence.schedule();
         let is_to_skip = self.is_to_skip();
         let is_open = self.recurrence.jobs.iter().any(|own| own.is_open(is_to_skip));
         let is_short = |job: &JobSpec| job.iterations < Skip::FEWEST_ITERATIONS;
@@ -191,7 +200,7 @@ impl Simulation {
 
     /// Returns true if iterations are to be skipped, and none has been so far.
     fn is_to_skip(&self) -> bool {
-        self.spec.guards.skip == Skip::Iterations
+        self.spec.guards.skip.leaves_out()
             && self.spec.guards.until.is_none()
             && self.ranks().iter().all(|own| own.machine.skipped().is_none())
     }
@@ -228,8 +237,16 @@ impl Simulation {
 
     /// Takes the digests that are due now.
     pub(super) fn take_digests(&mut self) {
+        self.watch_phases();
         let now = self.now();
-        let state = self.state();
+        if self.recurrence.jobs.iter().any(|own| own.due.is_some_and(|due| due.1 <= now)) {
+            self.take_digest_of_iterations(now);
+        }
+        self.recurrence.schedule();
+    }
+
+    fn take_digest_of_iterations(&mut self, now: Time) {
+        let state = self.state(0);
         let begun: Vec<usize> = self.iterations_begun().into_iter().map(|own| own.0).collect();
         let watch = &mut self.recurrence;
         watch.burst = watch.burst.saturating_sub(1);
@@ -243,13 +260,13 @@ impl Simulation {
                 history.unknown += 1;
                 continue;
             }
-            let is_consistent = history.add(Mark { iteration, at: now, digest, begun: begun.clone() });
+            let at = now + watch.skipped;
+            let is_consistent = history.add(Mark { iteration, at, digest, begun: begun.clone() });
             debug_assert!(is_consistent, "equal states are followed by equal times");
             history.contradicted |= !is_consistent;
         }
         watch.states.swap(0, 1);
         watch.states[0] = state;
-        watch.schedule();
         if self.is_to_skip() {
             self.skip_iterations();
         }
@@ -274,7 +291,7 @@ impl Simulation {
             periods = periods.min(if known { left / period } else { 0 });
             rest = rest.max(takes * (left / period + 2) as u64);
         }
-        let fits = self.now().saturating_add(rest) <= self.spec.duration;
+        let fits = self.now().saturating_add(rest) <= self.end();
         if periods == 0 || periods == usize::MAX || !fits {
             return;
         }
@@ -287,6 +304,12 @@ impl Simulation {
                 }
             }
         }
+        self.recurrence.skipped += takes * periods as u64;
+    }
+
+    /// End of the run, if it has warmed up: the time of what was left out does not pass.
+    pub(super) fn end(&self) -> Time {
+        self.spec.duration - self.recurrence.skipped
     }
 
     /// Compares iterations with those that they repeat, from the confirmation of a recurrence on.
@@ -342,11 +365,10 @@ impl Simulation {
             return "equal states were followed by different times".into();
         }
         if history.marks.len() < 2 {
-            return String::new();
+            let why = self.phases_not_skipped();
+            return if why.is_empty() { String::new() } else { format!("steps of the ring: {why}") };
         }
-        let differs = watch.states[0].differs(&watch.states[1]);
-        let parts: Vec<String> =
-            differs.into_iter().map(|(part, many)| format!("{many} {}", part.name(many > 1))).collect();
-        format!("{} differed at the last of {} states", parts.join(", "), history.marks.len())
+        let differs = watch.states[0].names_of_different(&watch.states[1]);
+        format!("{differs} differed at the last of {} states", history.marks.len())
     }
 }

@@ -42,11 +42,17 @@ pub enum Skip {
     Off,
     /// They are not simulated: their times follow from those that they repeat.
     Iterations,
+    /// Neither they nor the steps of a ring that repeat earlier ones are simulated.
+    Phases,
     /// They are simulated and compared with those that they repeat.
     Check,
 }
 
 impl Skip {
+    /// Returns true if iterations or phases are left out.
+    pub fn leaves_out(self) -> bool {
+        matches!(self, Skip::Iterations | Skip::Phases)
+    }
     /// Least number of iterations of a job of which some can be skipped: two periods, and one at either end.
     pub const FEWEST_ITERATIONS: u32 = 4;
 }

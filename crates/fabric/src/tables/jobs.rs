@@ -35,6 +35,11 @@ pub(super) static JOBS: TableSpec = TableSpec {
             "Iterations that were not simulated, as they repeat others exactly (`skip`). They count here and in `collectives` like others; all other tables are of those that were simulated.",
         ),
         integer(
+            "skipped_phases",
+            "",
+            "Steps of a ring that were not simulated in the other iterations, as each repeats the one before exactly (`skip = \"phases\"`).",
+        ),
+        integer(
             "repeats_from",
             "",
             "The first iteration, from 0, at whose begin the state of the whole run came again after `repeat_period` iterations; 0 if it was found at none.",
@@ -216,21 +221,29 @@ impl JobRow<'_> {
             ((own.ended - own.began).as_ns_f64() - compute, compute)
         })
     }
-    /// Iterations whose steps are recorded: none from the first one on that was skipped.
+    /// Iterations whose steps are recorded: none from the first one on of which a part was skipped.
     fn recorded(&self) -> u64 {
-        let skipped = self.ranks.iter().filter_map(|rank| rank.machine.skipped());
-        skipped.map(|own| own.at as u64).fold(self.spec.recorded.into(), u64::min)
+        let whole = self.ranks.iter().map(|rank| rank.machine.whole_iterations() as u64);
+        whole.fold(self.spec.recorded.into(), u64::min)
     }
     /// Iterations that were skipped.
     fn skipped(&self) -> u64 {
         let skipped = self.ranks.first().and_then(|rank| rank.machine.skipped());
         skipped.map_or(0, |own| own.len() as u64)
     }
-    /// Messages and bytes that ranks have posted, those of skipped iterations included.
+    /// Steps of a ring that were skipped, in the iterations that were simulated.
+    fn skipped_phases(&self) -> u64 {
+        self.ranks.first().map_or(0, |rank| rank.machine.phases_skipped())
+    }
+    /// Messages and bytes that ranks have posted, those of skipped iterations and phases included.
     fn posted(&self) -> [u64; 2] {
         let counts = self.ranks.iter().map(|own| own.machine.counts());
         let [mut messages, mut bytes] =
             counts.fold([0, 0], |sum, own| [sum[0] + own.sent, sum[1] + own.bytes_sent]);
+        for [of_rank, bytes_of_rank] in self.ranks.iter().map(|own| own.machine.messages_skipped()) {
+            messages += of_rank;
+            bytes += bytes_of_rank;
+        }
         if self.skipped() > 0 {
             let workload = self.spec.workload.start(self.spec.ranks());
             for (_, sent) in self.ranks.iter().flat_map(|own| workload.sends(own.number)) {
@@ -321,6 +334,7 @@ impl View<'_> {
             )
             .integers("finished", rows.iter().map(|row| row.finished() as u64))
             .integers("skipped", rows.iter().map(JobRow::skipped))
+            .integers("skipped_phases", rows.iter().map(JobRow::skipped_phases))
             .integers("repeats_from", (0..rows.len()).map(|job| found(job).map_or(0, |own| own.first as u64)))
             .integers(
                 "repeat_period",

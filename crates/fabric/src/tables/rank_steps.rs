@@ -94,11 +94,12 @@ fn name(kind: StepKind) -> &'static str {
 /// All steps of these ranks, in their order.
 fn rows_of<'a>(ranks: &[&'a RankState]) -> Vec<Row<'a>> {
     let mut rows = Vec::with_capacity(ranks.iter().map(|state| state.machine.steps().len()).sum());
-    // From a skipped iteration on none is recorded at any rank.
+    // From an iteration on of which a part was skipped, none is recorded at any rank.
     let mut ends: BTreeMap<u32, usize> = BTreeMap::new();
-    for (job, skipped) in ranks.iter().filter_map(|state| Some((state.job, state.machine.skipped()?))) {
-        let end = ends.entry(job).or_insert(skipped.at);
-        *end = skipped.at.min(*end);
+    for state in ranks {
+        let whole = state.machine.whole_iterations();
+        let end = ends.entry(state.job).or_insert(whole);
+        *end = whole.min(*end);
     }
     for &state in ranks {
         let first = rows.len() as u64;

@@ -48,6 +48,12 @@ impl Ring {
         };
         (r + ahead + n - s % n) % n
     }
+    /// Number of steps, if each of them is like any other: all blocks are equal.
+    pub fn phases(&self) -> Option<u32> {
+        let is_even = self.bytes.is_multiple_of(u64::from(self.chunks) * u64::from(self.n));
+        let is_broadcast = matches!(self.steps, Steps::Broadcast { .. });
+        (is_even && !is_broadcast).then(|| self.count())
+    }
     fn bytes_of(&self, lane: u32, r: u32, s: u32) -> u64 {
         let chunk = part(self.bytes, self.chunks, lane);
         match self.steps {

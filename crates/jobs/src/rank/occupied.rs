@@ -1,16 +1,25 @@
 //! Time in which at least one of the processors of a rank computes.
 
-use recurrence::Recurs;
+use recurrence::{Recurs, Walk};
 use units::Time;
 
 /// The union of intervals, none of which is added after its beginning.
-#[derive(Clone, Debug, Default, Recurs)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Occupied {
     /// Intervals that later ones may meet: disjoint, ascending.
     pending: Vec<(Time, Time)>,
     /// Sum of those that are over.
-    #[recurs(duration)]
     over: Time,
+}
+
+/// An interval that is over counts by its length alone: no later one meets it.
+impl Recurs for Occupied {
+    fn walk(&self, walk: &mut Walk) {
+        let over = self.pending.partition_point(|own| own.1 < walk.now());
+        let sum = self.pending[..over].iter().fold(self.over, |sum, own| sum.saturating_add(own.1 - own.0));
+        walk.word(sum.ps());
+        self.pending[over..].walk(walk);
+    }
 }
 
 impl Occupied {

@@ -11,6 +11,7 @@ pub struct Post {
     /// Its bytes.
     pub bytes: u64,
     /// Label by which the receiver matches it.
+    #[recurs(label)]
     pub tag: u32,
 }
 
@@ -65,6 +66,7 @@ pub struct Blocked {
     /// Rank that would send it; `None`: any.
     pub from: Option<u32>,
     /// Its label; `None`: any.
+    #[recurs(label)]
     pub tag: Option<u32>,
     /// Its bytes.
     pub bytes: u64,
@@ -79,6 +81,7 @@ pub struct Blocked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Recurs)]
 pub struct Unsent {
     /// Its label.
+    #[recurs(label)]
     pub tag: u32,
     /// Its bytes.
     pub bytes: u64,

@@ -44,12 +44,14 @@ fn check_skip(model: &Model) -> Result<(), Remark> {
     }
     let most = model.jobs.iter().map(|job| job.iterations).max().unwrap_or(0);
     let fewest = Skip::FEWEST_ITERATIONS;
-    if most < fewest.into() {
+    // Steps of a ring may be skipped within any iteration of the only job.
+    let is_alone = model.simulation.skip == Skip::Phases && model.jobs.len() == 1;
+    if most < fewest.into() && !is_alone {
         let message = format!("`skip`, and no job has more than {most} iterations");
         let help = format!("expected a job with at least {fewest} iterations, or no `skip`");
         return Err(Remark::about("skip", message, help));
     }
-    if model.simulation.skip == Skip::Iterations && model.simulation.until.is_some() {
+    if model.simulation.skip.leaves_out() && model.simulation.until.is_some() {
         let help = "nothing is skipped where `until` ends the jobs: leave one of them out";
         return Err(Remark::about("skip", "`skip` beside `until`", help));
     }

@@ -38,8 +38,8 @@ fn texts(tables: &[Table], column: &str) -> Vec<String> {
 }
 
 /// Columns about the skipping itself, and how much of the run has recorded steps.
-const ABOUT_SKIPPING: [&str; 6] =
-    ["skipped", "repeats_from", "repeat_period", "repeat_ns", "not_repeated", "recorded"];
+const ABOUT_SKIPPING: [&str; 7] =
+    ["skipped", "skipped_phases", "repeats_from", "repeat_period", "repeat_ns", "not_repeated", "recorded"];
 
 /// The values of `jobs` and `collectives`, as text: all bits of them.
 fn times(tables: &[Table]) -> Vec<String> {
@@ -53,9 +53,11 @@ fn times(tables: &[Table]) -> Vec<String> {
 
 /// Runs with and without skipping, and returns the tables of the run that skips.
 fn check(rest: &str, threads: usize) -> Vec<Table> {
-    let (whole, skipping) = (run("check", rest, 1), run("iterations", rest, threads));
-    for (one, other) in times(&whole).into_iter().zip(times(&skipping)) {
-        assert_eq!(one, other, "{rest}");
+    let whole = run("check", rest, 1);
+    let [skipping, by_phases] = ["iterations", "phases"].map(|skip| run(skip, rest, threads));
+    for (nth, one) in times(&whole).into_iter().enumerate() {
+        assert_eq!(one, times(&skipping)[nth], "{rest}");
+        assert_eq!(one, times(&by_phases)[nth], "by phases: {rest}");
     }
     skipping
 }
@@ -89,6 +91,59 @@ fn a_hundred_iterations_of_a_ring_and_of_an_all_to_all_cost_less_than_five() {
         };
         let (one, hundred) = (frames("off", 1), frames("iterations", 100));
         assert!(hundred < 5.0 * one, "{collective}: {} iterations", hundred / one);
+    }
+}
+
+#[test]
+fn the_steps_of_a_ring_cost_less_than_six_of_them() {
+    for (control, chunks, iterations) in [("none", 1, 1), ("none", 2, 2), ("dcqcn", 1, 1)] {
+        let workload = format!("collective = \"all_reduce\", bytes = \"32 MB\", chunks = {chunks}");
+        let star = STAR.replace("hosts = 8", "hosts = 64");
+        let rest = format!("{star}{PFC}{}frame = \"4200 B\"\n", job(&workload, control, iterations));
+        let [whole, short] = ["off", "phases"].map(|skip| run(skip, &rest, 2));
+        assert_eq!(times(&whole), times(&short), "{rest}");
+        let frames = [&whole, &short].map(|run| real(run, "ports", "frames_sent").iter().sum::<f64>());
+        assert!(
+            frames[1] < frames[0] * 6.0 / 126.0,
+            "{control}: {} of 126 phases",
+            126.0 * frames[1] / frames[0]
+        );
+    }
+}
+
+/// Blocks that differ by a byte, hops that differ in length, and a second job: no step repeats another, and no time changes.
+#[test]
+fn steps_that_differ_are_not_skipped() {
+    let ring = "collective = \"all_reduce\", bytes = ";
+    let other = job("collective = \"barrier\"", "none", 2).replace("train", "other");
+    for rest in [
+        format!("{STAR}{PFC}{}", job(&format!("{ring}\"1000001 B\""), "none", 2)),
+        format!("{LEAF_SPINE}{PFC}{}", job(&format!("{ring}\"1600 kB\""), "none", 2)),
+        format!("{STAR}{PFC}{}{other}", job(&format!("{ring}\"800 kB\""), "none", 2)),
+    ] {
+        let [whole, short] = ["off", "phases"].map(|skip| run(skip, &rest, 1));
+        assert_eq!(times(&whole), times(&short), "{rest}");
+        assert!(real(&short, "jobs", "skipped_phases").iter().all(|own| *own == 0.0), "{rest}");
+    }
+}
+
+/// A run that ends within a ring ends at the same step, with or without skipping.
+#[test]
+fn a_run_that_ends_within_a_ring_ends_as_the_whole_one() {
+    let workload = "collective = \"all_reduce\", bytes = \"8 MB\"";
+    for us in [300, 900, 2_000] {
+        let rest = format!("{STAR}{PFC}{}", job(workload, "none", 9));
+        let [whole, short] = ["off", "phases"].map(|skip| {
+            let text = format!("[simulation]\nduration = \"{us} us\"\nskip = \"{skip}\"\n{rest}");
+            let scenario = load(&text, "repeats.toml", None).unwrap_or_else(|wrong| panic!("{wrong}"));
+            let mut simulation = Simulation::new(&scenario.spec).expect("it builds");
+            simulation.run().unwrap_or_else(|wrong| panic!("{wrong}"));
+            simulation.tables()
+        });
+        for name in ["finished", "messages", "bytes_sent", "end_ns", "step_ns"] {
+            let [one, other] = [&whole, &short].map(|run| format!("{:?}", real(run, "jobs", name)));
+            assert_eq!(one, other, "{name} after {us} us");
+        }
     }
 }
 
@@ -164,7 +219,7 @@ fn the_recurrence_is_the_same_on_any_number_of_threads_and_found_without_skippin
     let alone = own(1);
     assert_eq!(alone, own(2));
     assert_eq!(alone, own(3));
-    assert!(alone[2].contains("[1]"), "{alone:?}");
+    assert!(alone[3].contains("[1]"), "{alone:?}");
 }
 
 fn any_job() -> impl Strategy<Value = (String, usize)> {

@@ -95,8 +95,15 @@ impl State {
         walk.digest()
     }
 
+    /// Kinds of parts that differ from those of another state, each with their number.
+    pub fn names_of_different(&self, other: &State) -> String {
+        let parts = self.differs(other).into_iter();
+        let parts: Vec<_> = parts.map(|(part, many)| format!("{many} {}", part.name(many > 1))).collect();
+        parts.join(", ")
+    }
+
     /// By kind of part, how many differ from those of another state.
-    pub fn differs(&self, other: &State) -> Vec<(Part, usize)> {
+    fn differs(&self, other: &State) -> Vec<(Part, usize)> {
         let [own, others]: [BTreeMap<_, _>; 2] =
             [self, other].map(|state| state.parts.iter().copied().collect());
         let changed = own.iter().filter(|(key, digest)| others.get(*key) != Some(*digest)).map(|own| own.0);
@@ -114,12 +121,13 @@ type Bases = Vec<Option<u64>>;
 const PART: u64 = 16;
 
 impl Simulation {
-    /// Takes the digests of the present state, of which nothing is ahead of its time.
-    pub(super) fn state(&mut self) -> State {
+    /// Takes the digests of the present state, of which nothing is ahead of its time. Labels and positions of the only job count from a
+    /// phase of its collective.
+    pub(super) fn state(&mut self, phase: u32) -> State {
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
         }
-        let now = self.now();
+        let start = Walk::from_phase(self.now(), phase);
         let mut state = State::default();
         let mut bases: Bases = vec![None; self.path_flow.len()];
         for part in self.parts() {
@@ -128,19 +136,19 @@ impl Simulation {
         let ranks = self.ranks();
         for of_job in ranks.chunk_by(|one, next| one.job == next.job) {
             let behind = of_job.iter().map(|own| own.machine.times().len()).min().unwrap_or(0);
-            of_job.iter().for_each(|own| rank(own, behind, now, &mut state));
+            of_job.iter().for_each(|own| rank(own, behind, &start, &mut state));
         }
         for own in self.parts().flat_map(|part| part.hosts.endpoints.all(part.whole())) {
-            walk_endpoint(own, &bases, now, &mut state);
+            walk_endpoint(own, &bases, &start, &mut state);
         }
         for part in self.parts() {
-            walk_part(part, &bases, now, &mut state);
+            walk_part(part, &bases, &start, &mut state);
         }
         for Shard { world, runner } in &mut self.shards {
             let whole = world.whole();
             for event in runner.windows().pending() {
                 let place = world.numbering.first_port + event.place(whole).number();
-                walk_event(event, &world.headers, &bases, now, (place, &mut state));
+                walk_event(event, &world.headers, &bases, &start, (place, &mut state));
             }
         }
         state.complete();
@@ -156,16 +164,16 @@ fn note_bases(part: &Fabric, bases: &mut Bases) {
     }
 }
 
-fn rank(own: &RankState, behind: usize, now: Time, state: &mut State) {
+fn rank(own: &RankState, behind: usize, start: &Walk, state: &mut State) {
     // Its timer follows from its machine.
     let RankState { job, number, port: _, machine, ends: _, times: _, wakes_at: _, deferred: _ } = own;
-    let mut walk = Walk::new(now);
+    let mut walk = start.clone();
     machine.walk(&mut walk);
     walk.word((machine.times().len() - behind) as u64);
     state.add(Part::Rank, u64::from(*job) << 32 | u64::from(*number), &walk);
 }
 
-fn walk_part(part: &Fabric, bases: &Bases, now: Time, state: &mut State) {
+fn walk_part(part: &Fabric, bases: &Bases, start: &Walk, state: &mut State) {
     let NodeView {
         numbering,
         node_of: _,
@@ -187,7 +195,7 @@ fn walk_part(part: &Fabric, bases: &Bases, now: Time, state: &mut State) {
         deferred: _,
     } = &**part;
     let whole = part.whole();
-    let mut walk = Walk::new(now);
+    let mut walk = start.clone();
     let unknown = [
         (!telemetry.is_empty(), "in-band telemetry"),
         (routes.spreading.is_some(), "switches that choose a path for each frame"),
@@ -207,7 +215,7 @@ fn walk_part(part: &Fabric, bases: &Bases, now: Time, state: &mut State) {
             pause_sender,
             architecture,
         } = node;
-        let mut walk = Walk::new(now);
+        let mut walk = start.clone();
         lossless.walk(&mut walk);
         architecture.walk(&mut walk);
         pause_sender.iter().for_each(|&own| pause_senders[own].walk(&mut walk));
@@ -215,13 +223,13 @@ fn walk_part(part: &Fabric, bases: &Bases, now: Time, state: &mut State) {
         state.add(Part::Node, u64::from(numbering.first_node + index.number()), &walk);
     }
     for port in links.ports.keys(whole) {
-        let mut walk = Walk::new(now);
+        let mut walk = start.clone();
         walk_port(links, hosts, port, &mut walk);
         ingress.get(port).iter().for_each(|own| own.walk(&mut walk));
         state.add(Part::Port, numbering.port(port).into(), &walk);
     }
     for (port, own) in links.ports.enumerated(whole) {
-        let mut walk = Walk::new(now);
+        let mut walk = start.clone();
         own.queues().for_each(|queue| walk_queue(part, queue, bases, &mut walk));
         state.add(Part::Queue, numbering.port(port).into(), &walk);
     }
@@ -280,7 +288,7 @@ fn walk_hosts(hosts: &Hosts, whole: Whole, walk: &mut Walk) {
     unknown.iter().filter(|own| own.0).for_each(|own| walk.unknown(own.1));
 }
 
-fn walk_endpoint(own: &EndpointState, bases: &Bases, now: Time, state: &mut State) {
+fn walk_endpoint(own: &EndpointState, bases: &Bases, start: &Walk, state: &mut State) {
     // Its calls follow from its machine.
     let EndpointState {
         endpoint,
@@ -303,7 +311,7 @@ fn walk_endpoint(own: &EndpointState, bases: &Bases, now: Time, state: &mut Stat
         stopped_before: _,
         measured: _,
     } = own;
-    let mut walk = Walk::new(now);
+    let mut walk = start.clone();
     in_line.walk(&mut walk);
     walk.unless_empty(peers, "connections that wait for each other");
     let base = bases[*path as usize].unwrap_or_default();
@@ -336,8 +344,14 @@ fn walk_frame(frame: &Frame, headers: &Headers, bases: &Bases, walk: &mut Walk) 
 }
 
 /// Visits an event. Those that a timer or a machine stands for are left out.
-fn walk_event(event: &Event, headers: &Headers, bases: &Bases, now: Time, (place, state): (u32, &mut State)) {
-    let mut walk = Walk::new(now);
+fn walk_event(
+    event: &Event,
+    headers: &Headers,
+    bases: &Bases,
+    start: &Walk,
+    (place, state): (u32, &mut State),
+) {
+    let mut walk = start.clone();
     walk.instant(event.time);
     walk.word(event.kind() as u64);
     match event.what() {

@@ -36,7 +36,8 @@ impl QueuePair {
         for message in &self.messages {
             let Message { transfer, again: _, timeouts: _, awaited, operation, .. } = message;
             let Message { start, first, packets, before, bytes, .. } = message;
-            (*transfer, *awaited, *operation).walk(walk);
+            walk.label(*transfer);
+            (*awaited, *operation).walk(walk);
             walk.instant(*start);
             first.walk_from(self.unacknowledged, walk);
             before.walk_from(self.end_bytes, walk);

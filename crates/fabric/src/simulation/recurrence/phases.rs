@@ -1,0 +1,181 @@
+//! Recurrence of the state of a run at the phases of a ring: its steps, of which each repeats the one before but for a shift in time.
+//!
+//! A phase begins when the first lane of rank 0 sends its message. The state is taken an eighth of a phase later, at consecutive phases,
+//! with labels and positions that count from the phase. Once a second period has confirmed that the state recurs, all ranks leave out
+//! as many periods as there are before the foremost lane would have begun its last phase. Each iteration is looked at anew.
+//!
+//! It is done for a run with one job, whose blocks are equal.
+
+use super::state::State;
+use super::{JobHistory, MISSES, Mark};
+use crate::simulation::Simulation;
+use crate::spec::Skip;
+use jobs::PhaseProgress;
+use units::Time;
+
+/// Iterations without a recurrence after which none is looked at.
+const VAIN: u32 = 3;
+/// Least time between two digests: shorter phases are not all looked at.
+const LEAST: Time = Time::from_us(1);
+/// Least number of phases of which some can be left out.
+const FEWEST: u32 = 6;
+
+/// Looks for recurrences at phases of the only job.
+#[derive(Debug, Default)]
+pub(super) struct PhaseWatch {
+    open: Option<Looking>,
+    /// The iteration that was looked at last, and iterations so far in which no recurrence was found.
+    last: Option<usize>,
+    vain: u32,
+    /// Why none was found in the last iteration.
+    why: String,
+}
+
+/// A look at an iteration.
+#[derive(Debug)]
+struct Looking {
+    iteration: usize,
+    /// Time of a phase, and from its begin to its digest.
+    takes: Time,
+    offset: Time,
+    /// Time of the next look or digest.
+    next: Time,
+    /// The phase whose digest is due at that time.
+    due: Option<u32>,
+    history: JobHistory,
+    /// The state of the last digest.
+    state: State,
+}
+
+impl PhaseWatch {
+    /// Time of the next look or digest.
+    pub fn next(&self) -> Time {
+        self.open.as_ref().map_or(Time::NEVER, |own| own.next)
+    }
+
+    fn close(&mut self, why: impl Into<String>) {
+        (self.open, self.why) = (None, why.into());
+        self.vain = if self.why.is_empty() { 0 } else { self.vain + 1 };
+    }
+}
+
+impl Looking {
+    /// Schedules what follows at `now`, with this progress of the first rank.
+    fn schedule(&mut self, progress: PhaseProgress, now: Time) {
+        let last = self.history.marks.last().map_or(0, |mark| mark.iteration);
+        let at = progress.began[0] + self.offset;
+        let is_new = progress.phase as usize > last && at > now;
+        self.due = is_new.then_some(progress.phase);
+        self.next = if is_new { at } else { now + self.offset };
+    }
+
+    /// Schedules the look at the phase after one whose digest has just been taken.
+    fn schedule_next(&mut self, now: Time) {
+        let phases = LEAST.ps().div_ceil(self.takes.ps());
+        self.due = None;
+        self.next = now - self.offset + self.takes * phases + Time::from_ps(self.offset.ps() / 2);
+    }
+}
+
+impl Simulation {
+    /// Begins to look at the phases of an iteration of the only job, if that has begun a second one.
+    pub(super) fn look_for_phases(&mut self) {
+        let watch = &self.recurrence.phases;
+        let looks = self.spec.guards.skip == Skip::Phases && self.spec.guards.until.is_none();
+        if !looks || self.driven || !self.warmed_up || self.spec.jobs.len() != 1 || watch.vain >= VAIN {
+            return;
+        }
+        let ranks = self.ranks();
+        let Some(first) = ranks.first().map(|own| &own.machine) else { return };
+        let iteration = first.times().len();
+        if watch.open.is_some() || watch.last == Some(iteration) {
+            return;
+        }
+        let Some(all) = first.phases().filter(|all| *all >= FEWEST) else { return };
+        let Some(progress) = first.phase().filter(|own| own.phase > 0 && own.phase + FEWEST <= all) else {
+            return;
+        };
+        let takes = progress.began[0] - progress.began[1];
+        let offset = Time::from_ps(takes.ps() / 8);
+        if offset == Time::ZERO {
+            return;
+        }
+        let (next, due) = (Time::NEVER, None);
+        let (history, state) = Default::default();
+        let mut looking = Looking { iteration, takes, offset, next, due, history, state };
+        looking.schedule(progress, self.now());
+        self.recurrence.phases.last = Some(iteration);
+        self.recurrence.phases.open = Some(looking);
+    }
+
+    /// Takes the digest of a phase, or looks whether the next one has begun, if it is time to.
+    pub(super) fn watch_phases(&mut self) {
+        let now = self.now();
+        let Some(mut looking) = self.recurrence.phases.open.take_if(|own| own.next <= now) else { return };
+        let progress = self.ranks().first().map(|own| (own.machine.times().len(), own.machine.phase()));
+        let Some((iteration, Some(progress))) = progress.filter(|own| own.0 == looking.iteration) else {
+            return self.recurrence.phases.close("it ended before");
+        };
+        debug_assert_eq!(iteration, looking.iteration);
+        let Some(phase) = looking.due else {
+            looking.schedule(progress, now);
+            self.recurrence.phases.open = Some(looking);
+            return;
+        };
+        let state = self.state(phase);
+        if let Some(unknown) = state.unknown {
+            self.recurrence.phases.vain = VAIN;
+            return self.recurrence.phases.close(unknown);
+        }
+        let (iteration, digest, begun) = (phase as usize, state.digest(), vec![phase as usize]);
+        let is_consistent = looking.history.add(Mark { iteration, at: now, digest, begun });
+        debug_assert!(is_consistent, "equal states are followed by equal times");
+        if !is_consistent {
+            self.recurrence.phases.vain = VAIN;
+            return self.recurrence.phases.close("equal states were followed by different times");
+        }
+        if let Some(found) = &looking.history.current {
+            let (period, takes) = (found.period as u32, found.takes);
+            self.skip_phases(period, takes);
+            return self.recurrence.phases.close("");
+        }
+        if looking.history.marks.len() >= MISSES {
+            let differs = state.names_of_different(&looking.state);
+            return self
+                .recurrence
+                .phases
+                .close(format!("{differs} differed at the last of {MISSES} states"));
+        }
+        looking.state = state;
+        looking.schedule_next(now);
+        self.recurrence.phases.open = Some(looking);
+    }
+
+    /// Leaves out as many periods of the open iteration as its foremost lane has left to begin, and as fit into the run.
+    fn skip_phases(&mut self, period: u32, takes: Time) {
+        let ranks = self.ranks();
+        let iterations = ranks.iter().map(|own| own.machine.times().len());
+        let is_one = iterations.clone().min() == iterations.max();
+        let begun = ranks.iter().map(|own| own.machine.phases_begun()).max().unwrap_or_default();
+        let all = ranks.first().and_then(|own| own.machine.phases()).unwrap_or_default();
+        let left = all.saturating_sub(begun) / period;
+        let time = (self.end() - self.now()).ps() / takes.ps();
+        let periods = u64::from(left).min(time);
+        if !is_one || periods == 0 {
+            return;
+        }
+        let takes = takes * periods;
+        for shard in &mut self.shards {
+            let whole = shard.world.whole();
+            for own in shard.world.hosts.ranks.ranks.all_mut(whole) {
+                own.machine.skip_phases(period * periods as u32, takes);
+            }
+        }
+        self.recurrence.skipped += takes;
+    }
+
+    /// Why no phase was skipped in the last iteration that was looked at; empty if some were, or if none was.
+    pub(super) fn phases_not_skipped(&self) -> &str {
+        &self.recurrence.phases.why
+    }
+}
