@@ -15,13 +15,20 @@ from penstock.analysis.critical_path import CAUSES, CriticalPath, critical_path
 from penstock.analysis.rank_times import rank_times
 
 ALGORITHMS = {
-    "all_reduce": ("ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical"),
+    "all_reduce": (
+        "ring",
+        "halving_doubling",
+        "recursive_doubling",
+        "double_tree",
+        "hierarchical",
+        "in_network",
+    ),
     "reduce_scatter": ("ring", "halving_doubling"),
     "all_gather": ("ring", "halving_doubling"),
     "all_to_all": ("shifted", "burst", "bruck"),
-    "broadcast": ("binomial", "ring"),
-    "reduce": ("binomial",),
-    "barrier": ("dissemination",),
+    "broadcast": ("binomial", "ring", "in_network"),
+    "reduce": ("binomial", "in_network"),
+    "barrier": ("dissemination", "in_network"),
     "send_receive": ("pipeline",),
 }
 STAR = """
@@ -75,11 +82,17 @@ def of_job(result: ps.Result, job: str = "job") -> dict[str, Any]:
 @pytest.mark.parametrize("over", ["rdma = {}", "tcp = {}", "uet = {}"])
 @pytest.mark.parametrize("collective", ALGORITHMS)
 def test_it_is_as_long_as_the_job(collective: str, over: str) -> None:
-    size = "" if collective == "barrier" else 'bytes = "200 kB", chunks = 2, '
+    size = "" if collective == "barrier" else 'bytes = "200 kB", '
+
+    def pieces(algorithm: str) -> str:
+        if collective == "barrier":
+            return ""
+        return 'segment = "100 kB", ' if algorithm == "in_network" else "chunks = 2, "
+
     entries = [
         f'[[jobs]]\nname = "{algorithm}"\nranks = "all"\niterations = 2\nstart = "{3 + 500 * nth} us"\n'
         f'compute = "7 us"\noverhead = "300 ns"\noverhead_per_byte = "3 ps"\nover = {{ {over} }}\n'
-        f'workload = {{ collective = "{collective}", algorithm = "{algorithm}", {size}'
+        f'workload = {{ collective = "{collective}", algorithm = "{algorithm}", {size}{pieces(algorithm)}'
         + ("group = 2 }" if algorithm == "hierarchical" else "}").replace(", }", " }")
         for nth, algorithm in enumerate(ALGORITHMS[collective])
     ]

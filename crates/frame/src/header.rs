@@ -18,6 +18,21 @@ pub enum Header {
     Rdma(RdmaHeader),
     /// Of a packet of UET.
     Uet(UetHeader),
+    /// Of a frame of a message without a transport.
+    Message(MessageHeader),
+}
+
+/// The message that a frame without a transport is part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageHeader {
+    /// Number of the message among those of its path.
+    pub number: u32,
+    /// Label by which its receiver matches it.
+    pub label: u32,
+    /// Number of the frame in it, and of all of its frames.
+    pub frame: u32,
+    /// See `frame`.
+    pub frames: u32,
 }
 
 /// Kind of a UET packet that has a header (packet delivery sublayer, UEC 1.0 section 3.5).
@@ -150,6 +165,7 @@ impl Header {
             Header::Tcp(tcp) => tcp.digest(),
             Header::Rdma(rdma) => rdma.digest(),
             Header::Uet(uet) => uet.digest(),
+            Header::Message(message) => message.digest(),
         }
     }
 
@@ -160,6 +176,7 @@ impl Header {
             Header::Tcp(tcp) => (tcp.number, tcp.connection),
             Header::Rdma(rdma) => (rdma.word, rdma.pair),
             Header::Uet(uet) => (uet.word, uet.context),
+            Header::Message(message) => (message.number, 0),
         }
     }
     /// The connection of a packet with telemetry, requested or written; `None` without.
@@ -172,7 +189,7 @@ impl Header {
     pub fn telemetry_mut(&mut self) -> Option<&mut Telemetry> {
         match self {
             Header::Rdma(rdma) => Some(&mut rdma.telemetry),
-            Header::Tcp(_) | Header::Uet(_) => None,
+            Header::Tcp(_) | Header::Uet(_) | Header::Message(_) => None,
         }
     }
     /// Bytes that a READ request requests; 0 for other packets.
@@ -189,7 +206,7 @@ impl Header {
     pub fn rdma(&self) -> Option<&RdmaHeader> {
         match self {
             Header::Rdma(rdma) => Some(rdma),
-            Header::Tcp(_) | Header::Uet(_) => None,
+            Header::Tcp(_) | Header::Uet(_) | Header::Message(_) => None,
         }
     }
 
@@ -198,7 +215,7 @@ impl Header {
     pub fn uet(&self) -> Option<&UetHeader> {
         match self {
             Header::Uet(uet) => Some(uet),
-            Header::Tcp(_) | Header::Rdma(_) => None,
+            Header::Tcp(_) | Header::Rdma(_) | Header::Message(_) => None,
         }
     }
 
@@ -207,8 +224,28 @@ impl Header {
     pub fn tcp(&self) -> Option<&TcpHeader> {
         match self {
             Header::Tcp(tcp) => Some(tcp),
-            Header::Rdma(_) | Header::Uet(_) => None,
+            Header::Rdma(_) | Header::Uet(_) | Header::Message(_) => None,
         }
+    }
+
+    /// The header of a frame of a message without a transport, if it is one.
+    #[inline(always)]
+    pub fn message(&self) -> Option<&MessageHeader> {
+        match self {
+            Header::Message(message) => Some(message),
+            Header::Tcp(_) | Header::Rdma(_) | Header::Uet(_) => None,
+        }
+    }
+}
+
+impl MessageHeader {
+    /// Returns true for the last frame of its message.
+    pub fn is_last(&self) -> bool {
+        self.frame + 1 == self.frames
+    }
+    fn digest(&self) -> u64 {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        mixed(mixed(3, pair(self.number, self.label)), pair(self.frame, self.frames))
     }
 }
 

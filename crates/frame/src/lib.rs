@@ -25,7 +25,7 @@ mod tag;
 mod telemetry;
 
 pub use flags::{Ecn, Flags, FrameKind, Trim};
-pub use header::{Header, MaybeTime, RdmaHeader, TcpHeader, UetHeader, UetPacket};
+pub use header::{Header, MaybeTime, MessageHeader, RdmaHeader, TcpHeader, UetHeader, UetPacket};
 pub use occupancy::Occupancy;
 pub use ports::Ports;
 pub use route::{Heading, Route};

@@ -2,7 +2,7 @@
 
 use crate::replay::{Ideal, Outcome, run, run_with};
 use crate::schedule::{Action, Schedule};
-use crate::{Algorithm, Collective, CollectiveSpec, Computation, JobCosts};
+use crate::{Algorithm, Collective, CollectiveSpec, Computation, Generated, JobCosts};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
@@ -21,7 +21,9 @@ pub fn every() -> Vec<CollectiveSpec> {
         AllGather, AllReduce, AllToAll, Barrier, Broadcast, Reduce, ReduceScatter, SendReceive,
     };
     let all = [AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Reduce, Barrier, SendReceive];
-    all.into_iter().flat_map(|one| one.algorithms().iter().map(move |&how| spec(one, how))).collect()
+    let without_units = |how: &&Algorithm| **how != Algorithm::InNetwork;
+    let of = |one: Collective| one.algorithms().iter().filter(without_units).map(move |&how| spec(one, how));
+    all.into_iter().flat_map(of).collect()
 }
 
 fn sent(outcome: &Outcome) -> Vec<u64> {
@@ -212,7 +214,11 @@ fn iterations_follow_each_other_and_computation_is_exposed() {
 
 /// Returns true if the messages of a workload match, and who has learnt of whom at the end: by rank, a bit for each.
 fn knowledge(spec: &CollectiveSpec, n: u32) -> Vec<u64> {
-    let workload = spec.start(n);
+    knowledge_of(&spec.start(n), (spec, n))
+}
+
+/// [`knowledge`] of `n` ranks and units.
+pub fn knowledge_of(workload: &Generated, (spec, n): (&CollectiveSpec, u32)) -> Vec<u64> {
     let lanes = workload.lanes();
     let mut at = vec![0u32; (n * lanes) as usize];
     let mut known: Vec<u64> = (0..n * lanes).map(|place| 1 << (place / lanes)).collect();

@@ -7,6 +7,7 @@ mod dissemination;
 mod double_tree;
 mod halving_doubling;
 mod hierarchical;
+mod in_network;
 mod pipeline;
 mod recursive_doubling;
 pub(crate) mod ring;
@@ -19,6 +20,8 @@ pub(crate) use dissemination::Dissemination;
 pub(crate) use double_tree::DoubleTree;
 pub(crate) use halving_doubling::{Halves, HalvingDoubling};
 pub(crate) use hierarchical::Hierarchical;
+pub(crate) use in_network::InNetwork;
+pub use in_network::{AggregationTree, InNetworkSpec};
 pub(crate) use pipeline::Pipeline;
 pub(crate) use recursive_doubling::RecursiveDoubling;
 pub(crate) use ring::Ring;
@@ -84,6 +87,9 @@ pub enum Algorithm {
     Dissemination,
     /// From each rank to the next: send_receive.
     Pipeline,
+    /// Added up by units at switches, and copied by them: all-reduce, reduce, broadcast, barrier.
+    #[serde(alias = "in-network")]
+    InNetwork,
 }
 
 impl Collective {
@@ -103,16 +109,18 @@ impl Collective {
     /// Its algorithms, the default first.
     pub fn algorithms(self) -> &'static [Algorithm] {
         use Algorithm::{
-            Binomial, Bruck, Burst, Dissemination, DoubleTree, HalvingDoubling, Hierarchical, Pipeline,
-            RecursiveDoubling, Ring, Shifted,
+            Binomial, Bruck, Burst, Dissemination, DoubleTree, HalvingDoubling, Hierarchical, InNetwork,
+            Pipeline, RecursiveDoubling, Ring, Shifted,
         };
         match self {
-            Collective::AllReduce => &[Ring, HalvingDoubling, RecursiveDoubling, DoubleTree, Hierarchical],
+            Collective::AllReduce => {
+                &[Ring, HalvingDoubling, RecursiveDoubling, DoubleTree, Hierarchical, InNetwork]
+            }
             Collective::ReduceScatter | Collective::AllGather => &[Ring, HalvingDoubling],
             Collective::AllToAll => &[Shifted, Burst, Bruck],
-            Collective::Broadcast => &[Binomial, Ring],
-            Collective::Reduce => &[Binomial],
-            Collective::Barrier => &[Dissemination],
+            Collective::Broadcast => &[Binomial, Ring, InNetwork],
+            Collective::Reduce => &[Binomial, InNetwork],
+            Collective::Barrier => &[Dissemination, InNetwork],
             Collective::SendReceive => &[Pipeline],
         }
     }
@@ -144,6 +152,7 @@ impl Algorithm {
             Algorithm::Bruck => "bruck",
             Algorithm::Dissemination => "dissemination",
             Algorithm::Pipeline => "pipeline",
+            Algorithm::InNetwork => "in_network",
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The keys of a workload and of the costs of its ranks.
 
+mod reduction;
+
 use crate::collectives::{Algorithm, Collective};
 use crate::workload::CollectiveSpec;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{BitRate, Bytes, Time};
 
 /// More chunks than this are refused.
 const MOST_CHUNKS: u64 = 65_536;
@@ -46,7 +48,7 @@ pub struct WorkloadKeys {
     /// The longest message of a schedule whose send ends when the processor has handed it over; that of a longer one ends when it is acknowledged. A size with unit. Default: "65535 B" (S of LogGOPSim).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager: Option<Bytes>,
-    /// How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree" or "hierarchical" (all_reduce); "ring" or "halving_doubling" (reduce_scatter, all_gather); "shifted", "burst" or "bruck" (all_to_all); "binomial" or "ring" (broadcast); "binomial" (reduce); "dissemination" (barrier); "pipeline" (send_receive). Default: the first of its operation.
+    /// How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical" or "in_network" (all_reduce); "ring" or "halving_doubling" (reduce_scatter, all_gather); "shifted", "burst" or "bruck" (all_to_all); "binomial", "ring" or "in_network" (broadcast); "binomial" or "in_network" (reduce); "dissemination" or "in_network" (barrier); "pipeline" (send_receive). Default: the first of its operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Algorithm>,
     /// Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output (all_gather), of the send buffer of a rank (all_to_all), or all that passes from rank to rank (send_receive). A size with unit, at most 16 TiB. Required with `collective`, but for a barrier.
@@ -67,6 +69,19 @@ pub struct WorkloadKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub skew: Option<f64>,
+    /// Bytes of a segment of "in_network", which a unit adds up as a whole. A size with unit, at least 1 B. Default: "4 KiB" (the largest MTU of InfiniBand: streaming aggregation works on packets).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Bytes>,
+    /// Segments of "in_network" that a unit holds for the job, so that a rank waits with as many for their results. A count, 1 to 65536. Default: 128 (4 KiB each: a round trip of 10 us at 400 Gb/s).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65536))]
+    pub outstanding: Option<u64>,
+    /// Rate at which a unit of "in_network" exchanges segments with its switch, in each direction. The units of all jobs at a switch are one. A rate with unit, 1 Mb/s to 1 Pb/s. Default: the sum of the rates of the links of its switch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduction_rate: Option<BitRate>,
+    /// Time from the last bit of a segment in a unit of "in_network" to the first of what it sends for it, upwards and downwards; frames also pass the switch before and after. A time with unit, at most 1 s. Default: "100 ns" (no figure of a unit alone is published; a switch with such units takes 90 ns from port to port).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduction_latency: Option<Time>,
 }
 
 /// Pairs of ranks that have connections.
@@ -126,6 +141,7 @@ impl WorkloadKeys {
         if let (Some(collective), None) = (self.collective, self.algorithm) {
             self.algorithm = Some(self.algorithm_of(collective));
         }
+        self.fill_reduction();
         if self.goal.is_some() {
             self.eager.get_or_insert(Bytes::new(EAGER));
         }
@@ -196,6 +212,7 @@ impl WorkloadKeys {
             wrong.push(Remark::about("chunks", format!("{} chunks", self.chunks), help));
         }
         wrong.extend(self.wrong_group(algorithm, ranks));
+        wrong.extend(self.wrong_reduction(algorithm));
         if self.root >= ranks.max(1) {
             let help = format!("expected a rank, 0 to {}", ranks.saturating_sub(1));
             wrong.push(Remark::about("root", format!("root {} of {ranks} ranks", self.root), help));
@@ -250,11 +267,12 @@ impl WorkloadKeys {
             ("root", self.root > 0),
             ("skew", self.skew.is_some()),
         ];
+        let written = written.into_iter().chain(self.reduction_keys());
         let remark = |key: &'static str| {
             let help = "it belongs to `collective`; leave it out";
             Remark::about(key, format!("`{key}` has no effect on {of}"), help)
         };
-        let written = written.into_iter().filter(|(_, written)| *written).map(|(key, _)| remark(key));
+        let written = written.filter(|(_, written)| *written).map(|(key, _)| remark(key));
         written.chain(other).collect()
     }
 
@@ -273,6 +291,11 @@ impl WorkloadKeys {
             without("eager", self.eager.is_some(), "it belongs to `goal`; leave it out"),
             without("chunks", is_barrier && self.chunks > 1, "a barrier has no data; leave it out"),
             without(
+                "chunks",
+                !is_barrier && algorithm == Algorithm::InNetwork && self.chunks > 1,
+                "its pieces are segments; leave it out",
+            ),
+            without(
                 "group",
                 algorithm != Algorithm::Hierarchical && self.group.is_some(),
                 "it belongs to algorithm = \"hierarchical\"; leave it out",
@@ -286,6 +309,7 @@ impl WorkloadKeys {
         ]
         .into_iter()
         .flatten()
+        .chain(self.unused_reduction(algorithm, &of))
         .collect()
     }
 }

@@ -48,11 +48,13 @@ mod algebra;
 #[cfg(test)]
 mod critical_path;
 #[cfg(test)]
+mod in_network_examples;
+#[cfg(test)]
 mod replay;
 
 pub use crate::compute_keys::{ComputeTimes, StragglerKeys};
 pub use crate::keys::{JobCosts, Pairs, Placement, WorkloadKeys};
-pub use collectives::{Algorithm, Collective};
+pub use collectives::{AggregationTree, Algorithm, Collective, InNetworkSpec};
 pub use computation::Computation;
 pub use messages::{MessageList, Request};
 pub use precision::{Precision, StepInterval};

@@ -3,7 +3,7 @@
 use crate::collectives::ring::Steps;
 use crate::collectives::{
     Algorithm, Binomial, Bruck, Collective, Direct, Dissemination, DoubleTree, Halves, HalvingDoubling,
-    Hierarchical, Pipeline, RecursiveDoubling, Ring, Skewed,
+    Hierarchical, InNetwork, InNetworkSpec, Pipeline, RecursiveDoubling, Ring, Skewed,
 };
 use crate::keys::JobCosts;
 use crate::messages::{MessageList, Request};
@@ -36,6 +36,8 @@ pub struct CollectiveSpec {
 pub enum WorkloadSpec {
     /// A collective.
     Collective(CollectiveSpec),
+    /// A collective that units at switches reduce. They have numbers behind the ranks.
+    InNetwork(CollectiveSpec, InNetworkSpec),
     /// A program of operations with dependencies, and the longest message whose send ends when the processor has handed it over; the
     /// send of a longer one ends with its acknowledgement.
     Program(Arc<Program>, u64),
@@ -90,11 +92,12 @@ generators!(
     Direct,
     Skewed,
     Bruck,
-    Dissemination
+    Dissemination,
+    InNetwork
 );
 
 impl CollectiveSpec {
-    /// The generator for `n` ranks, at least 2.
+    /// The generator for `n` ranks, at least 2, of a collective without units.
     pub fn start(&self, n: u32) -> Generated {
         let CollectiveSpec { collective, algorithm, bytes, chunks, group, root, skew } = *self;
         let ring = |steps| Generator::Ring(Ring { n, bytes, chunks, steps });
@@ -146,6 +149,10 @@ impl WorkloadSpec {
     pub fn start(&self, n: u32) -> Workload {
         match self {
             WorkloadSpec::Collective(spec) => Workload::Generated(spec.start(n)),
+            WorkloadSpec::InNetwork(spec, own) => {
+                let generator = own.start(spec.collective, spec.bytes, spec.root);
+                Workload::Generated(Generated(Generator::InNetwork(generator)))
+            }
             WorkloadSpec::Program(program, eager) => Workload::Program(program.clone(), *eager),
             WorkloadSpec::Messages(list) => Workload::Messages(list.clone()),
         }
@@ -153,14 +160,14 @@ impl WorkloadSpec {
     /// Its collective; `None`: it is a program or a list.
     pub fn collective(&self) -> Option<&CollectiveSpec> {
         match self {
-            WorkloadSpec::Collective(spec) => Some(spec),
+            WorkloadSpec::Collective(spec) | WorkloadSpec::InNetwork(spec, _) => Some(spec),
             WorkloadSpec::Program(..) | WorkloadSpec::Messages(_) => None,
         }
     }
     /// Name of the operation in results.
     pub fn name(&self) -> &'static str {
         match self {
-            WorkloadSpec::Collective(own) => own.collective.name(),
+            WorkloadSpec::Collective(own) | WorkloadSpec::InNetwork(own, _) => own.collective.name(),
             WorkloadSpec::Program(..) => "program",
             WorkloadSpec::Messages(_) => "messages",
         }
@@ -178,9 +185,33 @@ impl WorkloadSpec {
         self.collective().map_or(f64::NAN, |own| own.collective.bus_factor(n))
     }
     /// Shortest time of any algorithm among `n` ranks whose NICs have this rate, in seconds: what each NIC must send or receive at
-    /// least, without latency and headers. Not a number for a program.
+    /// least, without latency and headers. Where the network reduces, each NIC sends or receives the bytes once. Not a number for a
+    /// program.
     pub fn bound_secs(&self, n: u32, bps: f64) -> f64 {
-        self.bytes() as f64 * 8.0 * self.bus_factor(n) / bps
+        self.bytes() as f64 * 8.0 * self.nic_factor(n) / bps
+    }
+    /// Highest bus bandwidth among `n` ranks whose NICs have this rate: that rate, or what a reduction in the network makes of it.
+    pub fn bound_bps(&self, n: u32, bps: f64) -> f64 {
+        match self {
+            WorkloadSpec::InNetwork(own, _) if own.collective == Collective::AllReduce => {
+                bps * self.bus_factor(n)
+            }
+            _ => bps,
+        }
+    }
+    /// Share of the bytes that a NIC has to send or receive at least.
+    fn nic_factor(&self, n: u32) -> f64 {
+        match self {
+            WorkloadSpec::InNetwork(..) => 1.0,
+            _ => self.bus_factor(n),
+        }
+    }
+    /// Units at switches that take part, behind the ranks.
+    pub fn units(&self) -> u32 {
+        match self {
+            WorkloadSpec::InNetwork(_, own) => own.tree.numbers() - own.tree.ranks(),
+            _ => 0,
+        }
     }
 }
 

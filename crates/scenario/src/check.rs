@@ -29,6 +29,7 @@ mod queue_pairs;
 mod queueing;
 mod receive;
 mod receivers;
+mod reduction;
 mod scheduler;
 mod schedules;
 mod stations;
@@ -66,6 +67,8 @@ pub struct Context<'a> {
     later: Vec<(FlowControl, Place)>,
     /// Remaining budget of flows, for memory of destinations, hops and steps.
     budget: usize,
+    /// Units at switches that reduce for jobs.
+    units: reduction::Units,
 }
 
 /// More destinations, hops and steps of all flows together would not fit the memory of most machines.
@@ -83,6 +86,7 @@ impl<'a> Context<'a> {
             aliases: Vec::new(),
             later: Vec::new(),
             budget: BUDGET,
+            units: reduction::Units::default(),
         }
     }
     fn error(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
@@ -223,6 +227,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let (mut nodes, (flows, waits, jobs)) = (stations?, traffic?);
     let mut links = fabric.links();
     links::lower(model, &fabric, &mut links, context);
+    context.units.attach(&fabric, &mut nodes, &mut links);
     let domains = domains::lower(model, &nodes, &fabric, context);
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
     transfers::check_lossless(model, &flows, context);
@@ -268,7 +273,8 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         domains::check(model, &spec, context);
         unused::check(model, &spec, &needs, &entries, context);
     }
-    Some((spec, fabric.levels()))
+    let levels = fabric.levels().into_iter().chain(vec![0; context.units.count()]);
+    Some((spec, levels.collect()))
 }
 
 /// Less memory holds no fabric worth a run.

@@ -51,13 +51,19 @@ pub fn fill(model: &mut Model, file: &str) -> Vec<&'static Phy> {
             application.fill();
         }
     }
+    let header = HeaderText::Size(Bytes::new(u64::from(frame::HEADER_BYTES)));
     for entry in &mut model.transfers {
         entry.stop.get_or_insert(duration);
         if entry.over == CarrierText::Frames {
-            entry.header.get_or_insert(HeaderText::Size(Bytes::new(u64::from(frame::HEADER_BYTES))));
+            entry.header.get_or_insert(header);
         }
     }
-    model.jobs.iter_mut().for_each(|job| job.workload.fill());
+    for job in &mut model.jobs {
+        job.workload.fill();
+        if job.over == CarrierText::Frames {
+            job.header.get_or_insert(header);
+        }
+    }
     for fault in &mut model.faults {
         fill_fault(fault, duration);
     }

@@ -88,7 +88,7 @@ impl ConnectionSpec {
             Application::Tcp(spec) => Some(Transport::Tcp(spec.clone())),
             Application::Rdma(spec) => Some(Transport::Rdma(spec.clone())),
             Application::Uet(spec) => Some(Transport::Uet(spec.clone())),
-            Application::Transfers(scheduled) => Some(scheduled.transport()),
+            Application::Transfers(scheduled) => scheduled.transport(),
             Application::Conversation(spec) => Some(spec.transport.clone()),
             Application::MpiExchange(spec) => Some(spec.transport.clone()),
             _ => None,
@@ -122,6 +122,10 @@ impl ConnectionSpec {
             Application::MpiExchange(spec) => spec.transport.uet(),
             _ => None,
         }
+    }
+    /// Returns true if its messages are frames without a transport.
+    pub fn is_frames(&self) -> bool {
+        matches!(&self.application, Application::Transfers(Scheduled::Frames(_)))
     }
     /// Its description, if it is FCoE.
     pub fn fcoe(&self) -> Option<&FcoeSpec> {

@@ -74,7 +74,7 @@ pub enum RecordKind {
     RoundTrip,
     /// An exchange: from the instant a request is due until its whole response has arrived.
     Exchange,
-    /// A transfer: from its start until all of it is acknowledged.
+    /// A transfer: from its start until all of it is acknowledged, or without acknowledgements has left.
     Transfer,
 }
 
@@ -143,6 +143,13 @@ pub enum HostEvent<'a> {
         pair: u32,
         /// Telemetry written by switches.
         stamps: &'a Stamps,
+    },
+    /// Of messages without a transport, the last frame of the one of this number is on the link until then.
+    Leaves {
+        /// Number of the message; see [`frame::MessageHeader`].
+        message: u32,
+        /// When its last bit has left.
+        until: Time,
     },
     /// Before [`Protocol::poll_transmit`]: it has waited for the NIC, and pauses have stopped its class there for so long.
     Stopped(Time),

@@ -43,6 +43,8 @@ mod fcoe_keys;
 mod fcoe_spec;
 mod fixed_rate;
 mod fixed_window;
+mod frame_receiver;
+mod frame_sender;
 mod iser;
 mod iwarp;
 mod limited;
@@ -149,6 +151,8 @@ pub use fcoe_keys::{FcoeKeys, FcpOperation};
 pub use fcoe_spec::FcoeSpec;
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
+pub use frame_receiver::FrameReceiver;
+pub use frame_sender::{FrameSender, FramesSpec};
 pub use iwarp::{IwarpKeys, IwarpOperation};
 pub use limited::LimitedTimes;
 pub use load::{Train, Turn};
@@ -414,6 +418,10 @@ type BoxedRdmaReceiver = Box<RdmaReceiver>;
 type BoxedUetSender = Box<UetSender>;
 /// Boxed: it is larger than what takes in one connection.
 type BoxedUetReceiver = Box<UetReceiver>;
+/// Boxed: it is larger than what takes in one connection.
+type BoxedFrameSender = Box<FrameSender>;
+/// Boxed: it is larger than what takes in one connection.
+type BoxedFrameReceiver = Box<FrameReceiver>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
@@ -446,6 +454,10 @@ endpoints! {
     UetSender(BoxedUetSender) = "uet_sender",
     /// Takes in messages over Ultra Ethernet Transport.
     UetReceiver(BoxedUetReceiver) = "uet_receiver",
+    /// Sends messages as frames without a transport.
+    FrameSender(BoxedFrameSender) = "frame_sender",
+    /// Takes in messages that come as frames without a transport.
+    FrameReceiver(BoxedFrameReceiver) = "frame_receiver",
 }
 
 controllers! {

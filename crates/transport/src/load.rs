@@ -28,13 +28,16 @@ pub struct Train {
 }
 
 impl Train {
+    /// No frames.
+    pub(crate) const NONE: Train = Train { frames: 0, bytes: 0, full: 0, last: 0 };
+
     /// One frame.
     pub fn one(bytes: u16) -> Train {
         Train { frames: 1, bytes: bytes.into(), full: bytes, last: bytes }
     }
     /// Messages over TCP.
     pub(crate) fn messages(tcp: &TcpSpec, messages: impl Iterator<Item = u64>) -> Train {
-        let (mut train, segment) = (Train { frames: 0, bytes: 0, full: 0, last: 0 }, u64::from(tcp.segment));
+        let (mut train, segment) = (Train::NONE, u64::from(tcp.segment));
         for message in messages {
             let whole = (message - 1) / segment;
             train.last = tcp.frame_bytes((message - whole * segment) as u16);
@@ -46,7 +49,7 @@ impl Train {
     }
     /// Messages over RDMA.
     pub(crate) fn posts(rdma: &RdmaSpec, posts: impl Iterator<Item = Post>) -> Train {
-        let (mut train, mtu) = (Train { frames: 0, bytes: 0, full: 0, last: 0 }, u64::from(rdma.mtu));
+        let (mut train, mtu) = (Train::NONE, u64::from(rdma.mtu));
         for Post { operation, bytes } in posts {
             let packets = bytes.div_ceil(mtu).max(1);
             let data = |packet: u64| (bytes - packet * mtu).min(mtu) as u16;
@@ -66,9 +69,9 @@ impl Train {
         train.full = mean.map_or(train.last, |mean| mean as u16);
         train
     }
-    /// Returns the mean length of a frame.
+    /// Returns the mean length of a frame; 0 without frames.
     pub fn mean_bytes(&self) -> f64 {
-        self.bytes as f64 / f64::from(self.frames)
+        self.bytes as f64 / f64::from(self.frames.max(1))
     }
 }
 

@@ -480,7 +480,10 @@ impl Protocol for RdmaSender {
                 self.pairs.in_line_mut().for_each(|pair| pair.on_stopped(stopped, now));
             }
             HostEvent::LinkRate(rate) => self.on_link_rate(rate, now),
-            HostEvent::ArrivalRate(_) | HostEvent::Step(_) | HostEvent::LinksDown(_) => {}
+            HostEvent::ArrivalRate(_)
+            | HostEvent::Step(_)
+            | HostEvent::LinksDown(_)
+            | HostEvent::Leaves { .. } => {}
         }
         matches!(event, HostEvent::LinkRate(_))
     }

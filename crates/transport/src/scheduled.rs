@@ -1,8 +1,11 @@
-//! Carriers of scheduled transfers: connections or queue pairs that are opened for a transfer, or reused.
+//! Carriers of scheduled transfers and of the messages of jobs: connections or queue pairs that are opened for a transfer, or reused; or
+//! frames alone.
 
 use crate::application::{ApplicationSpec, Opening};
 use crate::transport::TransportSpec;
-use crate::{Endpoint, RdmaSpec, TcpSpec, TransferReceiver, TransferSender, Transport, Turn, UetSpec};
+use crate::{
+    Endpoint, FramesSpec, RdmaSpec, TcpSpec, TransferReceiver, TransferSender, Transport, Turn, UetSpec,
+};
 use std::sync::Arc;
 
 /// Validated carrier of scheduled transfers.
@@ -14,21 +17,24 @@ pub enum Scheduled {
     Rdma(Arc<RdmaSpec>),
     /// Packet delivery contexts of UET.
     Uet(Arc<UetSpec>),
+    /// Frames without a transport; messages of jobs only.
+    Frames(FramesSpec),
 }
 
 impl Scheduled {
-    /// Returns its transport.
-    pub fn transport(&self) -> Transport {
+    /// Returns its transport; `None`: it has none.
+    pub fn transport(&self) -> Option<Transport> {
         match self {
-            Scheduled::Tcp(spec) => Transport::Tcp(spec.clone()),
-            Scheduled::Rdma(spec) => Transport::Rdma(spec.clone()),
-            Scheduled::Uet(spec) => Transport::Uet(spec.clone()),
+            Scheduled::Tcp(spec) => Some(Transport::Tcp(spec.clone())),
+            Scheduled::Rdma(spec) => Some(Transport::Rdma(spec.clone())),
+            Scheduled::Uet(spec) => Some(Transport::Uet(spec.clone())),
+            Scheduled::Frames(_) => None,
         }
     }
     /// Returns its queue pairs, if it is RDMA.
     pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
         match self {
-            Scheduled::Tcp(_) | Scheduled::Uet(_) => None,
+            Scheduled::Tcp(_) | Scheduled::Uet(_) | Scheduled::Frames(_) => None,
             Scheduled::Rdma(spec) => Some(spec),
         }
     }
@@ -46,16 +52,23 @@ impl ApplicationSpec for Scheduled {
             }
             Scheduled::Rdma(spec) => spec.ends(opening),
             Scheduled::Uet(spec) => spec.ends(opening),
+            Scheduled::Frames(spec) => spec.ends(opening),
         }
     }
     fn frames(&self) -> (u16, u16) {
-        TransportSpec::frames(&self.transport())
+        match self {
+            Scheduled::Tcp(spec) => TransportSpec::frames(spec),
+            Scheduled::Rdma(spec) => TransportSpec::frames(spec),
+            Scheduled::Uet(spec) => TransportSpec::frames(spec),
+            Scheduled::Frames(spec) => spec.frames(),
+        }
     }
     fn turn(&self) -> Turn {
         match self {
             Scheduled::Tcp(spec) => spec.turn(),
             Scheduled::Rdma(spec) => spec.turn(),
             Scheduled::Uet(spec) => spec.turn(),
+            Scheduled::Frames(spec) => spec.turn(),
         }
     }
     fn most_bps(&self, turn_secs: f64) -> f64 {
@@ -63,6 +76,7 @@ impl ApplicationSpec for Scheduled {
             Scheduled::Tcp(spec) => spec.most_bps(turn_secs),
             Scheduled::Rdma(spec) => spec.most_bps(turn_secs),
             Scheduled::Uet(spec) => spec.most_bps(turn_secs),
+            Scheduled::Frames(spec) => spec.most_bps(turn_secs),
         }
     }
     fn check(&self) -> Result<(), String> {
@@ -70,9 +84,10 @@ impl ApplicationSpec for Scheduled {
             Scheduled::Tcp(spec) => ApplicationSpec::check(spec),
             Scheduled::Rdma(spec) => ApplicationSpec::check(spec),
             Scheduled::Uet(spec) => ApplicationSpec::check(spec),
+            Scheduled::Frames(spec) => spec.check(),
         }
     }
     fn understands_marks(&self) -> bool {
-        TransportSpec::understands_marks(&self.transport())
+        self.transport().is_some_and(|transport| TransportSpec::understands_marks(&transport))
     }
 }

@@ -55,6 +55,7 @@ impl ConnectionSpec {
                 }
             }
             (_, Some(_)) => 3,
+            _ if self.is_frames() => 0,
             _ => 1,
         }
     }
@@ -151,6 +152,7 @@ impl Endpoint {
                 | Endpoint::RdmaSender(_)
                 | Endpoint::RdmaReceiver(_)
                 | Endpoint::UetSender(_)
+                | Endpoint::FrameSender(_)
         )
     }
     /// Sends through a NIC with limits, at which it is the endpoint of this number, if it has queue pairs.

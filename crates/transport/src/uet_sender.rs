@@ -408,7 +408,8 @@ impl Protocol for UetSender {
             HostEvent::ArrivalRate(_)
             | HostEvent::Step(_)
             | HostEvent::Stamps { .. }
-            | HostEvent::Stopped(_) => {}
+            | HostEvent::Stopped(_)
+            | HostEvent::Leaves { .. } => {}
         }
         matches!(event, HostEvent::LinkRate(_) | HostEvent::LinksDown(_))
     }

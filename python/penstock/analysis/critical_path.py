@@ -268,7 +268,7 @@ class _Walk:
         if key not in self._medians:
             same = (steps.kind == COMPUTE) & (steps.iteration == key[0]) & (steps.operation == key[1])
             times = (steps.end - steps.begin)[same & (steps.end < NEVER)]
-            alike = len(times) > 2 and len(times) >= _ALIKE * len(steps.hosts)
+            alike = len(times) > 2 and len(times) >= _ALIKE * steps.ranks
             self._medians[key] = int(np.sort(times)[len(times) // 2]) if alike else NEVER
         return self._medians[key]
 

@@ -30,7 +30,7 @@ _CAUSES: Mapping[str, str] = {
     "receiver not ready": "for which the receiver is not ready",
     "retransmitting": "of which packets are lost again and again",
     "in flight": "which is on its way",
-    "lost": "of which a packet is lost and not retransmitted",
+    "lost": "of which a frame is lost and not retransmitted",
     "not posted": "which rank {peer} ({peer_host}) has not sent yet",
 }
 _STRAGGLES = 0.01
@@ -139,6 +139,8 @@ def _wait(row: Mapping[str, Any]) -> str:
     since = f"since {duration(row['since_ns'])}"
     if row["waits_for"] == "acknowledgement":
         return f"{who} waits {since} for the acknowledgement of {message} to {peer}, {why}"
+    if row["waits_for"] == "departure":
+        return f"{who} waits {since} until {message} to {peer} has left its NIC, {why}"
     origin = "" if row["cause"] == "never sent" else f" of {peer}"
     return f"{who} waits {since} for {message}{origin}, {why}"
 
@@ -223,9 +225,11 @@ def job_sentences(result: Measurements, name: str) -> list[str]:
         )
     if own["bus_bps"] is not None and own["bus_bps"] > 0:
         part = own["bus_bps"] / own["bound_bps"]
+        bound = "what" if own["algorithm"] == "in_network" else "the rate of"
+        allows = " allows" if own["algorithm"] == "in_network" else ""
         lines.append(
-            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share(part)} of the rate of the slowest "
-            "link."
+            f"Its bus bandwidth is {bandwidth(own['bus_bps'])}, {share(part)} of {bound} the slowest "
+            f"link{allows}."
         )
     lines.extend(estimates(result, name))
     lines.extend(repetitions(result, name))

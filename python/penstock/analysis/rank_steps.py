@@ -32,6 +32,8 @@ class Steps:
     ----------
     job : str
         Name of the job.
+    ranks : int
+        Number of ranks; units of a reduction in the network have numbers behind them.
     hosts : list of str
         By rank, its host.
     kind : numpy.ndarray
@@ -51,6 +53,7 @@ class Steps:
     """
 
     job: str
+    ranks: int
     hosts: list[str]
     kind: NDArray[Any]
     rank: NDArray[Any]
@@ -80,8 +83,8 @@ class Steps:
         return found
 
     def of_iteration(self, iteration: int) -> NDArray[Any]:
-        """Elements of the steps of an iteration."""
-        return np.flatnonzero(self.iteration == iteration)
+        """Elements of the steps of the ranks in an iteration, those of units left out."""
+        return np.flatnonzero((self.iteration == iteration) & (self.rank < self.ranks))
 
 
 @of_result
@@ -115,6 +118,7 @@ def steps_of(result: Measurements, job: str) -> Steps | None:
     waits = {name: _ps(table[f"{name}_ns"], 0) for name in WAITS}
     return Steps(
         job=job,
+        ranks=next(int(row["ranks"]) for row in result.rows("jobs") if row["job"] == job),
         hosts=hosts,
         kind=place[kinds],
         rank=rank,

@@ -87,7 +87,7 @@ def _times(steps: Steps, iteration: int) -> list[RankTime]:
         np.concatenate([steps.end[sends], steps.begin[received], steps.end[costs], computes.end]),
     ).within(start, stop)
     found = []
-    for number in range(len(steps.hosts)):
+    for number in range(steps.ranks):
         computation, occupied = computes.covered(number), busy.covered(number)
         total = stop - start
         found.append(

@@ -3547,6 +3547,8 @@ class JobKeys(TypedDict, total=False):
     """
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
+    header: Header | None
+    """Bytes of each frame that do not belong to the message, `over` "frames". Default: "18 B"."""
 
 
 class WorkloadKeys(TypedDict, total=False):
@@ -3577,8 +3579,8 @@ class WorkloadKeys(TypedDict, total=False):
     "65535 B".
     """
     algorithm: Algorithm | None
-    """How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree" or "hierarchical"
-    (all_reduce). Default: the first of its operation.
+    """How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical" or
+    "in_network" (all_reduce). Default: the first of its operation.
     """
     bytes: str | None
     """Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output
@@ -3594,6 +3596,20 @@ class WorkloadKeys(TypedDict, total=False):
     skew: float | None
     """Skew of an all_to_all ("shifted" or "burst"): rank d receives a share of each send buffer that
     falls as (d + 1)^-skew. Default: 0.
+    """
+    segment: str | None
+    """Bytes of a segment of "in_network", which a unit adds up as a whole. Default: "4 KiB"."""
+    outstanding: int | None
+    """Segments of "in_network" that a unit holds for the job, so that a rank waits with as many for
+    their results. Default: 128.
+    """
+    reduction_rate: str | None
+    """Rate at which a unit of "in_network" exchanges segments with its switch, in each direction.
+    Default: the sum of the rates of the links of its switch.
+    """
+    reduction_latency: str | None
+    """Time from the last bit of a segment in a unit of "in_network" to the first of what it sends for
+    it, upwards and downwards. Default: "100 ns".
     """
 
 
@@ -4036,6 +4052,7 @@ Algorithm = Literal[
     "bruck",
     "dissemination",
     "pipeline",
+    "in_network",
 ]
 """An algorithm of a collective."""
 LinkWord = Literal["any", "all"]

@@ -7,7 +7,7 @@ use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::{EndpointIx, RankIx};
 use crate::run::state::ranks::{Notified, RankState};
 use crate::spec::JobSpec;
-use jobs::Rank;
+use jobs::{JobCosts, Rank};
 use std::sync::Arc;
 use units::Time;
 
@@ -28,6 +28,7 @@ pub fn add(part: &Part, fabric: &mut Fabric) {
         connect(fabric, (number, job), &first_path);
     }
     fabric.hosts.ranks.at_port.sort_unstable();
+    fabric.hosts.ranks.over_frames = spec.jobs.iter().any(|job| spec.is_over_frames(job));
 }
 
 fn add_ranks(part: &Part, fabric: &mut Fabric, (job, spec): (u32, &JobSpec)) {
@@ -37,13 +38,9 @@ fn add_ranks(part: &Part, fabric: &mut Fabric, (job, spec): (u32, &JobSpec)) {
         let Some(port) = ports.next().filter(|_| part.owns(host)) else { continue };
         let port = part.port(port.0);
         let computation = spec.computations[number as usize].clone();
-        let machine = Rank::new(
-            &workload,
-            number,
-            (spec.costs, computation),
-            spec.start,
-            [spec.iterations, spec.recorded],
-        );
+        let costs = if number < spec.ranks() { spec.costs } else { JobCosts::default() };
+        let machine =
+            Rank::new(&workload, number, (costs, computation), spec.start, [spec.iterations, spec.recorded]);
         let state = RankState {
             job,
             number,

@@ -93,6 +93,7 @@ pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
                 egress::goes_on_behind(here, PortFeatures::nth(stage), at, now, events);
             }
             Deferred::Rank(rank) => ranks::run_rank(here, rank, now, events),
+            Deferred::Endpoint(nth) => endpoints::update_endpoint(here, nth, now, events),
             Deferred::Stuck(port, classes) => storms::note_still_stuck(here, port, classes, now, events),
         }
         if here.deferred.have_run() {

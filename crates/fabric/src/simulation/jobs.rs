@@ -10,7 +10,7 @@ use crate::simulation::Simulation;
 use frame::TrafficClass;
 use jobs::{Blocked, Unsent};
 use std::collections::BTreeMap;
-use transport::Protocol;
+use transport::{Endpoint, Protocol};
 use units::Time;
 
 /// Looks at the jobs of a run.
@@ -131,10 +131,13 @@ impl Simulation {
         }
         let ranks = self.ranks();
         let done = ranks.iter().all(|state| state.machine.is_done());
-        let rests = ranks.iter().all(|state| {
-            let own = &state.machine;
-            own.calls_at() == Time::NEVER && own.unsent_peers().next().is_none()
-        });
+        // What has left without a transport may still be on its way.
+        let over_frames = self.spec.jobs.iter().any(|job| self.spec.is_over_frames(job));
+        let rests = !over_frames
+            && ranks.iter().all(|state| {
+                let own = &state.machine;
+                own.calls_at() == Time::NEVER && own.unsent_peers().next().is_none()
+            });
         let of_jobs: usize = self.spec.jobs.iter().map(|job| job.flows.iter().flatten().count()).sum();
         let alone = of_jobs == self.spec.flows.len();
         let events = self.events();
@@ -227,7 +230,8 @@ impl Simulation {
                     if sender
                         .machine
                         .unsent(state.number)
-                        .any(|one| tag.is_none_or(|tag| one.tag == tag)) =>
+                        .any(|one| tag.is_none_or(|tag| one.tag == tag))
+                        || self.is_undelivered(state.job, (from, state.number), tag) =>
                 {
                     WaitCause::Message(self.held(state.job, (from, state.number)))
                 }
@@ -248,6 +252,14 @@ impl Simulation {
         Some(wait(Some((peer, tag, bytes)), posted, cause))
     }
 
+    /// Returns true if a message with this label, or with any, has left a rank without a transport and has not arrived at another one.
+    fn is_undelivered(&self, job: u32, (from, to): (u32, u32), tag: Option<u32>) -> bool {
+        let ends = self.path_of_ranks(job, (from, to)).and_then(|(_, path)| self.ends_of(path));
+        let Some((Endpoint::FrameSender(near), Endpoint::FrameReceiver(far))) = ends else { return false };
+        let mut missing = (0..).zip(near.labels()).filter(|&(number, _)| !far.has(number));
+        missing.any(|(_, &label)| tag.is_none_or(|tag| tag == label))
+    }
+
     /// Of a run in which nothing but jobs sends, the bytes of messages that are posted and not acknowledged: no more of them wait in
     /// queues. `None`: there is other traffic.
     pub fn posted_bytes(&self) -> Option<u64> {
@@ -256,7 +268,9 @@ impl Simulation {
             let own = &state.machine;
             own.unsent_peers().flat_map(|peer| own.unsent(peer)).map(|one| one.bytes).sum::<u64>()
         };
-        (of_jobs == self.spec.flows.len()).then(|| self.ranks().into_iter().map(unsent).sum())
+        // Messages without a transport are acknowledged by nobody.
+        let over_frames = self.spec.jobs.iter().any(|job| self.spec.is_over_frames(job));
+        (of_jobs == self.spec.flows.len() && !over_frames).then(|| self.ranks().into_iter().map(unsent).sum())
     }
 
     /// By flow of a job, the frames of all of its messages to each destination.
@@ -286,12 +300,17 @@ impl Simulation {
         ranks.iter().filter_map(|state| self.wait_of(&ranks, state)).collect()
     }
 
+    /// The flow and the path of messages from one rank to another; `None`: there are none.
+    fn path_of_ranks(&self, job: u32, (from, to): (u32, u32)) -> Option<(usize, usize)> {
+        let (flow, peers) = self.spec.jobs[job as usize].flows[from as usize].as_ref()?;
+        let nth = peers.binary_search(&to).ok()?;
+        let flow = *flow as usize;
+        Some((flow, self.source(flow).first_path as usize + nth))
+    }
+
     /// Why a message from one rank to another is not through.
     pub(super) fn held(&self, job: u32, (from, to): (u32, u32)) -> Held {
-        let spec = &self.spec.jobs[job as usize];
-        let Some((flow, peers)) = &spec.flows[from as usize] else { return Held::InFlight };
-        let Ok(nth) = peers.binary_search(&to) else { return Held::InFlight };
-        let path = self.source(*flow as usize).first_path as usize + nth;
+        let Some((flow, path)) = self.path_of_ranks(job, (from, to)) else { return Held::InFlight };
         let pairs = |part: &crate::run::fabric::Fabric, at: EndpointIx| {
             let sender = part.hosts.endpoints[at].endpoint.sending_pairs()?;
             let failed = sender.queue_pairs().any(|pair| pair.failed().is_some());
@@ -305,7 +324,7 @@ impl Simulation {
         if failed {
             return Held::ConnectionFailed;
         }
-        let priority = self.spec.flows[*flow as usize].priority;
+        let priority = self.spec.flows[flow].priority;
         for &port in self.path_of(path) {
             let (state, cold) = (self.port(port), self.cold(port));
             let TrafficClass(class) = state.classes.class(priority);

@@ -27,8 +27,10 @@ impl Simulation {
         known.resize(self.spec.jobs.len(), (0, false));
         let ranks = self.ranks();
         let of_jobs: Vec<&[&RankState]> = ranks.chunk_by(|one, next| one.job == next.job).collect();
+        // Units at switches come behind the ranks.
+        let of_ranks = of_jobs.iter().zip(&self.spec.jobs).map(|(all, spec)| &all[..spec.ranks() as usize]);
         let (mut all_done, mut all_known) = (true, true);
-        for (ranks, (iterations, is_known)) in of_jobs.iter().zip(&mut known) {
+        for (ranks, (iterations, is_known)) in of_ranks.zip(&mut known) {
             let is_done = ranks.iter().all(|own| own.machine.is_done());
             let finished = ranks.iter().map(|own| own.machine.finished()).min().unwrap_or(0);
             if std::mem::replace(iterations, finished) != finished {

@@ -42,7 +42,8 @@ struct Flow {
     ranks: [u32; 2],
     usage: Usage,
     framing: Framing,
-    /// Time from the last bit of a message at the first port to its delivery, and from there to its acknowledgement.
+    /// Time from the last bit of a message at the first port to its delivery, and to its acknowledgement; without a transport the
+    /// latter is 0.
     delays: [Time; 2],
     waiting: VecDeque<(u32, u64)>,
     /// Bits of the first of them that have not left.
@@ -136,8 +137,10 @@ impl Simulation {
                 let framing = list.framing();
                 let first = self.source(*flow as usize).first_path as usize;
                 for (nth, &peer) in peers.iter().enumerate() {
-                    let (usage, delays) =
+                    let (usage, [there, back]) =
                         self.way_of_preview((&plan, &mut fluid), first + nth, spec.priority, framing.frame);
+                    let over_frames = spec.transport.as_ref().is_some_and(|own| own.is_frames());
+                    let delays = [there, if over_frames { Time::ZERO } else { there + back }];
                     let waiting = VecDeque::new();
                     let ranks = [rank, peer];
                     flows.push(Flow {
@@ -376,9 +379,8 @@ impl Preview<'_> {
             if own.waiting.is_empty() {
                 own.rate = 0.0;
             }
-            let delivered = until + own.delays[0];
-            for (at, is_delivery) in [(delivered, true), (delivered + own.delays[1], false)] {
-                self.coming.push(Reverse((at, self.order, flow, tag, is_delivery)));
+            for (delay, is_delivery) in own.delays.into_iter().zip([true, false]) {
+                self.coming.push(Reverse((until + delay, self.order, flow, tag, is_delivery)));
                 self.order += 1;
             }
         }

@@ -30,7 +30,7 @@ use crate::spec::{LinkSpec, Way};
 use frame::{NodeId, PathId, PortId, TrafficClass};
 use measure::BinnedBits;
 use std::collections::{BTreeMap, BTreeSet};
-use transport::TransferEnds;
+use transport::{Endpoint, TransferEnds};
 use units::{BitRate, Time};
 
 /// Index of a class of a port in the recordings by queue.
@@ -272,13 +272,18 @@ impl Simulation {
     }
     /// The two ends of what carries the transfers of a path; `None`: they are pushed.
     pub(crate) fn transfer_ends(&self, path: usize) -> Option<TransferEnds<'_>> {
+        let (near, far) = self.ends_of(path)?;
+        TransferEnds::of(near, far)
+    }
+    /// The two ends of the connection of a path; `None`: it has none.
+    pub(crate) fn ends_of(&self, path: usize) -> Option<(&Endpoint, &Endpoint)> {
         let from = self.spec.flows[self.path_flow[path] as usize].from;
         let end =
             |part: &Fabric, end: usize| part.hosts.endpoints_of_path.get(path).and_then(|ends| ends[end]);
         let (near, far) = (&self.part_of(from).hosts, &self.part_of_end(path).hosts);
         let near = near.endpoints.get(end(self.part_of(from), 0)?)?;
         let far = far.endpoints.get(end(self.part_of_end(path), 1)?)?;
-        TransferEnds::of(&near.endpoint, &far.endpoint)
+        Some((&near.endpoint, &far.endpoint))
     }
     /// The part where a path ends.
     fn part_of_end(&self, path: usize) -> &Fabric {

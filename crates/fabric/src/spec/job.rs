@@ -1,5 +1,6 @@
 //! Jobs: ranks at hosts that run a workload together.
 
+use crate::spec::Spec;
 use frame::NodeId;
 use jobs::{Computation, JobCosts, WorkloadSpec};
 use units::Time;
@@ -9,13 +10,13 @@ use units::Time;
 pub struct JobSpec {
     /// Unique name.
     pub name: String,
-    /// By rank, its host.
+    /// By rank, its host; behind the ranks, the units at switches that reduce for them.
     pub hosts: Vec<NodeId>,
     /// The messages of an iteration.
     pub workload: WorkloadSpec,
-    /// Costs of a rank's processor.
+    /// Costs of a rank's processor; units have none.
     pub costs: JobCosts,
-    /// By rank, how long it computes.
+    /// By rank and unit, how long it computes.
     pub computations: Vec<Computation>,
     /// When the first iteration begins.
     pub start: Time,
@@ -23,14 +24,26 @@ pub struct JobSpec {
     pub iterations: u32,
     /// Iterations whose steps are recorded, the first ones; see [`jobs::Workload::steps`].
     pub recorded: u32,
-    /// By rank, the flow that carries its messages, an index into [`Spec::flows`](crate::spec::Spec::flows), and the ranks that they go to: the n-th destination of
+    /// By rank and unit, the flow that carries its messages, an index into [`Spec::flows`](crate::spec::Spec::flows), and the ranks that they go to: the n-th destination of
     /// the flow is the host of the n-th of them. `None`: it sends none.
     pub flows: Vec<Option<(u32, Vec<u32>)>>,
+}
+
+impl Spec {
+    /// Returns true if the messages of a job are frames without a transport.
+    pub fn is_over_frames(&self, job: &JobSpec) -> bool {
+        let flows = job.flows.iter().flatten().map(|(flow, _)| &self.flows[*flow as usize]);
+        flows.filter_map(|flow| flow.transport.as_ref()).any(|connection| connection.is_frames())
+    }
 }
 
 impl JobSpec {
     /// Number of ranks.
     pub fn ranks(&self) -> u32 {
-        self.hosts.len() as u32
+        self.hosts.len() as u32 - self.workload.units()
+    }
+    /// The hosts of its ranks.
+    pub fn rank_hosts(&self) -> &[NodeId] {
+        &self.hosts[..self.ranks() as usize]
     }
 }

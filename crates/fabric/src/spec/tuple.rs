@@ -1,6 +1,6 @@
 //! The hash input of switches: the five-tuple of a flow, or some of its fields.
 //!
-//! The addresses are the numbers of the two hosts, the protocol is TCP for flows with answers and UDP for pushed ones. The
+//! The addresses are the numbers of the two hosts, the protocol is TCP for flows with answers and UDP for pushed frames. The
 //! ports are given, or drawn for each transfer (`ways`). A flow without given ports has a hash of its own in their place,
 //! drawn by its name: two such flows between the same hosts are two tuples.
 //!
@@ -229,7 +229,7 @@ impl Spec {
             source: flow.from,
             destination,
             ports: None,
-            is_tcp: flow.transport.is_some(),
+            is_tcp: flow.transport.as_ref().is_some_and(|own| !own.is_frames()),
         };
         flow.ports.map_or(drawn, |ports| drawn.with_ports(ports))
     }

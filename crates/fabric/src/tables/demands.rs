@@ -212,9 +212,9 @@ impl View<'_> {
         };
         let latencies: Vec<LatencySummary> = rows.iter().map(|row| self.latency_to(row.0)).collect();
         let latency = |value: fn(&LatencySummary) -> f64| latencies.iter().map(value).collect::<Vec<f64>>();
-        let back = |path: usize, flow: usize| match flows[flow].transport {
-            Some(_) => named(self.there_and_back(path).1),
-            None => String::new(),
+        let back = |path: usize, flow: usize| match &flows[flow].transport {
+            Some(connection) if !connection.is_frames() => named(self.there_and_back(path).1),
+            _ => String::new(),
         };
         PATHS
             .builder()

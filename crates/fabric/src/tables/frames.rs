@@ -25,7 +25,7 @@ pub(super) static FRAMES: TableSpec = TableSpec {
         ),
         text(
             "kind",
-            "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.",
+            "raw (of a source), part (of a transfer or a message of a job without a transport), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.",
         ),
         text("protocol", transport::PROTOCOL_COLUMN),
         text("verb", transport::VERB_COLUMN),
@@ -237,6 +237,9 @@ impl View<'_> {
     }
 
     fn kind(&self, row: &Row) -> u32 {
+        if self.connection_of(row).is_some_and(ConnectionSpec::is_frames) {
+            return FrameKind::Part as u32;
+        }
         if !row.is_pause() {
             return row.frame.flags.kind() as u32;
         }

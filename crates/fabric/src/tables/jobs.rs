@@ -86,8 +86,12 @@ pub(super) static JOBS: TableSpec = TableSpec {
             "b/s",
             "Bus bandwidth: algorithm bandwidth by the share of the bytes that a NIC has to send, which compares with its rate: 2 (n - 1)/n of all_reduce, (n - 1)/n of reduce_scatter, all_gather and all_to_all, 1 of others.",
         ),
-        real("bound_bps", "b/s", "Rate of the slowest link of a host of the job: no bus bandwidth is above."),
-        integer("messages", "", "Messages posted."),
+        real(
+            "bound_bps",
+            "b/s",
+            "Rate of the slowest link of a host of the job: no bus bandwidth is above. Of an all-reduce in the network 2 (n - 1)/n of it, as each link carries the bytes once.",
+        ),
+        integer("messages", "", "Messages that its ranks have posted."),
         integer("bytes_sent", "B", "Their bytes."),
         real(
             "stalled_ns",
@@ -118,7 +122,7 @@ pub(super) static COLLECTIVES: TableSpec = TableSpec {
         real_or_null(
             "bound_ns",
             "ns",
-            "Least time of any algorithm: the bytes that each NIC has to send, without headers, at the rate of the slowest link of a host; null for a schedule.",
+            "Least time of any algorithm: the bytes that each NIC has to send, without headers, at the rate of the slowest link of a host; in the network, all bytes once. Null for a schedule.",
         ),
         real_or_null("algorithm_bps", "b/s", "`bytes` over `time_ns`; null for a schedule."),
         real_or_null("bus_bps", "b/s", "Bus bandwidth; see `jobs`."),
@@ -137,19 +141,27 @@ pub(super) static MESSAGES: TableSpec = TableSpec {
     about: "One row per job and pair of ranks of which one sends to the other.",
     columns: &[&[
         text("job", "Name of the job."),
-        integer("rank", "", "Rank that sends."),
-        integer("peer", "", "Rank that receives."),
+        integer(
+            "rank",
+            "",
+            "Rank that sends; units of a reduction in the network have numbers behind the ranks.",
+        ),
+        integer("peer", "", "Rank or unit that receives."),
         text("source", "Host of the one."),
         text("destination", "Host of the other."),
-        integer("messages", "", "Messages that are acknowledged."),
+        integer("messages", "", "Messages that are acknowledged, or over frames have left the NIC."),
         integer("bytes", "B", "Their bytes."),
         real_or_null(
             "time_mean_ns",
             "ns",
-            "Mean time from posting to acknowledgement; null without messages.",
+            "Mean time from posting to acknowledgement, over frames until the last bit has left the NIC; null without messages.",
         ),
         real_or_null("time_max_ns", "ns", "Longest of these; null without messages."),
-        integer("unacknowledged", "", "Messages posted and not acknowledged at the end of the run."),
+        integer(
+            "unacknowledged",
+            "",
+            "Messages posted and not acknowledged at the end of the run, or over frames still in the NIC.",
+        ),
     ]],
 };
 
@@ -157,6 +169,7 @@ pub(super) static MESSAGES: TableSpec = TableSpec {
 struct JobRow<'a> {
     spec: &'a JobSpec,
     ranks: Vec<&'a RankState>,
+    units: Vec<&'a RankState>,
 }
 
 /// A finished iteration of a job.
@@ -252,9 +265,16 @@ impl JobRow<'_> {
 
 impl View<'_> {
     fn job_rows(&self) -> Vec<JobRow<'_>> {
-        let ranks = self.s.ranks();
-        let of = |job: u32| ranks.iter().copied().filter(move |state| state.job == job).collect();
-        (0..).zip(&self.s.spec.jobs).map(|(number, spec)| JobRow { spec, ranks: of(number) }).collect()
+        let all = self.s.ranks();
+        let of = |job: u32, spec: &JobSpec| {
+            let of_job = all.iter().copied().filter(|state| state.job == job);
+            of_job.partition(|state| state.number < spec.ranks())
+        };
+        let row = |(number, spec)| {
+            let (ranks, units) = of(number, spec);
+            JobRow { spec, ranks, units }
+        };
+        (0..).zip(&self.s.spec.jobs).map(row).collect()
     }
 
     /// The rate of the slowest link of a host of a job, in bits per second.
@@ -267,7 +287,12 @@ impl View<'_> {
             };
             ports.map(slower)
         };
-        spec.hosts.iter().flat_map(|&host| links(host).reduce(f64::max)).fold(f64::INFINITY, f64::min)
+        spec.rank_hosts().iter().flat_map(|&host| links(host).reduce(f64::max)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The highest bus bandwidth that the slowest link of a host of a job allows.
+    fn bound_bps(&self, spec: &JobSpec) -> f64 {
+        spec.workload.bound_bps(spec.ranks(), self.slowest_link(spec))
     }
 
     /// Jobs: one row each.
@@ -325,7 +350,7 @@ impl View<'_> {
             .reals("exposed_ns", rows.iter().map(|row| mean(row.parts().map(|(exposed, _)| exposed))))
             .reals("algorithm_bps", rows.iter().map(|row| row.bits() / row.collective_secs()))
             .reals("bus_bps", rows.iter().map(|row| row.bits() / row.collective_secs() * row.factor()))
-            .reals("bound_bps", rows.iter().map(|row| self.slowest_link(row.spec)))
+            .reals("bound_bps", rows.iter().map(|row| self.bound_bps(row.spec)))
             .integers("messages", rows.iter().map(|row| row.posted()[0]))
             .integers("bytes_sent", rows.iter().map(|row| row.posted()[1]))
             .reals(
@@ -379,7 +404,7 @@ impl View<'_> {
         let jobs = self.job_rows();
         let rows: Vec<_> = jobs
             .iter()
-            .flat_map(|job| job.ranks.iter().map(move |rank| (job, *rank)))
+            .flat_map(|job| job.ranks.iter().chain(&job.units).map(move |rank| (job, *rank)))
             .flat_map(|(job, rank)| rank.machine.peers().map(move |(peer, counts)| (job, rank, peer, counts)))
             .collect();
         let host = |job: &JobRow<'_>, rank: u32| self.node_name(job.spec.hosts[rank as usize]);

@@ -16,7 +16,7 @@ pub(super) static RANK_WAITS: TableSpec = TableSpec {
         integer("finished", "", "Iterations that it has ended."),
         text(
             "waits_for",
-            "\"message\" of `peer`, \"acknowledgement\" of a message to `peer`, \"computation\" of its own, or \"start\" of its job.",
+            "\"message\" of `peer`, \"acknowledgement\" of a message to `peer`, its \"departure\" from the NIC without a transport, \"computation\" of its own, or \"start\" of its job.",
         ),
         integer("peer", "", "The rank at the other end; its own number without a message."),
         text("peer_host", "Host of `peer`; empty without a message."),
@@ -51,11 +51,12 @@ fn name(cause: &WaitCause) -> &'static str {
     }
 }
 
-fn waits_for(cause: &WaitCause) -> &'static str {
+fn waits_for(cause: &WaitCause, over_frames: bool) -> &'static str {
     match cause {
         WaitCause::NotStarted => "start",
         WaitCause::Working => "computation",
         WaitCause::NotPosted | WaitCause::PeerEnded | WaitCause::AnyPeer | WaitCause::Message(_) => "message",
+        WaitCause::Acknowledgement(_) if over_frames => "departure",
         WaitCause::Acknowledgement(_) => "acknowledgement",
     }
 }
@@ -82,7 +83,10 @@ impl View<'_> {
             .integers("rank", rows.iter().map(|row| row.rank.into()))
             .texts("host", rows.iter().map(|row| host(row, row.rank)))
             .integers("finished", rows.iter().map(|row| row.finished as u64))
-            .texts("waits_for", rows.iter().map(|row| waits_for(&row.cause).into()))
+            .texts(
+                "waits_for",
+                rows.iter().map(|row| waits_for(&row.cause, self.s.spec.is_over_frames(job(row))).into()),
+            )
             .integers("peer", rows.iter().map(|row| row.message.map_or(row.rank, |own| own.0).into()))
             .texts(
                 "peer_host",

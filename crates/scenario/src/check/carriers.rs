@@ -6,7 +6,8 @@ use crate::place::Place;
 use keys::Remark;
 use std::sync::Arc;
 use transport::{
-    Application, ConnectionSpec, Delay, MrcKeys, QueuePairs, RdmaKeys, RdmaVerb, Scheduled, TcpKeys, UetKeys,
+    Application, ConnectionSpec, Delay, FramesSpec, MrcKeys, QueuePairs, RdmaKeys, RdmaVerb, Scheduled,
+    TcpKeys, UetKeys,
 };
 use units::Bytes;
 use workload::{Framing, ServiceOrder, frame_length};
@@ -19,21 +20,10 @@ pub fn of_transfers(
 ) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
     let frame = files::take(frame_length(entry.frame), &at.key("frame"), context)?;
     if entry.over == CarrierText::Frames {
-        let header = entry.header.map_or(Bytes::default(), HeaderText::bytes);
-        let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
-        if fits.is_none() {
-            let message = format!("a header of {header} in a frame of {frame} B");
-            let help = "expected less than `frame`: a frame carries bytes of the transfer";
-            context.error(&at.key("header"), message, help);
-        }
-        return Some((Framing { frame, header: fits? }, None));
+        return Some((framing_of(frame, entry.header, at, context)?, None));
     }
     let (name, table) = names(&entry.over);
-    if entry.header.is_some() {
-        let help =
-            format!("expected `headers` in the table {table}, which counts those of IP and {name} too");
-        context.error(&at.key("header"), format!("header beside {name}"), help);
-    }
+    refuse_header(entry.header, (name, table), at, context);
     if entry.order != ServiceOrder::RoundRobin {
         let help = "connections have the NIC in turn; expected \"round_robin\"";
         context.error(&at.key("order"), format!("an order beside {name}"), help);
@@ -49,15 +39,16 @@ pub fn of_job(
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<(Framing, Arc<ConnectionSpec>)> {
+    let place = at;
     let at = at.key("over");
-    let (_, table) = names(&job.over);
+    let (name, table) = names(&job.over);
+    if job.over == CarrierText::Frames {
+        let framing = framing_of(frame, job.header, place, context)?;
+        let application = Application::Transfers(Scheduled::Frames(FramesSpec(framing)));
+        return Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })));
+    }
+    refuse_header(job.header, (name, table), place, context);
     match &job.over {
-        CarrierText::Frames => {
-            let help = "nobody would know when a message has come; expected { rdma = {} }, { uet = {} }, { mrc = {} } or { tcp = {} }";
-            context.error(&at, "a job over frames that are not acknowledged", help);
-            return None;
-        }
-        CarrierText::Tcp(_) => {}
         CarrierText::Rdma(keys) if keys.verb == RdmaVerb::Read => {
             let help = "messages of a job are sent by the rank that has them; expected \"send\" or \"write\"";
             context.error(&at.key(table).key("verb"), "a job that reads", help);
@@ -68,10 +59,41 @@ pub fn of_job(
             context.error(&at.key(table).key("queue_pairs"), "queue_pairs of a job", help);
             return None;
         }
-        CarrierText::Rdma(_) | CarrierText::Uet(_) | CarrierText::Mrc(_) => {}
+        _ => {}
     }
     let (framing, application) = application(&job.over, frame, &at.key(table), context)?;
     Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
+}
+
+/// How bytes lie in frames of this length without a transport.
+fn framing_of(
+    frame: u16,
+    header: Option<HeaderText>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<Framing> {
+    let header = header.map_or(Bytes::default(), HeaderText::bytes);
+    let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
+    if fits.is_none() {
+        let message = format!("a header of {header} in a frame of {frame} B");
+        let help = "expected less than `frame`: a frame carries bytes of the transfer";
+        context.error(&at.key("header"), message, help);
+    }
+    Some(Framing { frame, header: fits? })
+}
+
+/// Refuses a header of frames beside a transport.
+fn refuse_header(
+    header: Option<HeaderText>,
+    (name, table): (&str, &str),
+    at: &Place,
+    context: &mut Context<'_>,
+) {
+    if header.is_some() {
+        let help =
+            format!("expected `headers` in the table {table}, which counts those of IP and {name} too");
+        context.error(&at.key("header"), format!("header beside {name}"), help);
+    }
 }
 
 /// The name of a transport, and of its table.

@@ -1,10 +1,10 @@
 //! Jobs: each rank that sends becomes a flow whose messages the rank posts.
 
 use super::topology::Fabric;
-use super::{Context, carriers, files, flows, message_files, placements, receivers, schedules};
+use super::{Context, carriers, files, flows, message_files, placements, receivers, reduction, schedules};
 use crate::model::{Job, Model};
 use crate::place::Place;
-use ::jobs::{Computation, JobCosts, MessageList, Pairs, WorkloadSpec};
+use ::jobs::{Algorithm, Computation, JobCosts, MessageList, Pairs, WorkloadSpec};
 use fabric::spec::{FlowSpec, JobSpec, Way};
 use frame::{NodeId, Priority};
 use std::collections::BTreeSet;
@@ -71,13 +71,16 @@ fn one(
     let mut hosts = hosts(job, model.simulation.seed, at, fabric, context);
     let workload = workload(job, &mut hosts, at, fabric, context);
     let ((framing, connection), workload) = carrier.zip(workload)?;
-    let ranks = hosts.len() as u32;
+    // Units have numbers behind the ranks.
+    let (all, units) = (hosts.len() as u32, workload.units());
+    let ranks = all - units;
     let started = workload.start(ranks);
-    let peers = started.peers(ranks);
+    let peers = started.peers(all);
     let costs = JobCosts { overhead: job.overhead, overhead_per_byte: job.overhead_per_byte };
-    let computations = computations(job, model, &hosts, at, (fabric, context))?;
+    let mut computations = computations(job, model, &hosts[..ranks as usize], at, (fabric, &mut *context))?;
+    computations.extend((0..units).map(|_| Computation::each(Time::ZERO)));
     let computes = computations.iter().any(|own| !own.is_none());
-    let fit = job.timeline_rows / started.steps(ranks, &costs, computes).max(1);
+    let fit = job.timeline_rows / started.steps(all, &costs, computes).max(1);
     if !context.spend(peers.iter().map(Vec::len).sum(), &at.key("ranks")) {
         return None;
     }
@@ -89,7 +92,8 @@ fn one(
         }
         let to: Vec<NodeId> = peers.iter().map(|&peer| hosts[peer as usize]).collect();
         let (from, stop) = (hosts[rank], model.simulation.duration);
-        made.push(flow(job, model, (from, to), fabric, (framing, &connection, stop)));
+        let name = format!("{}[{}]", job.name, context.units.name(from, fabric));
+        made.push(flow(job, model, (name, from, to), (framing, &connection, stop)));
         of_ranks.push(Some(((first + made.len() - 1) as u32, peers)));
     }
     let spec = JobSpec {
@@ -199,7 +203,12 @@ fn workload(
         .ok()?;
     unused.into_iter().for_each(|why| context.beware(why, &at));
     if let Some(spec) = spec {
-        return Some(WorkloadSpec::Collective(spec));
+        if spec.algorithm != Algorithm::InNetwork {
+            return Some(WorkloadSpec::Collective(spec));
+        }
+        let (own, units) = reduction::lower(job, hosts, &at, fabric, context)?;
+        hosts.extend(units);
+        return Some(WorkloadSpec::InNetwork(spec, own));
     }
     if job.workload.goal.is_none() {
         return messages(job, hosts, &at, fabric, context);
@@ -281,12 +290,11 @@ fn check_keys(job: &Job, model: &Model, at: &Place, context: &mut Context<'_>) {
 fn flow(
     job: &Job,
     model: &Model,
-    (from, to): (NodeId, Vec<NodeId>),
-    fabric: &Fabric,
+    (name, from, to): (String, NodeId, Vec<NodeId>),
     (framing, connection, stop): (Framing, &Arc<ConnectionSpec>, Time),
 ) -> FlowSpec {
     FlowSpec {
-        name: format!("{}[{}]", job.name, fabric.name(from)),
+        name,
         from,
         priority: Priority(job.priority as u8),
         source: SourceSpec {

@@ -52,7 +52,7 @@ pub fn place(
 }
 
 /// The first switch of a host; the host itself, if it has none.
-fn leaf(fabric: &Fabric, host: NodeId) -> NodeId {
+pub fn leaf(fabric: &Fabric, host: NodeId) -> NodeId {
     let switches = fabric.neighbours(host).iter().filter(|&&node| !fabric.is_host(node));
     switches.min().copied().unwrap_or(host)
 }

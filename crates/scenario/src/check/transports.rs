@@ -3,7 +3,7 @@
 use super::Context;
 use super::receivers::Pair;
 use super::topology::Fabric;
-use crate::model::{Flow, Model};
+use crate::model::{CarrierText, Flow, Job, Model};
 use crate::place::Place;
 use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
 use transport::{Application, ConnectionSpec};
@@ -83,6 +83,7 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         )
     };
     let fault = spec.faults.iter().any(loses);
+    check_jobs(model, spec, fault, context);
     // The flows of the fabric are in the order of the text.
     let mut made = spec.flows.iter().peekable();
     for (index, flow) in model.flows.iter().enumerate() {
@@ -108,6 +109,25 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             &key,
             format!("{why}, and a connection without a timeout waits for it for ever"),
             "expected a time above the longest round trip, like timeout = \"1 ms\"",
+        );
+    }
+}
+
+/// Warns of jobs over frames where a fault or a receiving host can lose one.
+fn check_jobs(model: &Model, spec: &Spec, fault: bool, context: &mut Context<'_>) {
+    let over_frames = |job: &&(usize, &Job)| job.1.over == CarrierText::Frames;
+    let jobs: Vec<(usize, &Job)> = model.jobs.iter().enumerate().collect();
+    for (index, job) in jobs.iter().filter(over_frames) {
+        let full = spec.nodes.iter().find(|node| loses_what_arrives(node, job.priority));
+        let why = match full {
+            Some(node) => format!("\"{}\" loses what its receive buffer does not hold", node.name),
+            None if fault => "a fault can lose a frame".to_string(),
+            None => continue,
+        };
+        context.warn(
+            &Place::of("jobs").index(*index).key("over"),
+            format!("{why}, and a job over frames waits for it for ever"),
+            "expected a transport, as in `over` of transfers: nothing repeats a lost frame",
         );
     }
 }

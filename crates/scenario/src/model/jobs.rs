@@ -1,6 +1,6 @@
 //! `[[jobs]]`: ranks that run a workload together.
 
-use super::CarrierText;
+use super::{CarrierText, HeaderText};
 use jobs::{ComputeTimes, Placement, StragglerKeys, WorkloadKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct Job {
     pub placement: Placement,
     /// Workload of an iteration: a table with `collective` or `goal`. Required.
     pub workload: WorkloadKeys,
-    /// Carrier of the messages: a table of a transport, as in `over` of transfers; each pair of ranks has one queue pair in each direction, or as many connections as messages are under way at once. Default: queue pairs with their defaults.
+    /// Carrier of the messages: a table of a transport, as in `over` of transfers; each pair of ranks has one queue pair in each direction, or as many connections as messages are under way at once. Or "frames": sent once and never acknowledged, so that a message has been sent when its last bit has left the NIC, and a lost frame ends the job with the verdict `hung`. Default: queue pairs with their defaults.
     #[serde(default = "CarrierText::of_jobs")]
     pub over: CarrierText,
     /// When the first iteration begins. A time with unit. Default: "0 s".
@@ -74,4 +74,7 @@ pub struct Job {
     /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
+    /// Bytes of each frame that do not belong to the message, `over` "frames"; over a transport see its key `headers`. A size with unit, below `frame`, or a preset, as `header` of transfers. Default: "18 B" (Ethernet header and FCS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<HeaderText>,
 }

@@ -224,7 +224,6 @@ fn what_is_wrong_is_said() {
         (&format!("{ring}\niterations = 0"), "0 iterations"),
         (&format!("{ring}\npriority = 8"), "priority 8"),
         (&format!("{ring}\nover = {{ rdma = {{ verb = \"read\" }} }}"), "a job that reads"),
-        (&format!("{ring}\nover = \"frames\""), "a job over frames"),
         (&format!("{ring}\nover = {{ rdma = {{ queue_pairs = \"each\" }} }}"), "queue_pairs of a job"),
     ] {
         let said = refused(job);

@@ -8,6 +8,8 @@ mod disturbed;
 mod faults;
 mod guards;
 mod hangs;
+mod job_frames;
+mod job_in_network;
 mod jobs;
 mod links;
 mod lossless;

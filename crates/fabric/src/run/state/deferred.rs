@@ -3,7 +3,7 @@
 //! No step calls the entry of another step that could call it back. It appends an entry here instead, and the run loop runs the entries
 //! depth first as soon as the step returns: those that an entry appends run before the entries after it, in the order of appending.
 
-use crate::run::state::index::{PortIx, RankIx};
+use crate::run::state::index::{EndpointIx, PortIx, RankIx};
 use frame::{Frame, PathId, TrafficClass};
 
 /// A step to be run. Frames lie apart, so that the entries of every frame-hop are small.
@@ -23,6 +23,8 @@ pub(crate) enum Deferred {
     Stuck(PortIx, u32),
     /// A rank of a job may have messages to post.
     Rank(RankIx),
+    /// An endpoint has observed something, and may have a request.
+    Endpoint(EndpointIx),
 }
 
 /// Place of a frame in [`DeferredSteps`].

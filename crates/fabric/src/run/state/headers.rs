@@ -4,7 +4,7 @@
 //! another part takes its payload along (`pack` and `unpack` of [`World`](engine::World)). Slot numbers are internal:
 //! fingerprints hash the contents of the slot.
 
-use frame::{Frame, Header, Notice, Sampled, Stamp, Stamps, Tag, Telemetry};
+use frame::{Frame, Header, MessageHeader, Notice, Sampled, Stamp, Stamps, Tag, Telemetry};
 use std::iter::Peekable;
 use std::vec::Drain;
 
@@ -127,6 +127,16 @@ impl Headers {
             // A copy has the slot that it is made of.
             None if frame.route.is_tree() => (0, 0),
             None => (frame.word, 0),
+        }
+    }
+
+    /// The message without a transport that a frame is part of; `None`: it is part of none.
+    pub fn message_of(&self, frame: &Frame) -> Option<MessageHeader> {
+        match self.of(frame) {
+            Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
+                header.message().copied()
+            }
+            _ => None,
         }
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct Ranks {
     pub notified: NodeLocal<EndpointIx, Option<Notified>>,
     /// Ranks of each host, by its first port, ascending.
     pub at_port: Vec<(PortIx, RankIx)>,
+    /// Some of them send messages as frames without a transport, whose departures end their sends.
+    pub over_frames: bool,
     /// Notices of ranks that a session drives, which are to be taken: job, number of the rank, notice.
     pub notices: Vec<(u32, u32, Notice)>,
 }

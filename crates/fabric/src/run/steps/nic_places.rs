@@ -5,10 +5,13 @@ use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
 use crate::run::steps::limiter_calls;
 use frame::{Frame, TrafficClass};
+use transport::{HostEvent, Protocol};
+use units::Time;
 
 /// Defers the refill of a NIC that a frame has left, if a source or endpoint waits for room.
 #[inline(always)]
-pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame) {
+pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
+    note_departure(here, egress, frame, now);
     let class = here.links.ports[egress].classes.class(frame.priority());
     let is_pushed = frame.flags.is_pushed();
     if was_pulled(here, frame, is_pushed) {
@@ -20,6 +23,23 @@ pub fn feed(here: &mut NodeView, egress: PortIx, frame: &Frame) {
         let pushed = is_pushed.then_some(frame.path);
         here.deferred.push(Deferred::Refill { egress, class, has_wait_queue, pushed });
     }
+}
+
+/// Notifies the sender of a message without a transport of the departure of its last frame, which is on the link of this port.
+#[inline(always)]
+pub fn note_departure(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
+    if here.hosts.ranks.over_frames && frame.flags.is_wide() {
+        notify_of_departure(here, egress, frame, now);
+    }
+}
+
+#[inline(never)]
+fn notify_of_departure(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time) {
+    let Some(message) = here.headers.message_of(frame).filter(|own| own.is_last()) else { return };
+    let Some(nth) = here.hosts.endpoints_of_path[frame.path.at()][0] else { return };
+    let leaves = HostEvent::Leaves { message: message.number, until: here.links.ports[egress].busy_until };
+    here.hosts.endpoints[nth].endpoint.on_event(now, &leaves);
+    here.deferred.push(Deferred::Endpoint(nth));
 }
 
 /// Handles a frame that occupied no place for endpoints and limiters and has left for the link: sources may follow.

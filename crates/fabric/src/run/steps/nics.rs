@@ -148,6 +148,7 @@ pub fn leave_past_nic(
 ) {
     count_made(here, &mut frame, segment, (nth, near));
     transmission::transmit_unfed(here, egress, frame, now, events);
+    nic_places::note_departure(here, egress, &frame, now);
 }
 
 /// A segment has left past its NIC: schedules the calls of its endpoint, and enqueues it if it has more.

@@ -89,7 +89,7 @@ pub fn count_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, features: 
             probes::record_sent(here, egress, frame, now);
         }
         if features.has(PortFeatures::FEEDS) {
-            nic_places::feed(here, egress, frame);
+            nic_places::feed(here, egress, frame, now);
         }
     }
 }
