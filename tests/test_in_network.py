@@ -16,6 +16,7 @@ LEAVES = """
 [simulation]
 duration = "20 ms"
 [topology.leaf_spine]
+phy = "none"
 leaves = 2
 spines = 2
 hosts_per_leaf = 3
@@ -83,7 +84,7 @@ def test_a_lost_frame_is_the_root_of_what_hangs() -> None:
     assert chain.root["cause"] == "lost"
     assert "h2" in (chain.root["host"], chain.root["peer_host"])
     said = jobs.hung(result)
-    assert said is not None and said.endswith("of which a frame is lost, and nobody sends it again")
+    assert said is not None and said.endswith("of which a frame is lost and not retransmitted")
     assert jobs.hung(run(ring)) is None
 
 

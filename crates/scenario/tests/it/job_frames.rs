@@ -8,8 +8,8 @@ use scenario::load;
 
 /// Data of a full frame.
 const DATA: u64 = 1_500;
-const STAR: &str = "[topology.star]\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
-const LEAVES: &str = "[topology.leaf_spine]\nleaves = 2\nspines = 3\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
+const STAR: &str = "[topology.star]\nphy = \"none\"\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
+const LEAVES: &str = "[topology.leaf_spine]\nphy = \"none\"\nleaves = 2\nspines = 3\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
 
 fn text(fabric: &str, job: &str, rest: &str) -> String {
     format!(

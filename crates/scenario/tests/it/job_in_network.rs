@@ -6,7 +6,7 @@ use measure::{Table, Values};
 use proptest::prelude::*;
 use scenario::load;
 
-const STAR: &str = "[topology.star]\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
+const STAR: &str = "[topology.star]\nphy = \"none\"\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
 
 fn text(fabric: &str, job: &str, rest: &str) -> String {
     format!(
@@ -96,9 +96,9 @@ fn queue_pairs_on_a_star_take_bytes_over_rate_and_a_round() {
 
 #[test]
 fn twice_as_fast_as_a_ring_on_fabrics_of_levels() {
-    let leaves = "[topology.leaf_spine]\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
-    let fat = "[topology.fat_tree]\nk = 4\nrate = \"100 Gb/s\"\n";
-    let rails = "[topology.rails]\nsegments = 2\nservers_per_segment = 4\nrails = 2\nspines = 2\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
+    let leaves = "[topology.leaf_spine]\nphy = \"none\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
+    let fat = "[topology.fat_tree]\nphy = \"none\"\nk = 4\nrate = \"100 Gb/s\"\n";
+    let rails = "[topology.rails]\nphy = \"none\"\nsegments = 2\nservers_per_segment = 4\nrails = 2\nspines = 2\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
     for (fabric, units) in [(leaves, 5), (fat, 13), (rails, 5)] {
         let of = |algorithm: &str| {
             let job = format!(
@@ -121,7 +121,7 @@ fn twice_as_fast_as_a_ring_on_fabrics_of_levels() {
 
 #[test]
 fn any_transport_and_any_number_of_threads() {
-    let leaves = "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 3\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
+    let leaves = "[topology.leaf_spine]\nphy = \"none\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 3\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
     for over in ["\"frames\"", "{ rdma = {} }", "{ tcp = {} }", "{ uet = {} }"] {
         let job = format!(
             "{}\nover = {over}\npriority = 3\niterations = 2\ncompute = \"3 us\"\noverhead = \"50 ns\"",
@@ -220,8 +220,8 @@ proptest! {
     fn every_rank_gets_every_segment(
         fabric in prop::sample::select(vec![
             STAR.replace("HOSTS", "9"),
-            "[topology.leaf_spine]\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n".into(),
-            "[topology.fat_tree]\nk = 4\nrate = \"100 Gb/s\"\n".into(),
+            "[topology.leaf_spine]\nphy = \"none\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n".into(),
+            "[topology.fat_tree]\nphy = \"none\"\nk = 4\nrate = \"100 Gb/s\"\n".into(),
         ]),
         chosen in prop::collection::btree_set(0u32..9, 2..9),
         bytes in 1u64..60_000,
