@@ -219,6 +219,17 @@ pub const PHYS: &[Phy] = &[
     ),
 ];
 
+/// The usual PHY of each rate: 10GBASE-SR, 25GBASE-SR and -CR, 40GBASE-SR4, 100GBASE-SR4 and -CR4 have it.
+const USUAL: [&str; 7] = [
+    "10GBASE-R",
+    "25GBASE-R RS-FEC",
+    "40GBASE-R",
+    "50GBASE-R",
+    "100GBASE-R RS-FEC",
+    "200GBASE-R",
+    "400GBASE-R",
+];
+
 /// The port types of each PHY, as IEEE 802.3 and the labels of transceivers name them.
 pub const PORT_TYPES: &[(&str, &[&str])] = &[
     ("10GBASE-R", &["10GBASE-SR", "10GBASE-LR", "10GBASE-ER"]),
@@ -291,6 +302,10 @@ impl Phy {
     /// Returns the PHY of a rate with the longest delay, if any is known.
     pub fn slowest_at(rate: BitRate) -> Option<&'static Phy> {
         Phy::at(rate).max_by_key(|phy| phy.interface_bits())
+    }
+    /// Returns the usual PHY of a rate, if any is known: that of its short optical and twinaxial port types.
+    pub fn usual_at(rate: BitRate) -> Option<&'static Phy> {
+        USUAL.iter().find_map(|name| Phy::named(name).filter(|phy| phy.rate == rate))
     }
     /// Returns the interface delay of one station in bit times: the sum over the sublayers.
     pub fn interface_bits(&self) -> u64 {
@@ -369,6 +384,10 @@ mod tests {
         let slowest = |rate| Phy::slowest_at(gbps(rate)).map(|phy| phy.name);
         assert_eq!([10, 25, 100].map(slowest), ["10GBASE-T", "25GBASE-R RS-FEC", "100GBASE-R FEC"].map(Some));
         assert_eq!(slowest(56), None);
+        let usual = |phy: &&Phy| Phy::usual_at(phy.rate).is_some_and(|usual| usual.name == phy.name);
+        let usual: Vec<_> = PHYS.iter().filter(usual).map(|phy| phy.name).collect();
+        assert_eq!(usual, USUAL, "one for each rate");
+        assert!(PHYS.iter().all(|phy| Phy::usual_at(phy.rate).is_some()));
         // 71,168 bit times at 100 Gb/s.
         assert_eq!(Phy::named("100GBASE-R").unwrap().interface_delay(), Time::from_ps(711_680));
     }

@@ -49,11 +49,13 @@ fn frame_size(name: &str, text: &Option<String>, default: u16) -> Result<u16, St
         .ok_or_else(|| format!("{name}: \"{bytes}\" is longer than any frame; at most 16384 B are accepted"))
 }
 
-/// The PHY of this name at this rate, none for "none"; without a name, or for "slowest", the slowest known one at the rate, if any.
+/// The PHY of this name at this rate, none for "none"; without a name the usual one, for "slowest" the slowest known one at the rate, if any.
 fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String> {
-    let Some(name) = name.filter(|&name| name != "slowest") else { return Ok(Phy::slowest_at(rate)) };
-    if name == "none" {
-        return Ok(None);
+    let Some(name) = name else { return Ok(Phy::usual_at(rate)) };
+    match name {
+        "none" => return Ok(None),
+        "slowest" => return Ok(Phy::slowest_at(rate)),
+        _ => {}
     }
     match Phy::named(name) {
         Some(phy) if phy.rate == rate => Ok(Some(phy)),

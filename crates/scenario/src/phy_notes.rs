@@ -7,7 +7,7 @@ impl Scenario {
     pub fn phy_notes(&self) -> Vec<String> {
         let note = |phy: &&flow_control::phy::Phy| {
             format!(
-                "note: links of {} have the PHY {}, the slowest of that rate ({} one way): phy = \"none\" leaves it out",
+                "note: links of {} have the PHY {}, the usual one of that rate ({} one way): phy = \"none\" leaves it out",
                 phy.rate,
                 phy.name,
                 phy.interface_delay()

@@ -32,8 +32,8 @@ class Link:
         Longest frame, DA to FCS. Default: "1522 B".
     phy
         PHY of both stations, such as "25GBASE-R RS-FEC"; sets interface delay and response time. Default:
-        "slowest", that of this rate with the largest delay (`penstock explain phy`), as for links of a
-        scenario; "none" for no delay.
+        the usual one of the rate, as for links of a scenario (`penstock explain phy`); "slowest" for that
+        of the rate with the largest delay, "none" for no delay.
     interface_delay
         Delay of MAC and PHY of one station, instead of the PHY's value.
     response_time

@@ -157,7 +157,7 @@ class StarKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -180,7 +180,7 @@ class DumbbellKeys(TypedDict, total=False):
     """Length of the cable between the switches. Default: that of the other links."""
     bottleneck_phy: PhyName | None
     """PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the
-    other links; "slowest" if theirs is the default, too.
+    other links; the usual one of its rate if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -200,7 +200,7 @@ class DumbbellKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -231,7 +231,7 @@ class ChainKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -262,7 +262,7 @@ class RingKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -283,7 +283,7 @@ class LeafSpineKeys(TypedDict, total=False):
     """Length of the cables between leaves and spines. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
-    the other links; "slowest" if theirs is the default, too.
+    the other links; the usual one of its rate if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -303,7 +303,7 @@ class LeafSpineKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -322,7 +322,7 @@ class FatTreeKeys(TypedDict, total=False):
     """Length of the cables between switches. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
-    links; "slowest" if theirs is the default, too.
+    links; the usual one of its rate if theirs is the default, too.
     """
     core_rate: str | None
     """Rate of the links between aggregation and core switches. Default: `uplink_rate`."""
@@ -332,7 +332,8 @@ class FatTreeKeys(TypedDict, total=False):
     """
     core_phy: PhyName | None
     """PHY at both ends of the links between aggregation and core switches, as `phy` of all links.
-    Default: that of the other links between switches; "slowest" if theirs is the default, too.
+    Default: that of the other links between switches; the usual one of its rate if theirs is the
+    default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -352,7 +353,7 @@ class FatTreeKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -371,7 +372,7 @@ class NTreeKeys(TypedDict, total=False):
     """Length of the cables between switches. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other
-    links; "slowest" if theirs is the default, too.
+    links; the usual one of its rate if theirs is the default, too.
     """
     core_rate: str | None
     """Rate of the links to the highest level. Default: `uplink_rate`."""
@@ -379,7 +380,7 @@ class NTreeKeys(TypedDict, total=False):
     """Length of the cables to the highest level. Default: that of the other links between switches."""
     core_phy: PhyName | None
     """PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the
-    other links between switches; "slowest" if theirs is the default, too.
+    other links between switches; the usual one of its rate if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -399,7 +400,7 @@ class NTreeKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -424,7 +425,7 @@ class RailsKeys(TypedDict, total=False):
     """Length of the cables between leaves and spines. Default: that of the other links."""
     uplink_phy: PhyName | None
     """PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of
-    the other links; "slowest" if theirs is the default, too.
+    the other links; the usual one of its rate if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -444,7 +445,7 @@ class RailsKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -467,7 +468,7 @@ class DragonflyKeys(TypedDict, total=False):
     """Length of the cables between the switches of a group. Default: that of the other links."""
     local_phy: PhyName | None
     """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
-    that of the other links; "slowest" if theirs is the default, too.
+    that of the other links; the usual one of its rate if theirs is the default, too.
     """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
@@ -475,7 +476,7 @@ class DragonflyKeys(TypedDict, total=False):
     """Length of the cables between groups. Default: that of the other links."""
     global_phy: PhyName | None
     """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
-    links; "slowest" if theirs is the default, too.
+    links; the usual one of its rate if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -495,7 +496,7 @@ class DragonflyKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -514,7 +515,7 @@ class SlimFlyKeys(TypedDict, total=False):
     """Length of the cables between the switches of a group. Default: that of the other links."""
     local_phy: PhyName | None
     """PHY at both ends of the links between the switches of a group, as `phy` of all links. Default:
-    that of the other links; "slowest" if theirs is the default, too.
+    that of the other links; the usual one of its rate if theirs is the default, too.
     """
     global_rate: str | None
     """Rate of the links between groups. Default: `rate`."""
@@ -522,7 +523,7 @@ class SlimFlyKeys(TypedDict, total=False):
     """Length of the cables between groups. Default: that of the other links."""
     global_phy: PhyName | None
     """PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other
-    links; "slowest" if theirs is the default, too.
+    links; the usual one of its rate if theirs is the default, too.
     """
     rate: Required[str]
     """Rate of a link in each direction."""
@@ -542,7 +543,7 @@ class SlimFlyKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -573,7 +574,7 @@ class TorusKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -619,7 +620,7 @@ class ExplicitLinkKeys(TypedDict, total=False):
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
     FEC", "slowest" for the PHY of that rate with the largest delay, or "none" for no delay. Default:
-    "slowest".
+    the usual one of the rate.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""

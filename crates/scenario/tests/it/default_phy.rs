@@ -1,4 +1,4 @@
-//! Links whose scenario states neither a PHY nor a delay of the interfaces have the slowest PHY of their rate.
+//! Links whose scenario states neither a PHY nor a delay of the interfaces have the usual PHY of their rate.
 
 use fabric::{Simulation, pause_needs};
 use flow_control::phy::Phy;
@@ -29,32 +29,37 @@ fn links(scenario: &Scenario) -> Vec<(u64, u64)> {
     all.into_iter().collect()
 }
 
-/// One-way delay in ps that the slowest PHY of a rate adds.
+/// One-way delay in ps that the usual PHY of a rate adds.
+fn usual(gbps: u64) -> u64 {
+    Phy::usual_at(BitRate::from_gbps(gbps)).unwrap().interface_delay().ps()
+}
+
+/// One-way delay in ps that the PHY of a rate with the longest delay adds.
 fn slowest(gbps: u64) -> u64 {
     Phy::slowest_at(BitRate::from_gbps(gbps)).unwrap().interface_delay().ps()
 }
 
 #[test]
-fn each_standard_rate_has_its_slowest_phy() {
+fn each_standard_rate_has_its_usual_phy() {
     for (gbps, name) in [
-        (10, "10GBASE-T"),
+        (10, "10GBASE-R"),
         (25, "25GBASE-R RS-FEC"),
-        (40, "40GBASE-R FEC"),
+        (40, "40GBASE-R"),
         (50, "50GBASE-R"),
-        (100, "100GBASE-R FEC"),
+        (100, "100GBASE-R RS-FEC"),
         (200, "200GBASE-R"),
         (400, "400GBASE-R"),
     ] {
         let scenario = star(&format!("rate = \"{gbps} Gb/s\""));
-        assert_eq!(links(&scenario), [(gbps, 10_000 + slowest(gbps))]);
+        assert_eq!(links(&scenario), [(gbps, 10_000 + usual(gbps))]);
         let effective = scenario.effective_toml();
         assert!(effective.contains(&format!("phy = \"{name}\"\n")), "{effective}");
         assert!(!effective.contains("interface_delay"), "{effective}");
         let notes = scenario.phy_notes();
         assert_eq!(notes.len(), 1);
         assert!(notes[0].contains(&format!("links of {gbps} Gb/s have the PHY {name},")), "{notes:?}");
-        // The word means the same, but then there is nothing to note.
-        let stated = star(&format!("rate = \"{gbps} Gb/s\"\nphy = \"slowest\""));
+        // Where it is stated there is nothing to note.
+        let stated = star(&format!("rate = \"{gbps} Gb/s\"\nphy = \"{name}\""));
         assert_eq!(format!("{:?}", stated.spec), format!("{:?}", scenario.spec));
         assert!(stated.phy_notes().is_empty());
     }
@@ -76,10 +81,10 @@ fn other_rates_and_statements_have_none() {
     }
     assert_eq!(links(&star("rate = \"10 Gb/s\"\ninterface_delay = \"1 us\"")), [(10, 1_010_000)]);
     // A delay is that of the cable, as a length is.
-    assert_eq!(links(&star("rate = \"10 Gb/s\"\ndelay = \"1 us\"")), [(10, 1_000_000 + slowest(10))]);
+    assert_eq!(links(&star("rate = \"10 Gb/s\"\ndelay = \"1 us\"")), [(10, 1_000_000 + usual(10))]);
     // With a line code, the rate of data counts.
     let coded = star("rate = \"12.5 Gb/s\"\nline_code = \"8b/10b\"");
-    assert_eq!(links(&coded), [(10, 10_000 + slowest(10))]);
+    assert_eq!(links(&coded), [(10, 10_000 + usual(10))]);
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn each_tier_has_that_of_its_rate() {
         assert_eq!(again.effective_toml(), scenario.effective_toml());
         (links(&scenario), scenario.phy_notes().len())
     };
-    let with = |gbps| (gbps, 10_000 + slowest(gbps));
+    let with = |gbps| (gbps, 10_000 + usual(gbps));
     let leaves = "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n";
     for (keys, expected, notes) in [
         ("rate = \"100 Gb/s\"", vec![with(100)], 1),
@@ -109,7 +114,11 @@ fn each_tier_has_that_of_its_rate() {
             vec![with(100), (400, 10_000)],
             1,
         ),
-        ("rate = \"100 Gb/s\"\nphy = \"slowest\"\nuplink_rate = \"400 Gb/s\"", vec![with(100), with(400)], 0),
+        (
+            "rate = \"100 Gb/s\"\nphy = \"slowest\"\nuplink_rate = \"400 Gb/s\"",
+            vec![(100, 10_000 + slowest(100)), with(400)],
+            0,
+        ),
     ] {
         assert_eq!(tiers(&format!("{leaves}{keys}"), ["h0", "h1"]), (expected, notes), "{keys}");
     }
@@ -151,11 +160,12 @@ fn a_bottleneck_with_a_delay_has_none() {
         assert_eq!(format!("{:?}", again.spec), format!("{:?}", scenario.spec));
         links(&scenario)
     };
-    let own = (100, 10_000 + slowest(100));
-    assert_eq!(dumbbell("bottleneck_rate = \"10 Gb/s\""), [(10, 10_000 + slowest(10)), own]);
+    let own = (100, 10_000 + usual(100));
+    assert_eq!(dumbbell("bottleneck_rate = \"10 Gb/s\""), [(10, 10_000 + usual(10)), own]);
     let delay = "bottleneck_rate = \"10 Gb/s\"\nbottleneck_delay = \"5 us\"";
     assert_eq!(dumbbell(delay), [(10, 5_000_000), own]);
-    assert_eq!(dumbbell("phy = \"slowest\"\nbottleneck_delay = \"5 us\""), [own, (100, 5_000_000)]);
+    let stated = (100, 10_000 + slowest(100));
+    assert_eq!(dumbbell("phy = \"slowest\"\nbottleneck_delay = \"5 us\""), [stated, (100, 5_000_000)]);
 }
 
 #[test]
@@ -170,7 +180,7 @@ fn links_one_by_one() {
         ["a", "b"],
     ));
     let delays: Vec<u64> = scenario.spec.links.iter().map(|link| link.delay.ps()).collect();
-    assert_eq!(delays, [700_000 + slowest(400), 10_000, 10_000, 10_000 + slowest(25)]);
+    assert_eq!(delays, [700_000 + usual(400), 10_000, 10_000, 10_000 + usual(25)]);
     assert_eq!(scenario.phy_notes().len(), 2);
     let again = accepted(&scenario.effective_toml());
     assert_eq!(format!("{:?}", again.spec), format!("{:?}", scenario.spec));

@@ -22,7 +22,7 @@ with_cable! {
     optional {
         /// Length of the cable between the switches. A length with unit. Default: that of the other links. Not together with `bottleneck_delay`.
         bottleneck_length: Length,
-        /// PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too. Not together with `bottleneck_delay`.
+        /// PHY at both ends of the link between the switches, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too. Not together with `bottleneck_delay`.
         bottleneck_phy: PhyName,
     }
 }

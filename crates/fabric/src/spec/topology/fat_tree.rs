@@ -22,13 +22,13 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between switches. A length with unit. Default: that of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
+        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
         uplink_phy: PhyName,
         /// Rate of the links between aggregation and core switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`.
         core_rate: BitRate,
         /// Length of the cables between aggregation and core switches. A length with unit. Default: that of the other links between switches.
         core_length: Length,
-        /// PHY at both ends of the links between aggregation and core switches, as `phy` of all links. Default: that of the other links between switches; "slowest" if theirs is the default, too.
+        /// PHY at both ends of the links between aggregation and core switches, as `phy` of all links. Default: that of the other links between switches; the usual one of its rate if theirs is the default, too.
         core_phy: PhyName,
     }
 }

@@ -27,13 +27,13 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between switches. A length with unit. Default: that of the other links. Needs n of at least 2.
         uplink_length: Length,
-        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too. Needs n of at least 2.
+        /// PHY at both ends of the links between switches, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too. Needs n of at least 2.
         uplink_phy: PhyName,
         /// Rate of the links to the highest level. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`. Needs n of at least 3.
         core_rate: BitRate,
         /// Length of the cables to the highest level. A length with unit. Default: that of the other links between switches. Needs n of at least 3.
         core_length: Length,
-        /// PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the other links between switches; "slowest" if theirs is the default, too. Needs n of at least 3.
+        /// PHY at both ends of the links to the highest level, as `phy` of all links. Default: that of the other links between switches; the usual one of its rate if theirs is the default, too. Needs n of at least 3.
         core_phy: PhyName,
     }
 }

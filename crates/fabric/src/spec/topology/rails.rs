@@ -32,7 +32,7 @@ with_cable! {
         uplink_rate: BitRate,
         /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
         uplink_length: Length,
-        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
+        /// PHY at both ends of the links between leaves and spines, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
         uplink_phy: PhyName,
     }
 }

@@ -30,13 +30,13 @@ with_cable! {
         local_rate: BitRate,
         /// Length of the cables between the switches of a group. A length with unit. Default: that of the other links.
         local_length: Length,
-        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
+        /// PHY at both ends of the links between the switches of a group, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
         local_phy: PhyName,
         /// Rate of the links between groups. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         global_rate: BitRate,
         /// Length of the cables between groups. A length with unit. Default: that of the other links.
         global_length: Length,
-        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links; "slowest" if theirs is the default, too.
+        /// PHY at both ends of the links between groups, as `phy` of all links. Default: that of the other links; the usual one of its rate if theirs is the default, too.
         global_phy: PhyName,
     }
 }
