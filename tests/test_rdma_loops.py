@@ -8,29 +8,21 @@ import pytest
 
 import penstock as ps
 from penstock import _core
+from penstock.validation.rdma import MARKED
 
 MTU, HEADERS, CNP, ON_WIRE = 934, 66, 82, 20
 PACKET = MTU + HEADERS
 
-KEYS = """\
+KEYS = (
+    """\
 [simulation]
 duration = "10 ms"
-[flow_control.pfc]
-priorities = [3]
-accounting = "ingress"
-xoff = "1 MB"
-xon = "900 kB"
-[[switch.queue_managers]]
-classes = [3]
-[switch.queue_managers.red]
-weight = 1
-min = "5 kB"
-max = "200 kB"
-max_probability = {most}
-gentle = false
-action = "mark_only"
+"""
+    + MARKED.replace("0.01", "{most}")
+    + """\
 at = "{at}"
 """
+)
 FLOWS = """
 [[flows]]
 name = "{source}"
