@@ -139,7 +139,7 @@ links = [
   {{ between = ["a0..a1", "far"], rate = "40 Gb/s", delay = "1 us", phy = "none" }},
   {{ between = ["far", "near"], rate = "16 Gb/s", delay = "1 us", phy = "none" }},
   {{ between = ["b0..b1", "near"], rate = "40 Gb/s", delay = "60 us", phy = "none" }},
-  {{ between = ["near", "to"], rate = "{} Gb/s", delay = "1 us" }},
+  {{ between = ["near", "to"], rate = "{} Gb/s", delay = "1 us", phy = "none" }},
 ]
 """
     many, port, longest, own = loop(told(links.format(40), flow("a0..a1", "to"), flow("b0..b1", "to")))
