@@ -38,32 +38,14 @@ BUDGET_MS = 3.0
 BUDGET_RATIO = 1.9
 SAMPLE = 200
 SCENARIO = """
-[simulation]
-duration = "200 us"
-
-[probes]
-bin = "off"
-
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-phy = "none"
-
-[flow_control.pfc]
-xoff = "20 KiB"
-xon = "10 KiB"
-
-[[flows]]
-name = "steady"
-from = "h0"
-to = "h2"
-source = { poisson = { rate = "4 Gb/s" } }
-
-[[flows]]
-name = "greedy"
-from = "h1"
-to = "h2"
-source = "greedy"
+simulation.duration = "200 us"
+probes.bin = "off"
+topology.star = { hosts = 3, rate = "10 Gb/s", phy = "none" }
+flow_control.pfc = { xoff = "20 KiB", xon = "10 KiB" }
+flows = [
+  { name = "steady", from = "h0", to = "h2", source = { poisson = { rate = "4 Gb/s" } } },
+  { name = "greedy", from = "h1", to = "h2", source = "greedy" },
+]
 """
 
 

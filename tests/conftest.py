@@ -18,6 +18,7 @@ import pytest
 
 from penstock.cli import main
 from penstock.result import Result
+from penstock.validation.bench import flow_text, star
 
 LONG_TESTS = frozenset(
     line for line in Path(__file__).with_name("long.txt").read_text("utf-8").splitlines() if "::" in line
@@ -74,17 +75,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks.get(Path(item.nodeid.split("::")[0]).stem, len(ranks)))
 
 
-SMALL = """
+SMALL = (
+    """
 [simulation]
 name = "small"
 duration = "200 us"
 
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-length = "20 m"
-phy = "none"
-
+"""
+    + star(3, rate="10 Gb/s", length="20 m")
+    + """
 [switch.buffer]
 queue = "200 frames"
 
@@ -92,34 +91,24 @@ queue = "200 frames"
 accounting = "ingress"
 xoff = "20 frames"
 xon = "10 frames"
-
-[[flows]]
-name = "steady"
-from = "h0"
-to = "h2"
-source = { poisson = { rate = "4 Gb/s" } }
-
-[[flows]]
-name = "greedy"
-from = "h1"
-to = "h2"
-source = "greedy"
 """
+    + flow_text("steady", "h0", "h2", 'source = { poisson = { rate = "4 Gb/s" } }')
+    + flow_text("greedy", "h1", "h2", 'source = "greedy"')
+)
 
-TWO_GREEDY = """
-[[flows]]
-name = "a"
-from = "h0"
-to = "h2"
-source = "greedy"
-
-[[flows]]
-name = "b"
-from = "h1"
-to = "h2"
-source = "greedy"
-"""
+TWO_GREEDY = "".join(
+    flow_text(name, sender, "h2", 'source = "greedy"') for name, sender in (("a", "h0"), ("b", "h1"))
+)
 """Two senders that overload the link to h2."""
+
+DYNAMIC = """
+[switch.buffer.dynamic_threshold]
+alpha = 0.125
+minimum = "9 KiB"
+headroom = "2 MiB"
+resume_offset = "18 KiB"
+"""
+"""Dynamic thresholds as SONiC has them."""
 
 THREE_CLASSES = """
 [switch]

@@ -25,12 +25,8 @@ PAUSED = """
 [simulation]
 duration = "300 us"
 
-[topology.leaf_spine]
-leaves = 4
-spines = 2
-hosts_per_leaf = 16
-rate = "100 Gb/s"
-phy = "none"
+[topology]
+leaf_spine = { leaves = 4, spines = 2, hosts_per_leaf = 16, rate = "100 Gb/s", phy = "none" }
 
 [switch.buffer]
 total = "16 MiB"

@@ -10,6 +10,7 @@ import penstock as ps
 from penstock import _core
 from penstock.interchange.captures import write_capture
 from penstock.interchange.code_points import CodePoints
+from penstock.validation.bench import flow_text
 
 SCENARIO = """
 [simulation]
@@ -27,18 +28,7 @@ queues = "per_priority"
 dscp_to_tc = {{ 26 = 3, 34 = {of_34}, 48 = 6, other = 0 }}
 [switches.leaf0.maps]
 remap = [{{ to = ["spine0"], dscp = {{ 26 = 34 }} }}]
-[[flows]]
-name = "marked"
-from = "h0..h1"
-to = "h2"
-dscp = 26
-source = {{ constant = {{ rate = "1 Gb/s" }} }}
-[[flows]]
-name = "plain"
-from = "h0"
-to = "h3"
-priority = 6
-source = {{ constant = {{ rate = "1 Gb/s" }} }}
+{flows}
 [[transfers]]
 name = "list"
 dscp = 48
@@ -50,6 +40,10 @@ sizes = "10 kB"
 what = "frames"
 which = ["h0.0->leaf0", "h1.0->leaf0", "spine0.1->leaf1"]
 """
+SLOW = 'source = { constant = { rate = "1 Gb/s" } }'
+FLOWS = flow_text("marked", "h0..h1", "h2", "dscp = 26", SLOW) + flow_text(
+    "plain", "h0", "h3", "priority = 6", SLOW
+)
 
 
 def captured(tmp_path: Path, text: str) -> tuple[dict[tuple[str, int], set[int]], list[str]]:
@@ -63,7 +57,7 @@ def captured(tmp_path: Path, text: str) -> tuple[dict[tuple[str, int], set[int]]
 
 
 def test_flows_transfers_and_changes(tmp_path: Path) -> None:
-    seen, remarks = captured(tmp_path, SCENARIO.format(of_34=4))
+    seen, remarks = captured(tmp_path, SCENARIO.format(flows=FLOWS, of_34=4))
     assert seen == {
         ("h0.0->leaf0", 3): {26},
         ("h0.0->leaf0", 6): {0},
@@ -76,7 +70,7 @@ def test_flows_transfers_and_changes(tmp_path: Path) -> None:
 
 
 def test_a_change_within_a_class_is_told(tmp_path: Path) -> None:
-    seen, remarks = captured(tmp_path, SCENARIO.format(of_34=3))
+    seen, remarks = captured(tmp_path, SCENARIO.format(flows=FLOWS, of_34=3))
     assert seen["spine0.1->leaf1", 3] == {26}
     assert len(remarks) == 2
     assert "may have 26 or 34; the capture has 26" in remarks[0]

@@ -13,6 +13,7 @@ import penstock as ps
 from penstock import cli
 from penstock.analysis.critical_path import CAUSES, CriticalPath, critical_path
 from penstock.analysis.rank_times import rank_times
+from penstock.validation.bench import star
 
 ALGORITHMS = {
     "all_reduce": (
@@ -31,15 +32,7 @@ ALGORITHMS = {
     "barrier": ("dissemination", "in_network"),
     "send_receive": ("pipeline",),
 }
-STAR = """
-[simulation]
-duration = "100 ms"
-[topology.star]
-hosts = {hosts}
-rate = "100 Gb/s"
-phy = "none"
-[flow_control.pfc]
-"""
+STAR = '[simulation]\nduration = "100 ms"\n' + star("{hosts}", rate="100 Gb/s") + "[flow_control.pfc]\n"
 SHARED = """
 [simulation]
 duration = "100 ms"

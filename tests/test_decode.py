@@ -15,22 +15,14 @@ from penstock import _core
 from penstock.cli import main
 from penstock.errors import InputError
 from penstock.interchange.display_filter import FIELDS, PROTOCOLS, compiled
+from penstock.validation.bench import flow_text, star
 
-SCENARIO = """
-[simulation]
-duration = "60 us"
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-phy = "none"
-[flow_control.pfc]
-priorities = [3]
-[[flows]]
-name = "a"
-from = "h1..h2"
-to = "h0"
-priority = 3
-source = "greedy"
+SCENARIO = (
+    '[simulation]\nduration = "60 us"\n'
+    + star(3, rate="10 Gb/s")
+    + "[flow_control.pfc]\npriorities = [3]\n"
+    + flow_text("a", "h1..h2", "h0", "priority = 3", 'source = "greedy"')
+    + """\
 [[transfers]]
 name = "t"
 from = "h1"
@@ -42,6 +34,7 @@ over = { rdma = { control = "dcqcn" } }
 what = "frames"
 which = "*"
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 
 from conftest import Command, json_of
 from penstock import _core
+from penstock.validation.bench import flow_text, star, summaries
 
 SCENARIO = """\
 [simulation]
@@ -43,21 +44,9 @@ SCENARIOS = {
         keys="leaves = 8\nspines = 4\nhosts_per_leaf = 16",
         rate="3 Gb/s",
     ),
-    "overload, a queue without limit": """
-[simulation]
-duration = "4 s"
-[probes]
-bin = "off"
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-phy = "none"
-[[flows]]
-name = "too-much"
-from = ["h0", "h1"]
-to = "h2"
-source = "greedy"
-""",
+    "overload, a queue without limit": summaries("4 s", pauses=True)
+    + star(3, rate="10 Gb/s")
+    + flow_text("too-much", '["h0", "h1"]', "h2", 'source = "greedy"'),
 }
 RUN = """
 import json, sys

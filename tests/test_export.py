@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import THREE_CLASSES, Command
+from conftest import DYNAMIC, THREE_CLASSES, Command
 
 BASE = """
 [simulation]
@@ -121,13 +121,6 @@ xon = "19456 B"
 headroom = "38912 B"
 """
 )
-DYNAMIC = """
-[switch.buffer.dynamic_threshold]
-alpha = 0.125
-minimum = "9 KiB"
-headroom = "2 MiB"
-resume_offset = "18 KiB"
-"""
 WATCHDOG = """
 [watchdog]
 detection_time = "400 ms"

@@ -13,6 +13,16 @@ INTERVAL = 100_000_000  # ps
 LINK = 10e9
 SET_POINT = 24_000
 
+
+def greedy(**flows: tuple[str, str, int]) -> str:
+    """Greedy flows by name: senders in TOML, receiver and priority."""
+    return "".join(
+        f'[[flows]]\nname = "{name}"\nfrom = {senders}\nto = "{to}"\npriority = {priority}\n'
+        'source = "greedy"\n'
+        for name, (senders, to, priority) in flows.items()
+    )
+
+
 CLASS = """\
 simulation = { duration = "3 ms" }
 topology.star = { hosts = 4, rate = "10 Gb/s", phy = "none" }
@@ -21,19 +31,7 @@ host.rate_limiters = { priorities = [3], fecn = { interval = "100 us" } }
 switch.queue_managers = [{ classes = [3], fecn = { interval = "100 us", capacity = "measured" CONTROL } }]
 [switch.scheduler.ets]
 classes = [ { queues = [0,1,2,4,5,6,7], percent = 70 }, { queues = [3], percent = 30 } ]
-[[flows]]
-name = "storage"
-from = ["h0","h1"]
-to = "h3"
-priority = 3
-source = "greedy"
-[[flows]]
-name = "lan"
-from = "h2"
-to = "h3"
-priority = 0
-source = "greedy"
-"""
+""" + greedy(storage=('["h0", "h1"]', "h3", 3), lan=('"h2"', "h3", 0))
 
 Row = dict[str, Any]
 
@@ -126,19 +124,7 @@ rate_limiters = { priorities = [3], fecn = { interval = "200 us" } }
 queue_managers = [{ classes = [3], fecn = { interval = "200 us", expected_sources = 4 AIM } }]
 [switch.scheduler.ets]
 classes = [{ queues = [0,1,2,4,5,6,7], percent = 40 }, { queues = [3], percent = 60 }]
-[[flows]]
-name = "storage"
-from = ["h4", "h8", "h12", "h5"]
-to = "h0"
-priority = 3
-source = "greedy"
-[[flows]]
-name = "lan"
-from = ["h6", "h9"]
-to = "h0"
-priority = 1
-source = "greedy"
-"""
+""" + greedy(storage=('["h4", "h8", "h12", "h5"]', "h0", 3), lan=('["h6", "h9"]', "h0", 1))
 
 
 def test_under_ets_and_pfc_on_a_fat_tree_all_get_the_same() -> None:
@@ -169,19 +155,7 @@ host.rate_limiters = { fecn = { interval = "200 us" } }
 switch.queue_managers = [{ fecn = { interval = "200 us", scope = "SCOPE", queue_control = "linear" } }]
 switch.scheduler.drr = {}
 QUEUEING
-[[flows]]
-name = "low"
-from = ["h0", "h1"]
-to = "h4"
-priority = 2
-source = "greedy"
-[[flows]]
-name = "high"
-from = ["h2", "h3"]
-to = "TO"
-priority = 3
-source = "greedy"
-"""
+""" + greedy(low=('["h0", "h1"]', "h4", 2), high=('["h2", "h3"]', "TO", 3))
 
 
 def queued(scope: str, queueing: str = "", to: str = "h4") -> float:

@@ -19,6 +19,7 @@ from penstock.errors import InputError
 from penstock.plots.congestion import place
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.validation.bench import flow_text, star
 
 STUDIES = Path(package.__file__).parent / "studies"
 
@@ -121,21 +122,10 @@ rate = "100 Gb/s"
 phy = "none"
 [flow_control.pfc]
 priorities = [3]
-[[flows]]
-name = "early"
-from = "h4"
-to = "h1"
-priority = 3
-limit = "10 kB"
-source = "greedy"
-[[flows]]
-name = "late"
-from = ["h4", "h5", "h2"]
-to = "h0"
-priority = 3
-start = "2 ms"
-source = "greedy"
 """
+    scenario += flow_text("early", "h4", "h1", "priority = 3", 'limit = "10 kB"', 'source = "greedy"')
+    late = ("priority = 3", 'start = "2 ms"', 'source = "greedy"')
+    scenario += flow_text("late", '["h4", "h5", "h2"]', "h0", *late)
     result = Scenario.from_toml(scenario).run()
     found = forensics.trees(result)
     assert {part.flow for tree in found for part in tree.parts} == {"late[h4]", "late[h5]", "late[h2]"}
@@ -150,36 +140,23 @@ source = "greedy"
     assert said[-1] == forensics.SHARES
 
 
-BYPASS = """
+BYPASS = (
+    """
 [simulation]
 duration = "2 ms"
-[topology.star]
-hosts = 4
-rate = "10 Gb/s"
-phy = "none"
+"""
+    + star(4, rate="10 Gb/s")
+    + """
 [flow_control.credit]
 buffer = "8 KiB"
 channels = ["B0", "B0", "B0", "B0", "B0", "B0", "B0", "B7"]
 [hosts.h3.receive]
 rate = "1 Gb/s"
-[[flows]]
-name = "reads"
-from = "h0"
-to = "h3"
-bypassable = true
-source = { constant = { rate = "4 Gb/s" } }
-[[flows]]
-name = "other-reads"
-from = "h0"
-to = "h1"
-bypassable = true
-source = { constant = { rate = "2 Gb/s" } }
-[[flows]]
-name = "writes"
-from = "h0"
-to = "h1"
-source = { constant = { rate = "2 Gb/s" } }
 """
+    + flow_text("reads", "h0", "h3", "bypassable = true", 'source = { constant = { rate = "4 Gb/s" } }')
+    + flow_text("other-reads", "h0", "h1", "bypassable = true", 'source = { constant = { rate = "2 Gb/s" } }')
+    + flow_text("writes", "h0", "h1", 'source = { constant = { rate = "2 Gb/s" } }')
+)
 
 
 def test_what_waits_in_a_bypass_queue_is_explained() -> None:
@@ -330,8 +307,9 @@ def test_losses_without_flow_control_are_told() -> None:
     result = Scenario.from_toml(text).run()
     [flow] = [row for row in result.rows("flows") if row["flow"] == "to-sick"]
     lost = f"{flow['frames_dropped']:,} frames"
+    share = f"{100 * flow['frames_dropped'] / flow['frames_sent']:.0f} % of what it sent"
     said = " ".join(forensics.why(result, "to-sick"))
-    assert f"It lost {lost} (43 % of what it sent) in h0, whose receive buffer was full" in said
+    assert f"It lost {lost} ({share}) in h0, whose receive buffer was full" in said
     assert (
         f"{lost} were lost in h0, whose receive buffer was full (receive_buffer): to-sick."
         in forensics.why(result, "h0")
@@ -339,19 +317,8 @@ def test_losses_without_flow_control_are_told() -> None:
 
 
 def test_a_link_that_is_full_is_told() -> None:
-    scenario = """
-[simulation]
-duration = "1 ms"
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-phy = "none"
-[[flows]]
-name = "f"
-from = ["h0", "h1"]
-to = "h2"
-source = { constant = { rate = "8 Gb/s" } }
-"""
+    scenario = '[simulation]\nduration = "1 ms"\n' + star(3, rate="10 Gb/s")
+    scenario += flow_text("f", '["h0", "h1"]', "h2", 'source = { constant = { rate = "8 Gb/s" } }')
     said = forensics.why(Scenario.from_toml(scenario).run(), "f[h0]")
     assert said[1] == "  No pause held it back."
     assert said[2] == (

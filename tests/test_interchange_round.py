@@ -17,22 +17,13 @@ from penstock.interchange import sonic, sonic_config
 from penstock.interchange.join import join
 from penstock.interchange.piece import Document
 from penstock.library import Source
+from penstock.validation.bench import flow_text, star
 
-LIKE = """[simulation]
-duration = "1 s"
-on_lossless_drop = "count"
-[topology.star]
-hosts = 3
-rate = "100 Gb/s"
-length = "5 m"
-phy = "none"
-[[flows]]
-name = "both"
-from = "h0..h1"
-to = "h2"
-priority = 3
-source = "greedy"
-"""
+LIKE = (
+    '[simulation]\nduration = "1 s"\non_lossless_drop = "count"\n'
+    + star(3, rate="100 Gb/s", length="5 m")
+    + flow_text("both", "h0..h1", "h2", "priority = 3", 'source = "greedy"')
+)
 COLORED = "".join(
     f'[[flows]]\nname = "{color}"\nfrom = "h0"\nto = "h1"\ncolor = "{color}"\nsource = "greedy"\n'
     for color in ("yellow", "red")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import SMALL, Command
+from conftest import DYNAMIC, SMALL, Command
 from conftest import THREE_CLASSES as ETS
 from penstock.errors import InputError
 from penstock.interchange.formats import format_of
@@ -25,13 +25,6 @@ STATIC = (
     .replace('source = "greedy"', 'source = { constant = { rate = "1 Mb/s" } }')
 )
 WATCHDOG = '\n[watchdog]\ndetection_time = "400 ms"\nrestoration_time = "300 ms"\naction = "report"\n'
-DYNAMIC = """
-[switch.buffer.dynamic_threshold]
-alpha = 0.125
-minimum = "9 KiB"
-headroom = "2 MiB"
-resume_offset = "18 KiB"
-"""
 
 REAL: dict[str, Any] = {
     "VERSIONS": {"DATABASE": {"VERSION": "version_4_0_3"}},

@@ -35,17 +35,10 @@ duration = "3 ms"
 [topology.explicit]
 hosts = ["h0", "h1"]
 switches = ["sw"]
-
-[[topology.explicit.links]]
-between = ["h0", "sw"]
-rate = "10 Gb/s"
-delay = "1 us"
-phy = "none"
-
-[[topology.explicit.links]]
-between = ["sw", "h1"]
-rate = "10 Gb/s"
-phy = "none"
+links = [
+  {{ between = ["h0", "sw"], rate = "10 Gb/s", delay = "1 us", phy = "none" }},
+  {{ between = ["sw", "h1"], rate = "10 Gb/s", phy = "none" }},
+]
 
 [links."h0<->sw"]
 llr = {{ outstanding_frames_max = {most}, ctlos_target_spacing = "{spacing} B" }}
@@ -325,11 +318,8 @@ MANY = """
 [simulation]
 duration = "400 us"
 
-[topology.fat_tree]
-k = 8
-rate = "100 Gb/s"
-length = "10 m"
-phy = "none"
+[topology]
+fat_tree = { k = 8, rate = "100 Gb/s", length = "10 m", phy = "none" }
 
 [[transfers]]
 name = "m"

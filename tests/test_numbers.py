@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ import penstock as ps
 from penstock import _core
 from penstock.library import Source
 from penstock.running import estimate
+from penstock.validation.bench import flow_text
 
 STAR = """\
 [simulation]
@@ -177,6 +179,19 @@ rate = "40 Gb/s"
 # Timers and times of queue pairs
 
 
+def nothing_arrives(begin: str, end: str) -> str:
+    """A fault that loses all frames to h1 for a while."""
+    times = f'from = "{begin}"\nuntil = "{end}"\n'
+    return f'[[faults]]\nlink = ["sw", "h1"]\ntowards = "h1"\nframe_loss = 1.0\n{times}'
+
+
+def survivor(text: str) -> dict[str, Any]:
+    """The only queue pair of a scenario, which has not failed."""
+    [pair] = run(text).rows("queue_pairs")
+    assert pair["failed_ns"] is None or math.isnan(pair["failed_ns"])
+    return pair
+
+
 def test_a_queue_pair_survives_a_pacer_that_is_slower_than_its_timeouts() -> None:
     text = (
         star("40 ms")
@@ -194,16 +209,9 @@ cnp_gap = "1 us"
 recovery = "selective"
 timeout = "320 us"
 low_timeout = "100 us"
-[[faults]]
-link = ["sw", "h1"]
-towards = "h1"
-frame_loss = 1.0
-from = "10000 us"
-until = "10900 us"
 """
     )
-    [pair] = run(text).rows("queue_pairs")
-    assert pair["failed_ns"] is None or math.isnan(pair["failed_ns"])
+    pair = survivor(text + nothing_arrives("10000 us", "10900 us"))
     assert pair["packets_sent_again"] == pair["timeouts"] == 1
     assert pair["packets_delivered"] > 50
 
@@ -227,16 +235,9 @@ link = ["h0", "sw"]
 towards = "h0"
 at = "500 us"
 control_frame = "{pause}"
-[[faults]]
-link = ["sw", "h1"]
-towards = "h1"
-frame_loss = 1.0
-from = "502 us"
-until = "504 us"
 """
     )
-    [pair] = run(text).rows("queue_pairs")
-    assert pair["failed_ns"] is None or math.isnan(pair["failed_ns"])
+    pair = survivor(text + nothing_arrives("502 us", "504 us"))
     assert pair["timeouts"] <= 1 and pair["packets_delivered"] == 1954
 
 
@@ -408,20 +409,15 @@ queue_managers = [{{ classes = [3], fecn = {{ interval = "200 us" }} }}]
 classes = [ {{ queues = [0,1,2,4,5,6,7], percent = {rest} }}, {{ queues = [3], percent = {share} }} ]
 [switch.buffer]
 class = "4 MB"
-[[flows]]
-name = "storage"
-from = ["h0","h1"]
-to = "h3"
-priority = 3
-source = "greedy"
-{lan}
+{storage}{lan}
 """
-LAN = '[[flows]]\nname = "lan"\nfrom = "h2"\nto = "h3"\npriority = 0\nsource = "greedy"'
+STORAGE = flow_text("storage", '["h0", "h1"]', "h3", "priority = 3", 'source = "greedy"')
+LAN = flow_text("lan", "h2", "h3", "priority = 0", 'source = "greedy"')
 
 
 @pytest.mark.parametrize("share", [10, 30, 60])
 def test_fecn_holds_the_queue_of_a_class_at_its_set_point(share: int) -> None:
-    result = run(ETS.format(share=share, rest=100 - share, lan=LAN))
+    result = run(ETS.format(storage=STORAGE, share=share, rest=100 - share, lan=LAN))
     [queue] = [row for row in result.rows("queues") if row["port"] == "sw.3->h3" and row["class"] == 3]
     assert 12e3 < queue["queue_bytes_mean"] < 48e3
     storage = sum(row["throughput_bps"] for row in result.rows("flows") if row["flow"].startswith("storage"))
@@ -429,7 +425,7 @@ def test_fecn_holds_the_queue_of_a_class_at_its_set_point(share: int) -> None:
 
 
 def test_fecn_has_the_whole_link_while_other_classes_are_idle() -> None:
-    result = run(ETS.format(share=30, rest=70, lan=""))
+    result = run(ETS.format(storage=STORAGE, share=30, rest=70, lan=""))
     assert sum(column(result, "flows", "throughput_bps")) > 0.9 * 10e9 * 1500 / 1542
 
 

@@ -9,40 +9,8 @@ import pytest
 import penstock as ps
 from penstock import _core
 from penstock.library import read
-from penstock.validation.rdma import HEADERS, LINK, ON_WIRE, OVERHEAD, TRIP
-
-DCQCN = """\
-[simulation]
-duration = "80 ms"
-warmup = "40 ms"
-[topology.star]
-hosts = {hosts}
-rate = "40 Gb/s"
-delay = "500 ns"
-phy = "none"
-[flow_control.pfc]
-priorities = [3]
-accounting = "ingress"
-xoff = "1 MB"
-xon = "900 kB"
-[[switch.queue_managers]]
-classes = [3]
-[switch.queue_managers.red]
-weight = 1
-min = "5 kB"
-max = "200 kB"
-max_probability = 0.01
-gentle = false
-action = "mark_only"
-spacing = "geometric"
-at = "dequeue"
-[[flows]]
-name = "f"
-from = "h1..h{senders}"
-to = "h0"
-priority = 3
-source = {{ rdma = {{ control = "dcqcn", mtu = "1000 B" }} }}
-"""
+from penstock.validation.bench import fill
+from penstock.validation.rdma import DCQCN, HEADERS, LINK, ON_WIRE, OVERHEAD, TRIP
 
 
 def marked_share(senders: int) -> float:
@@ -78,7 +46,7 @@ def test_dcqcn_comes_to_its_fixed_point(senders: int) -> None:
     """The queue that marks this share; the model has no packets, and chance makes the queue longer."""
     published = {2: 0.00078, 4: 0.00189, 10: 0.00603}
     assert marked_share(senders) == pytest.approx(published[senders], rel=0.1), "the published table"
-    result = ps.run(ps.Scenario.from_toml(DCQCN.format(hosts=senders + 1, senders=senders)))
+    result = ps.run(ps.Scenario.from_toml(fill(DCQCN, duration="80 ms", hosts=senders + 1, senders=senders)))
     queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
     expected = 5e3 + marked_share(senders) / 0.01 * 195e3
     assert expected < queue < 1.45 * expected

@@ -8,29 +8,21 @@ import pytest
 
 import penstock as ps
 from penstock import _core
+from penstock.validation.rdma import MARKED
 
 MTU, HEADERS, CNP, ON_WIRE = 934, 66, 82, 20
 PACKET = MTU + HEADERS
 
-KEYS = """\
+KEYS = (
+    """\
 [simulation]
 duration = "10 ms"
-[flow_control.pfc]
-priorities = [3]
-accounting = "ingress"
-xoff = "1 MB"
-xon = "900 kB"
-[[switch.queue_managers]]
-classes = [3]
-[switch.queue_managers.red]
-weight = 1
-min = "5 kB"
-max = "200 kB"
-max_probability = {most}
-gentle = false
-action = "mark_only"
+"""
+    + MARKED.replace("0.01", "{most}")
+    + """\
 at = "{at}"
 """
+)
 FLOWS = """
 [[flows]]
 name = "{source}"
@@ -147,7 +139,7 @@ links = [
   {{ between = ["a0..a1", "far"], rate = "40 Gb/s", delay = "1 us", phy = "none" }},
   {{ between = ["far", "near"], rate = "16 Gb/s", delay = "1 us", phy = "none" }},
   {{ between = ["b0..b1", "near"], rate = "40 Gb/s", delay = "60 us", phy = "none" }},
-  {{ between = ["near", "to"], rate = "{} Gb/s", delay = "1 us" }},
+  {{ between = ["near", "to"], rate = "{} Gb/s", delay = "1 us", phy = "none" }},
 ]
 """
     many, port, longest, own = loop(told(links.format(40), flow("a0..a1", "to"), flow("b0..b1", "to")))

@@ -11,6 +11,7 @@ import tomli_w
 import penstock as ps
 from penstock.analysis import jobs
 from penstock.cli import main
+from penstock.validation.bench import star
 
 ITERATIONS = 100
 ABOUT_SKIPPING = {"skipped", "skipped_phases", "repeats_from", "repeat_period", "repeat_ns", "recorded"}
@@ -23,10 +24,7 @@ def job(skip: str = "off", *, control: str = "none", **keys: Any) -> ps.Scenario
         [simulation]
         duration = "100 ms"
         skip = "{skip}"
-        [topology.star]
-        hosts = 8
-        rate = "400 Gb/s"
-        phy = "none"
+        {star(8, rate="400 Gb/s")}
         [flow_control.pfc]
         [[jobs]]
         name = "train"

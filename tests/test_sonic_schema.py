@@ -14,20 +14,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from conftest import Command
-from test_interchange_sonic import DYNAMIC, ETS, STATIC, WATCHDOG
+from conftest import DYNAMIC, Command
+from test_interchange_sonic import ETS, STATIC, WATCHDOG
 
 NUMBER = {"type": "string", "pattern": "^(0|[1-9][0-9]{0,19})$"}
-ECN = (
-    "ecn_none",
-    "ecn_green",
-    "ecn_yellow",
-    "ecn_red",
-    "ecn_green_yellow",
-    "ecn_green_red",
-    "ecn_yellow_red",
-    "ecn_all",
-)
+COLORS = ("none", "green", "yellow", "red", "green_yellow", "green_red", "yellow_red", "all")
+ECN = tuple(f"ecn_{colors}" for colors in COLORS)
 COLOURS = ("green", "yellow", "red")
 EIGHT = {"type": "string", "pattern": "^[0-7]$"}
 

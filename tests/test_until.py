@@ -11,6 +11,7 @@ import pytest
 
 import penstock as ps
 from penstock.cli import main
+from penstock.validation.bench import star
 
 ITERATIONS = 200
 T_95 = 2.262157
@@ -25,10 +26,7 @@ def ring(jitter: float, *, seed: int = 1, until: str | None = "10 % at 95 %", **
         [simulation]
         duration = "100 ms"
         seed = {seed}
-        [topology.star]
-        hosts = 4
-        rate = "400 Gb/s"
-        phy = "none"
+        {star(4, rate="400 Gb/s")}
         [flow_control.pfc]
         [[jobs]]
         name = "train"

@@ -16,6 +16,7 @@ from conftest import TWO_GREEDY
 from penstock.analysis import transfers
 from penstock.analysis.verdict import FAILED, STATES, TONES, Finding, Verdict, of_text, together, unfinished
 from penstock.report import document
+from penstock.validation.bench import star
 
 RING = "".join(
     f"""
@@ -284,17 +285,8 @@ def test_a_comparison_of_different_transfers_says_so_first(web: ps.Result, penst
 def test_transfers_that_never_begin_are_unfinished(tmp_path: Path) -> None:
     rows = "id,time_ns,from,to,bytes,after\na,0,h0,h1,100000000,\nb,,h1,h2,1000,a\n"
     (tmp_path / "list.csv").write_text(rows)
-    text = """
-[simulation]
-duration = "100 us"
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-phy = "none"
-[[transfers]]
-name = "chain"
-arrivals = { file = "list.csv" }
-"""
+    text = '[simulation]\nduration = "100 us"\n' + star(3, rate="10 Gb/s")
+    text += '[[transfers]]\nname = "chain"\narrivals = { file = "list.csv" }\n'
     (tmp_path / "s.toml").write_text(text)
     result = ps.run(tmp_path / "s.toml")
     found = unfinished(result)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock.analysis.verdict import Unfinished, together, unfinished
+from penstock.analysis.verdict import Unfinished, Verdict, together, unfinished
 from penstock.errors import InputError, ResultError
 from penstock.units import count, duration, plain, rate, share, size
 
@@ -139,12 +139,8 @@ def _compare_runs(places: Sequence[Path], results: Sequence[Result], *, json: bo
     if json:
         identities = [_identity(place, result) for place, result in zip(places, results, strict=True)]
         print_json(
-            {
-                "schema": "penstock-compare/1",
-                "verdict": judged.to_dict(),
-                "unfinished_differ": _differ(left),
-                "first": identities[0],
-                "second": identities[1],
+            _head(judged, left, identities)
+            | {
                 "results": identities,
                 "same_trajectory": same,
                 "scenario_diff": scenario,
@@ -219,12 +215,8 @@ def _compare_sets(
             for path, own, one in zip(directories, (first, second), left, strict=True)
         ]
         print_json(
-            {
-                "schema": "penstock-compare/1",
-                "verdict": judged.to_dict(),
-                "unfinished_differ": _differ(left),
-                "first": identities[0],
-                "second": identities[1],
+            _head(judged, left, identities)
+            | {
                 "pairs": len(seeds),
                 "confidence": 0.95,
                 "scenario_diff": scenario,
@@ -239,6 +231,17 @@ def _compare_sets(
     if picture is not None:
         console().print(f"picture  {picture}")
     return judged.exit_code
+
+
+def _head(judged: Verdict, left: Sequence[Unfinished], identities: Sequence[Row]) -> Row:
+    """The keys in JSON that comparisons of runs and of sets of runs share."""
+    return {
+        "schema": "penstock-compare/1",
+        "verdict": judged.to_dict(),
+        "unfinished_differ": _differ(left),
+        "first": identities[0],
+        "second": identities[1],
+    }
 
 
 def _row(one: Difference) -> Row:

@@ -116,19 +116,48 @@ def summaries(duration: str = "$duration", *, warmup: str | None = None, pauses:
     return f'[simulation]\nduration = "{duration}"\n{begin}\n[probes]\nbin = "off"\n{log}\n'
 
 
+def fabric(kind: str, sizes: Mapping[str, object], **links: str) -> str:
+    """A topology of one `kind`, with the keys of its size and those of its links.
+
+    Links have no PHY, so that theory knows their delay.
+    """
+    keys = [f"{key} = {value}" for key, value in sizes.items()]
+    keys += [f'{key} = "{value}"' for key, value in links.items()]
+    return "\n".join([f"[topology.{kind}]", *keys, 'phy = "none"', ""])
+
+
+def star(hosts: object, **links: str) -> str:
+    """Hosts ``h0``, ``h1``, ... at the switch ``sw``, over links with these keys and without a PHY."""
+    return fabric("star", {"hosts": hosts}, **links)
+
+
+def chain(switches: int, hosts_per_switch: int, **links: str) -> str:
+    """Switches ``sw0``, ``sw1``, ... in a row, each with its hosts, over links without a PHY."""
+    return fabric("chain", {"switches": switches, "hosts_per_switch": hosts_per_switch}, **links)
+
+
 def around_a_switch(**links: str) -> str:
     """A topology of the switch ``sw`` with one host per argument, whose value has the keys of its link.
 
     Links have no PHY, so that theory knows their delay.
     """
     hosts = ", ".join(f'"{host}"' for host in links)
-    own = {
-        host: keys if "interface_delay" in keys else f'{keys}\nphy = "none"' for host, keys in links.items()
-    }
-    blocks = (
-        f'\n[[topology.explicit.links]]\nbetween = ["{host}", "sw"]\n{keys}\n' for host, keys in own.items()
-    )
+    blocks = (f"\n{link_text(host, 'sw', keys)}" for host, keys in links.items())
     return f'[topology.explicit]\nhosts = [{hosts}]\nswitches = ["sw"]\n{"".join(blocks)}'
+
+
+def link_text(one: str, other: str, keys: str) -> str:
+    """A link of an explicit topology: `keys` in TOML, and no PHY unless they say how long its ports take."""
+    phy = "" if "interface_delay" in keys else 'phy = "none"\n'
+    return f'[[topology.explicit.links]]\nbetween = ["{one}", "{other}"]\n{keys}\n{phy}'
+
+
+def flow_text(name: str, sender: str, receiver: str, *lines: str) -> str:
+    """A flow from `sender`, a name or a list in TOML, to `receiver`; `lines` are its other keys."""
+    origin = sender if sender.startswith("[") else f'"{sender}"'
+    return "\n".join(
+        ["\n[[flows]]", f'name = "{name}"', f"from = {origin}", f'to = "{receiver}"', *lines, ""]
+    )
 
 
 def workers() -> int:

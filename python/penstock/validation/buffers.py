@@ -8,31 +8,19 @@ from collections.abc import Iterator
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only, summaries
-from .queues import BYTE_PS, LARGEST, MM1_MEAN, OVERHEAD, sizes_file
+from .bench import Bench, Reader, fill, flow_text, only, star, summaries
+from .queues import ARRIVALS, BYTE_PS, LARGEST, MM1_MEAN, ONE_PORT, OVERHEAD, sizes_file
 from .registry import Row, case, exact, random, within
 
 _LIMITED = (
-    summaries(warmup="$warmup")
+    ONE_PORT
     + """\
-[topology.star]
-hosts = 1
-rate = "10 Gb/s"
-length = "2 m"
-phy = "none"
 overhead = "$overhead"
 
 [switch.buffer]
 queue = "$limit"
-
-[[flows]]
-name = "poisson"
-from = "sw"
-to = "h0"
-frame = $frame
-rate_counts = "wire"
-source = { poisson = { rate = "$rate" } }
 """
+    + ARRIVALS
 )
 
 
@@ -67,15 +55,7 @@ def loss(bench: Bench) -> Iterator[Row]:
     """Fixed and exponential lengths."""
     fixed = [(1000 * BYTE_PS, 1.0)]
     for load, limit, ms in ((0.8, 1, 200), (0.9, 3, 400), (1.2, 8, 200)):
-        losses = bench.replicate(
-            _LIMITED,
-            _loss("poisson"),
-            overhead="20 B",
-            limit=f"{limit} frames",
-            frame='"980 B"',
-            rate=f"{load * 10:g} Gb/s",
-            **bench.milliseconds(ms, warmup=1),
-        )["loss"]
+        losses = _losses(bench, load, limit, ms, overhead="20 B", frame='"980 B"')
         yield random(
             f"M/D/1/{limit + 1}, load {load:g}: share lost",
             "",
@@ -86,15 +66,7 @@ def loss(bench: Bench) -> Iterator[Row]:
     sizes = theory.exponential_sizes(MM1_MEAN, LARGEST)
     name = sizes_file(bench, sizes)
     for load, limit, ms in ((0.8, 3, 400), (0.9, 10, 1200)):
-        losses = bench.replicate(
-            _LIMITED,
-            _loss("poisson"),
-            overhead="0 B",
-            limit=f"{limit} frames",
-            frame=f'{{ empirical = "{name}" }}',
-            rate=f"{load * 10:g} Gb/s",
-            **bench.milliseconds(ms, warmup=1),
-        )["loss"]
+        losses = _losses(bench, load, limit, ms, overhead="0 B", frame=f'{{ empirical = "{name}" }}')
         in_time = [(size * BYTE_PS, share) for size, share in sizes]
         arrivals = load / theory.mean(in_time)
         yield random(
@@ -114,36 +86,36 @@ def loss(bench: Bench) -> Iterator[Row]:
         )
 
 
-_TWO_SIZES = (
-    summaries(warmup="$warmup")
-    + """\
-[topology.star]
-hosts = 1
-rate = "10 Gb/s"
-length = "2 m"
-phy = "none"
+def _losses(bench: Bench, load: float, limit: int, ms: float, **keys: str) -> list[float]:
+    """Shares lost of Poisson frames at a queue of `limit` frames, one per replication."""
+    keys |= {"limit": f"{limit} frames", "rate": f"{load * 10:g} Gb/s", **bench.milliseconds(ms, warmup=1)}
+    return bench.replicate(_LIMITED, _loss("poisson"), **keys)["loss"]
 
+
+_TWO_SIZES = (
+    ONE_PORT
+    + """
 [switch]
 queues = "shared"
 scheduler = "fifo"
 buffer = { queue = "$limit" }
-
-[[flows]]
-name = "short"
-from = "sw"
-to = "h0"
-frame = "500 B"
-rate_counts = "wire"
-source = { poisson = { rate = "4 Gb/s" } }
-
-[[flows]]
-name = "long"
-from = "sw"
-to = "h0"
-frame = "1500 B"
-rate_counts = "wire"
-source = { poisson = { rate = "5 Gb/s" } }
 """
+    + flow_text(
+        "short",
+        "sw",
+        "h0",
+        'frame = "500 B"',
+        'rate_counts = "wire"',
+        'source = { poisson = { rate = "4 Gb/s" } }',
+    )
+    + flow_text(
+        "long",
+        "sw",
+        "h0",
+        'frame = "1500 B"',
+        'rate_counts = "wire"',
+        'source = { poisson = { rate = "5 Gb/s" } }',
+    )
 )
 
 
@@ -210,13 +182,8 @@ def buffers(bench: Bench) -> Iterator[Row]:
 
 _SHARED = (
     summaries("$duration us", warmup="$warmup us")
-    + """\
-[topology.star]
-hosts = 12
-rate = "10 Gb/s"
-length = "20 m"
-phy = "none"
-
+    + star(12, rate="10 Gb/s", length="20 m")
+    + """
 [switch.buffer]
 total = "$memory B"
 dynamic_threshold = { alpha = $alpha }

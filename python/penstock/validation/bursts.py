@@ -10,26 +10,23 @@ import numpy as np
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only, summaries
+from .bench import Bench, Reader, fill, flow_text, only, star, summaries
 from .registry import Row, case, exact, random, within
 
 _BURSTS = (
     summaries(warmup="$warmup")
+    + star("$hosts           # the last one receives", rate="10 Gb/s", length="2 m")
     + """\
-[topology.star]
-hosts = $hosts           # the last one receives
-rate = "10 Gb/s"
-length = "2 m"
-phy = "none"
 overhead = "0 B"
-
-[[flows]]
-name = "bursts"
-from = [$senders]
-to = "$sink"
-frame = "500 B"
-source = { on_off = { peak = "$peak", on = { exponential = "100 us" }, off = { exponential = "$off" } } }
 """
+    + flow_text(
+        "bursts",
+        "[$senders]",
+        "$sink",
+        'frame = "500 B"',
+        'source = { on_off = { peak = "$peak", on = { exponential = "100 us" }, '
+        'off = { exponential = "$off" } } }',
+    )
 )
 _ON_NS = 100_000.0
 
@@ -103,27 +100,11 @@ def _waits(port: str) -> Reader:
     return read
 
 
-_SOURCE = """\
-[simulation]
-duration = "$duration"
-
-[probes]
-bin = "$bin"
-pauses = false
-
-[topology.star]
-hosts = 2
-rate = "$line Gb/s"
-length = "2 m"
-phy = "none"
-
-[[flows]]
-name = "source"
-from = "$sender"
-to = "h1"
-frame = $frame
-source = { $source }
-"""
+_SOURCE = (
+    summaries().replace('"off"', '"$bin"')
+    + star(2, rate="$line Gb/s", length="2 m")
+    + flow_text("source", "$sender", "h1", "frame = $frame", "source = { $source }")
+)
 
 
 def _counts(length: int, bin_ns: float) -> Reader:

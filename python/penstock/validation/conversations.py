@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, chain, fill, only, star, summaries
 from .loops import GBPS, path_time, picoseconds, wire
 from .registry import Row, case, exact
 
@@ -17,10 +17,6 @@ _TALK = (
     summaries("$duration ps")
     + """\
 $topology
-rate = "10 Gb/s"
-length = "20 m"
-phy = "none"
-
 [[flows]]
 name = "talk"
 from = "$opener"
@@ -30,10 +26,12 @@ source = { conversation = { messages = $messages, outstanding = $outstanding, th
 service = "20 us", tcp = { initial_window = "100000 frames", ack_every = 1 } } }
 """
 )
-_STAR = "[topology.star]\nhosts = 4"
-_CHAIN = "[topology.chain]\nswitches = 4\nhosts_per_switch = 1"
-_PATHS = (("star", _STAR, "h0", "h1", 2), ("chain of four", _CHAIN, "h0.0", "h3.0", 5))
-"""Name, topology, opener, peer, and number of links between them."""
+_STAR = star(4, rate="10 Gb/s", length="20 m")
+_CHAIN = chain(4, 1, rate="10 Gb/s", length="20 m")
+_NEXT = {"topology": _STAR, "opener": "h0", "peer": "h1"}
+_APART = {"topology": _CHAIN, "opener": "h0.0", "peer": "h3.0"}
+_PATHS = (("star", _NEXT, 2), ("chain of four", _APART, 5))
+"""Name, topology with its opener and peer, and number of links between them."""
 
 _PDU, _HEADER, _FIRST, _BURST = 8_192, 48, 65_536, 262_144
 
@@ -97,9 +95,7 @@ _APPLICATIONS = (
     scenario=fill(
         _TALK,
         duration=20_000_000_000,
-        topology=_STAR,
-        opener="h0",
-        peer="h1",
+        **_NEXT,
         messages='"iscsi_write"',
         outstanding=1,
         think=_THINK,
@@ -112,15 +108,13 @@ _APPLICATIONS = (
 def conversations(bench: Bench) -> Iterator[Row]:
     """One exchange at a time."""
     duration = bench.choose(20, 5) * 1_000_000_000
-    for name, topology, opener, peer, links in _PATHS:
+    for name, path, links in _PATHS:
         for application, text, messages in _APPLICATIONS:
             took = alone(messages, links)
             run = bench.once(
                 _TALK,
                 duration=duration,
-                topology=topology,
-                opener=opener,
-                peer=peer,
+                **path,
                 messages=text,
                 outstanding=1,
                 think=_THINK,
@@ -167,9 +161,7 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
     scenario=fill(
         _TALK,
         duration=50_000_000_000,
-        topology=_STAR,
-        opener="h0",
-        peer="h1",
+        **_NEXT,
         messages='"iscsi_read"',
         outstanding=16,
         think=0,
@@ -179,14 +171,12 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
 def queue_depth(bench: Bench) -> Iterator[Row]:
     """Exchanges that keep the link full."""
     duration = bench.choose(50, 20) * 1_000_000_000
-    for name, topology, opener, peer, links in _PATHS:
+    for name, path, links in _PATHS:
         for what, messages in (("read", read(1 << 20)), ("write", write(1 << 20))):
             run = bench.once(
                 _TALK,
                 duration=duration,
-                topology=topology,
-                opener=opener,
-                peer=peer,
+                **path,
                 messages=f'"iscsi_{what}"',
                 outstanding=16,
                 think=0,
@@ -204,10 +194,6 @@ _RING = (
     summaries("200 ms")
     + """\
 $topology
-rate = "10 Gb/s"
-length = "20 m"
-phy = "none"
-
 [[flows]]
 name = "ring"
 from = ["$opener", "$peer"]
@@ -245,7 +231,7 @@ def in_turn(lengths: Sequence[int]) -> list[int]:
     "Beyond 64 KiB an envelope of 64 B goes there and one comes back before. With two ranks a step takes "
     "as long as a copy.",
     sources=("Intel MPI Benchmarks, Exchange", "Counting by hand"),
-    scenario=fill(_RING, topology=_STAR, opener="h0", peer="h1", message=4_096, steps=10, ranks=""),
+    scenario=fill(_RING, message=4_096, steps=10, ranks="", **_NEXT),
     ends=(
         "Nothing is acknowledged while the steps last, so that acknowledgements delay no data.",
         "More hosts than two: their messages meet at switches.",
@@ -253,19 +239,18 @@ def in_turn(lengths: Sequence[int]) -> list[int]:
 )
 def mpi_exchange(bench: Bench) -> Iterator[Row]:
     """Steps one after the other."""
-    for name, topology, opener, peer, links in _PATHS:
-        ring = {"topology": topology, "opener": opener, "peer": peer}
+    for name, path, links in _PATHS:
         for message in (0, 1, 1_396, 1_397, 4_096, _EAGER, _EAGER + 1, 1 << 20):
             steps = max(1, min(100, 1_000 * DATA // (message + 3 * _ENVELOPE) // 2))
             took = step(message, links)
             yield from _steps(
-                bench, f"{name}, {message:,} B", ring | {"message": message, "ranks": ""}, steps, took
+                bench, f"{name}, {message:,} B", path | {"message": message, "ranks": ""}, steps, took
             )
         two = 'ranks = 2, copy_time = "50 us", copy_rate = "8 Gb/s", '
         for message in (0, 1_000):
             took = 50_000_000 + message * 1_000
             label = f"{name}, {message:,} B, two ranks"
-            yield from _steps(bench, label, ring | {"message": message, "ranks": two}, 100, took)
+            yield from _steps(bench, label, path | {"message": message, "ranks": two}, 100, took)
 
 
 def _steps(bench: Bench, label: str, keys: Mapping[str, object], steps: int, took: int) -> Iterator[Row]:

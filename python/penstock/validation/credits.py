@@ -10,7 +10,7 @@ from penstock.qos.arbitration import fill as fill_table
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, bounded, case, exact
 
 GBPS = 1_000_000_000
@@ -34,14 +34,8 @@ phy = "none"
 buffer = "$buffer B"
 update_after = "1 B"
 update_delay = "$update ps"
-
-[[flows]]
-name = "greedy"
-from = "a"
-to = "b"
-frame = "$frame B"
-source = "greedy"
 """
+    + flow_text("greedy", "a", "b", 'frame = "$frame B"', 'source = "greedy"')
 )
 
 
@@ -143,12 +137,8 @@ def room(bench: Bench) -> Iterator[Row]:
 
 _TABLE = (
     summaries("$duration ms", pauses=True)
+    + star(5, rate="2 Gb/s", delay="20 ns")
     + """\
-[topology.star]
-hosts = 5
-rate = "2 Gb/s"
-delay = "20 ns"
-phy = "none"
 overhead = "0 B"
 
 [host]

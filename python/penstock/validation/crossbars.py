@@ -7,17 +7,13 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill, summaries
+from .bench import Bench, fill, flow_text, star, summaries
 from .registry import Row, case, exact, random
 
 _SATURATED = (
     summaries("$duration us", warmup="$warmup us")
+    + star("$hosts", rate="10 Gb/s", delay="1 us")
     + """\
-[topology.star]
-hosts = $hosts
-rate = "10 Gb/s"
-delay = "1 us"
-phy = "none"
 overhead = "0 B"
 
 [switch.queueing.crossbar]
@@ -37,37 +33,19 @@ source = "greedy"
 
 _ALONE = (
     summaries("50 us")
+    + star(3, rate="10 Gb/s", delay="1 us")
     + """\
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-delay = "1 us"
-phy = "none"
 overhead = "0 B"
 
 [switch]
 forwarding = "$forwarding"
 latency = "145 ns"
 queueing = { crossbar = { speedup = $speedup } }
-
-[[flows]]
-name = "a"
-from = "h0"
-to = "h1"
-frame = "1000 B"
-source = "greedy"
-start = "1 us"
-limit = "1000 B"
-
-[[flows]]
-name = "b"
-from = "h0"
-to = "h2"
-frame = "100 B"
-source = "greedy"
-start = "1 us"
-limit = "100 B"
 """
+    + flow_text(
+        "a", "h0", "h1", 'frame = "1000 B"', 'source = "greedy"', 'start = "1 us"', 'limit = "1000 B"'
+    )
+    + flow_text("b", "h0", "h2", 'frame = "100 B"', 'source = "greedy"', 'start = "1 us"', 'limit = "100 B"')
 )
 _TERMS = 400
 """Steps of the chain; the remaining weight of its initial state is below 1 in 10^12."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, around_a_switch, fill, only, summaries
+from .bench import Bench, around_a_switch, chain, fill, flow_text, only, summaries
 from .registry import Row, case, exact, random
 
 GBPS = 1_000_000_000
@@ -28,15 +28,15 @@ _PATH = (
         source='rate = "10 Gb/s"\nlength = "300 m"',
         sink='rate = "$out Gb/s"\nlength = "300 m"',
     )
+    + flow_text(
+        "steady",
+        "source",
+        "sink",
+        'frame = "1000 B"',
+        'limit = "$limit B"',
+        'source = { constant = { rate = "$rate Gb/s", random_phase = false } }',
+    )
     + """
-[[flows]]
-name = "steady"
-from = "source"
-to = "sink"
-frame = "1000 B"
-limit = "$limit B"
-source = { constant = { rate = "$rate Gb/s", random_phase = false } }
-
 [[faults]]
 link = ["$from", "$to"]
 $fault
@@ -194,20 +194,11 @@ def _wire(length: int, gbps: float) -> int:
 
 _BITS = (
     summaries(warmup="$warmup")
-    + """\
-[topology.chain]
-switches = 2
-hosts_per_switch = 1
-rate = "100 Gb/s"
-phy = "none"
-
-[[flows]]
-name = "probe"
-from = "h0.0"
-to = "h1.0"
-frame = "$length B"
-source = { poisson = { rate = "$rate Gb/s" } }
-
+    + chain(2, 1, rate="100 Gb/s")
+    + flow_text(
+        "probe", "h0.0", "h1.0", 'frame = "$length B"', 'source = { poisson = { rate = "$rate Gb/s" } }'
+    )
+    + """
 [[faults]]
 link = $link
 bit_error_rate = $probability
@@ -285,13 +276,9 @@ xon = "4 frames"
 headroom = "10 frames"
 pause_quanta = 1000
 response_time = "0 ps"
-
-[[flows]]
-name = "greedy"
-from = "sender"
-to = "sink"
-source = "greedy"
-
+"""
+    + flow_text("greedy", "sender", "sink", 'source = "greedy"')
+    + """
 [[faults]]
 link = ["sender", "sw"]
 pause_loss = $probability

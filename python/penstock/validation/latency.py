@@ -10,7 +10,7 @@ from typing import Any
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only, summaries
+from .bench import Bench, Reader, chain, fill, flow_text, only, summaries
 from .registry import Row, case, exact, random
 
 GBPS = 1_000_000_000
@@ -36,15 +36,15 @@ $topology
 [switch]
 forwarding = "$forwarding"
 latency = "300 ns"
-
-[[flows]]
-name = "probe"
-from = "source"
-to = "sink"
-frame = "$length B"
-source = { constant = { rate = "$rate", random_phase = false } }
-limit = "$limit B"
 """
+    + flow_text(
+        "probe",
+        "source",
+        "sink",
+        'frame = "$length B"',
+        'source = { constant = { rate = "$rate", random_phase = false } }',
+        'limit = "$limit B"',
+    )
 )
 
 
@@ -125,23 +125,15 @@ def latency(bench: Bench) -> Iterator[Row]:
 
 _CODED = (
     summaries()
-    + """\
-[topology.chain]
-switches = 2
-hosts_per_switch = 1
-rate = "$rate"
-line_code = "$code"
-length = "20 m"
-phy = "none"
-
-[[flows]]
-name = "probe"
-from = "h0.0"
-to = "h1.0"
-frame = "$length B"
-source = { constant = { rate = "$offered b/s", random_phase = false } }
-limit = "$limit B"
-"""
+    + chain(2, 1, rate="$rate", line_code="$code", length="20 m")
+    + flow_text(
+        "probe",
+        "h0.0",
+        "h1.0",
+        'frame = "$length B"',
+        'source = { constant = { rate = "$offered b/s", random_phase = false } }',
+        'limit = "$limit B"',
+    )
 )
 _CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": Fraction(128, 130)}
 
@@ -214,15 +206,15 @@ def line_codes(bench: Bench) -> Iterator[Row]:
 _TANDEM = (
     summaries(warmup="$warmup")
     + """\
-$topology
-[[flows]]
-name = "poisson"
-from = "sw0"
-to = "sink"
-frame = "980 B"
-rate_counts = "wire"
-source = { poisson = { rate = "6 Gb/s" } }
-"""
+$topology"""
+    + flow_text(
+        "poisson",
+        "sw0",
+        "sink",
+        'frame = "980 B"',
+        'rate_counts = "wire"',
+        'source = { poisson = { rate = "6 Gb/s" } }',
+    )
 )
 
 

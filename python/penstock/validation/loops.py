@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from . import theory
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, chain, fabric, fill, flow_text, link_text, only, star, summaries
 from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
@@ -48,8 +48,7 @@ def in_row(rates: Sequence[float], delay: int) -> str:
     nodes = ["a", *(f"s{n}" for n in range(len(rates) - 1)), "b"]
     switches = ", ".join(f'"{name}"' for name in nodes[1:-1])
     links = [
-        f'[[topology.explicit.links]]\nbetween = ["{x}", "{y}"]\nrate = "{rate:g} Gb/s"\n'
-        f'delay = "{delay} ps"\nphy = "none"'
+        link_text(x, y, f'rate = "{rate:g} Gb/s"\ndelay = "{delay} ps"').rstrip()
         for x, y, rate in zip(nodes[:-1], nodes[1:], rates, strict=True)
     ]
     return "\n".join([f'[topology.explicit]\nhosts = ["a", "b"]\nswitches = [{switches}]', *links])
@@ -62,33 +61,28 @@ def picoseconds(nanoseconds: float) -> int:
 
 # Round trips
 
+
+def _asking(start: str, keys: str) -> str:
+    """A client that sends requests to a server, which answers each after 700 ns."""
+    source = f'source = {{ request_response = {{ {keys}, service = "700 ns" }} }}'
+    return flow_text("asks", "$client", "$server", 'frame = "1000 B"', f'start = "{start}"', source)
+
+
 _ASKS = (
     summaries()
     + """\
 $topology
-rate = "10 Gb/s"
-length = "20 m"
-phy = "none"
-
 [switch]
 forwarding = "$forwarding"
 latency = "250 ns"
-
-[[flows]]
-name = "asks"
-from = "$client"
-to = "$server"
-frame = "1000 B"
-start = "1 us"
-source = { request_response = { request = "$request B", response = "$response B", think = "300 ns", \
-service = "700 ns" } }
 """
+    + _asking("1 us", 'request = "$request B", response = "$response B", think = "300 ns"')
 )
 _START, _SERVICE, _THINK, _LATENCY, _CABLE = 1_000_000, 700_000, 300_000, 250_000, 100_000
 _STAR, _CHAIN, _FAT_TREE = (
-    "[topology.star]\nhosts = 6",
-    "[topology.chain]\nswitches = 6\nhosts_per_switch = 1",
-    "[topology.fat_tree]\nk = 4",
+    star(6, rate="10 Gb/s", length="20 m"),
+    chain(6, 1, rate="10 Gb/s", length="20 m"),
+    fabric("fat_tree", {"k": 4}, rate="10 Gb/s", length="20 m"),
 )
 _PATHS = (
     ("star", _STAR, "h0", "h1", 2),
@@ -102,21 +96,8 @@ _PATHS = (
 
 _BUSY = (
     summaries("$duration ps")
-    + """\
-$topology
-rate = "10 Gb/s"
-length = "20 m"
-phy = "none"
-
-[[flows]]
-name = "asks"
-from = "$client"
-to = "$server"
-frame = "1000 B"
-start = "1000137 ps"
-source = { request_response = { request = "64 B", response = "1000 B", think = "1234567 ps", \
-service = "700 ns" } }
-"""
+    + "$topology"
+    + _asking("1000137 ps", 'request = "64 B", response = "1000 B", think = "1234567 ps"')
 )
 _CROSSING = (
     (True, 1522, 1_522_000, 0),
@@ -274,16 +255,15 @@ _WINDOW = (
     summaries("$duration ps", warmup="$warmup ps")
     + """\
 $topology
-
-[[flows]]
-name = "bulk"
-from = "$sender"
-to = "$receiver"
-frame = "1000 B"
-source = { window = { size = "$window frames" } }
 """
+    + flow_text(
+        "bulk",
+        "$sender",
+        "$receiver",
+        'frame = "1000 B"',
+        'source = { window = { size = "$window frames" } }',
+    )
 )
-_SAME_RATE = 'rate = "10 Gb/s"\ndelay = "100 ns"\nphy = "none"'
 
 
 def delivered(window: int, links: Links, duration: int) -> int:
@@ -331,12 +311,7 @@ def windows(bench: Bench) -> Iterator[Row]:
         back, segment = round_trip(links), wire(SEGMENT)
         full = math.ceil(back / segment)
         for window in (1, full - 1, full, full + 3, 3 * full):
-            keys = {
-                "topology": f"{topology}\n{_SAME_RATE}",
-                "sender": sender,
-                "receiver": receiver,
-                "window": window,
-            }
+            keys = {"topology": topology, "sender": sender, "receiver": receiver, "window": window}
             found = bench.once(_WINDOW, duration=duration, warmup=0, **keys)
             flow = only(found.rows("flows"), flow="bulk")
             label = f"{name}, R/S = {back / segment:.3f}, W = {window}: "

@@ -7,32 +7,15 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, chain, fill, flow_text, only, summaries
 from .registry import Row, case, exact, random
 
 _LOSSES = (
     summaries(warmup="$warmup")
-    + """\
-[topology.chain]
-switches = 2
-hosts_per_switch = 1
-rate = "100 Gb/s"
-phy = "none"
-
-[[flows]]
-name = "probe"
-from = "h0.0"
-to = "h1.0"
-frame = "$length B"
-source = { poisson = { rate = "60 Gb/s" } }
-
-[[flows]]
-name = "back"
-from = "h1.0"
-to = "h0.0"
-frame = "$length B"
-source = { poisson = { rate = "60 Gb/s" } }
-
+    + chain(2, 1, rate="100 Gb/s")
+    + flow_text("probe", "h0.0", "h1.0", 'frame = "$length B"', 'source = { poisson = { rate = "60 Gb/s" } }')
+    + flow_text("back", "h1.0", "h0.0", 'frame = "$length B"', 'source = { poisson = { rate = "60 Gb/s" } }')
+    + """
 [[faults]]
 link = $link
 frame_loss = $probability

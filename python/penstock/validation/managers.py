@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from penstock.result import Result
 
-from .bench import Bench, fill, summaries
+from .bench import Bench, fill, flow_text, link_text, summaries
 from .loops import ACK, SEGMENT, wire
 from .registry import Row, case, exact, random
 
@@ -23,39 +23,17 @@ ROUND_TRIP = FAST + CABLE + SLOW + CABLE + BACK
 
 _SLOW_LINK = (
     summaries("$duration ps", warmup="$warmup ps")
-    + """\
-[topology.explicit]
-hosts = ["a", "b", "c"]
-switches = ["sw"]
-
-[[topology.explicit.links]]
-between = ["a", "sw"]
-rate = "10 Gb/s"
-delay = "100 ns"
-phy = "none"
-
-[[topology.explicit.links]]
-between = ["c", "sw"]
-rate = "10 Gb/s"
-delay = "100 ns"
-phy = "none"
-
-[[topology.explicit.links]]
-between = ["sw", "b"]
-rate = "1.6 Gb/s"
-delay = "100 ns"
-phy = "none"
-
+    + '[topology.explicit]\nhosts = ["a", "b", "c"]\nswitches = ["sw"]\n\n'
+    + link_text("a", "sw", 'rate = "10 Gb/s"\ndelay = "100 ns"')
+    + "\n"
+    + link_text("c", "sw", 'rate = "10 Gb/s"\ndelay = "100 ns"')
+    + "\n"
+    + link_text("sw", "b", 'rate = "1.6 Gb/s"\ndelay = "100 ns"')
+    + """
 [switch]
 queue_managers = [{ $manager }]
-
-[[flows]]
-name = "bulk"
-from = "a"
-to = "b"
-frame = "1000 B"
-source = { $source }
 """
+    + flow_text("bulk", "a", "b", 'frame = "1000 B"', "source = { $source }")
 )
 
 

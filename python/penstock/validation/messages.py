@@ -7,7 +7,7 @@ from itertools import islice
 
 from penstock.result import Result
 
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, fill, flow_text, only, summaries
 from .loops import GBPS, SEGMENT, in_row, picoseconds, wire
 from .registry import Row, bounded, case, exact
 
@@ -25,14 +25,14 @@ latency = "250 ns"
 queue_managers = [{ sampling = { threshold = "3 frames", every = $every } }]
 
 $more
-
-[[flows]]
-name = "bulk"
-from = "a"
-to = "b"
-frame = "1000 B"
-source = { window = { $window, ack_every = 1024, ack_delay = "1 s" } }
 """
+    + flow_text(
+        "bulk",
+        "a",
+        "b",
+        'frame = "1000 B"',
+        'source = { window = { $window, ack_every = 1024, ack_delay = "1 s" } }',
+    )
 )
 _ROW = (10.0, 10.0, 10.0, 1.0)
 _FAR = 700_000

@@ -10,17 +10,12 @@ from typing import Any
 
 from penstock.result import Result
 
-from .bench import fill, only, summaries
+from .bench import fill, only, star, summaries
 
 _STAR = (
     summaries("$duration ps", pauses=True)
-    + """\
-[topology.star]
-hosts = $hosts
-rate = "10 Gb/s"
-delay = "$delay ps"
-phy = "none"
-
+    + star("$hosts", rate="10 Gb/s", delay="$delay ps")
+    + """
 [host]
 rate_limiters = { $scheme = { $reaction } }
 

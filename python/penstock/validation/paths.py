@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill, summaries
+from .bench import Bench, fill, flow_text, summaries
 from .registry import Row, case, exact, random
 
 _SPRAY = (
@@ -110,14 +110,8 @@ $topology
 
 [switch]
 path_choice = $choice
-
-[[flows]]
-name = "steady"
-from = "a"
-to = "b"
-frame = "1000 B"
-source = { $source }
 """
+    + flow_text("steady", "a", "b", 'frame = "1000 B"', "source = { $source }")
 )
 _DELAYS_NS = (100, 1_100, 2_100, 3_100)
 """Delay of both links of each path."""

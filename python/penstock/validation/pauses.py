@@ -12,7 +12,7 @@ from penstock import _core
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, around_a_switch, fill, only, summaries
+from .bench import Bench, around_a_switch, fill, flow_text, only, summaries
 from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
@@ -35,13 +35,8 @@ response_time = "$response ps"
 resume = $resume
 refresh = $resume
 pause_quanta = $quanta
-
-[[flows]]
-name = "greedy"
-from = "sender"
-to = "sink"
-source = "greedy"
 """
+    + flow_text("greedy", "sender", "sink", 'source = "greedy"')
 )
 
 
@@ -209,14 +204,9 @@ priorities = [3]
 xoff = "$xoff B"
 xon = "0 B"
 headroom = "$headroom B"
-
-[[flows]]
-name = "data"
-from = "sender"
-to = "sink"
-priority = 3
-source = "greedy"
-
+"""
+    + flow_text("data", "sender", "sink", "priority = 3", 'source = "greedy"')
+    + """
 [[flows]]
 name = "blocker"         # one longest frame on the way of the pause frame
 from = "sw"

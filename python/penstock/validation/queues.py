@@ -10,7 +10,7 @@ import numpy as np
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, fill, only, summaries
+from .bench import Bench, Reader, fill, flow_text, only, star, summaries
 from .registry import Row, case, random, within
 
 RATE = 10_000_000_000
@@ -18,25 +18,18 @@ BYTE_PS = 800.0
 """Time of a byte at `RATE` in ps."""
 OVERHEAD = 20
 
-_POISSON = (
-    summaries(warmup="$warmup")
-    + """\
-[topology.star]
-hosts = 1
-rate = "10 Gb/s"
-length = "2 m"
-phy = "none"
-overhead = "$overhead"
-
-[[flows]]
-name = "poisson"
-from = "sw"              # an ideal injector: whole frames appear at the switch
-to = "h0"
-frame = $frame
-rate_counts = "wire"
-source = { poisson = { rate = "$rate" } }
-"""
+ONE_PORT = summaries(warmup="$warmup") + star(1, rate="10 Gb/s", length="2 m")
+"""The beginning of a scenario with one queue, in front of ``h0``; the keys of its links may follow."""
+ARRIVALS = flow_text(
+    "poisson",
+    "sw",
+    "h0",
+    "frame = $frame",
+    'rate_counts = "wire"',
+    'source = { poisson = { rate = "$rate" } }',
 )
+"""Whole frames that appear at the switch as a Poisson process."""
+_POISSON = ONE_PORT + 'overhead = "$overhead"\n' + ARRIVALS
 
 
 def _wait(result: Result) -> dict[str, float]:
@@ -256,21 +249,15 @@ def mg1(bench: Bench) -> Iterator[Row]:
 
 _PERIODIC = (
     summaries(warmup="$warmup")
-    + """\
-[topology.star]
-hosts = $hosts           # the last one receives
-rate = "10 Gb/s"
-length = "2 m"
-phy = "none"
-
-[[flows]]
-name = "periodic"
-from = [$senders]
-to = "$sink"
-frame = "980 B"
-rate_counts = "wire"
-source = { constant = { rate = "$rate" } }     # with a random phase each
-"""
+    + star("$hosts           # the last one receives", rate="10 Gb/s", length="2 m")
+    + flow_text(
+        "periodic",
+        "[$senders]",
+        "$sink",
+        'frame = "980 B"',
+        'rate_counts = "wire"',
+        'source = { constant = { rate = "$rate" } }     # with a random phase each',
+    )
 )
 
 
@@ -330,14 +317,8 @@ def nddd1(bench: Bench) -> Iterator[Row]:
 
 
 _STRICT = (
-    summaries(warmup="$warmup")
-    + """\
-[topology.star]
-hosts = 1
-rate = "10 Gb/s"
-length = "2 m"
-phy = "none"
-
+    ONE_PORT
+    + """
 [switch]
 scheduler = "strict_priority"
 

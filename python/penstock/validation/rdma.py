@@ -11,7 +11,7 @@ from statistics import fmean
 from penstock.analysis.statistics import jain
 from penstock.result import Result
 
-from .bench import Bench, fill, summaries
+from .bench import Bench, fill, flow_text, star, summaries
 from .registry import Row, case, within
 
 HEADERS, OVERHEAD, ACK, INT = 66, 20, 70, 42
@@ -32,19 +32,9 @@ def round_trip(packet: int, ack: int, rate: float, delay: float) -> float:
 
 _LOSSY = (
     summaries(pauses=True)
-    + """\
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-delay = "5 us"
-phy = "none"
-
-[[flows]]
-name = "f"
-from = "h0"
-to = "h1"
-source = { rdma = { control = "none", recovery = "$recovery", $more } }
-
+    + star(2, rate="10 Gb/s", delay="5 us")
+    + flow_text("f", "h0", "h1", 'source = { rdma = { control = "none", recovery = "$recovery", $more } }')
+    + """
 [[faults]]
 link = ["h0", "sw"]
 towards = "sw"
@@ -102,15 +92,7 @@ def losses(bench: Bench) -> Iterator[Row]:
 
 # DCQCN
 
-_DCQCN = (
-    summaries(warmup="40 ms", pauses=True)
-    + """\
-[topology.star]
-hosts = $hosts
-rate = "40 Gb/s"
-delay = "500 ns"
-phy = "none"
-
+MARKED = """
 [flow_control.pfc]
 priorities = [3]
 accounting = "ingress"
@@ -127,16 +109,24 @@ max = "200 kB"
 max_probability = 0.01
 gentle = false
 action = "mark_only"
+"""
+"""A lossless priority whose queues mark by RED; more keys of RED may follow."""
+
+DCQCN = (
+    summaries(warmup="40 ms", pauses=True)
+    + star("$hosts", rate="40 Gb/s", delay="500 ns")
+    + MARKED
+    + """\
 spacing = "geometric"
 at = "dequeue"
-
-[[flows]]
-name = "f"
-from = "h1..h$senders"
-to = "h0"
-priority = 3
-source = { rdma = { control = "dcqcn", mtu = "1000 B" } }
 """
+    + flow_text(
+        "f",
+        "h1..h$senders",
+        "h0",
+        "priority = 3",
+        'source = { rdma = { control = "dcqcn", mtu = "1000 B" } }',
+    )
 )
 
 
@@ -226,16 +216,14 @@ def _marks(result: Result) -> dict[str, float]:
         "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015, sections 3 and 5",
         "Y. Zhu et al., ECN or delay, CoNEXT 2016, section 3",
     ),
-    scenario=fill(_DCQCN, duration="100 ms", hosts=3, senders=2),
+    scenario=fill(DCQCN, duration="100 ms", hosts=3, senders=2),
     ends=("Packets of the model have no size: a queue of less than a packet is one.",),
 )
 def dcqcn(bench: Bench) -> Iterator[Row]:
     """From two to ten senders."""
     for senders in (2, 4, 10):
         runs, length = bench.choose(8, 3), bench.choose(200, 100)
-        found = bench.repeat(
-            runs, _DCQCN, _marks, hosts=senders + 1, senders=senders, duration=f"{length} ms"
-        )
+        found = bench.repeat(runs, DCQCN, _marks, hosts=senders + 1, senders=senders, duration=f"{length} ms")
         model = fmean(queue_with_chance(senders, seed, length) for seed in range(runs))
         name = f"{senders} senders: "
         why = "the model has no packets, and a CNP is there at once"
@@ -249,20 +237,14 @@ def dcqcn(bench: Bench) -> Iterator[Row]:
 
 _TELEMETRY = (
     summaries("6 ms", warmup="3 ms", pauses=True)
-    + """\
-[topology.star]
-hosts = $hosts
-rate = "100 Gb/s"
-delay = "2500 ns"
-phy = "none"
-
-[[flows]]
-name = "f"
-from = "h1..h$senders"
-to = "h0"
-frame = "1200 B"
-source = { rdma = { mtu = "1000 B", control = { $control } } }
-"""
+    + star("$hosts", rate="100 Gb/s", delay="2500 ns")
+    + flow_text(
+        "f",
+        "h1..h$senders",
+        "h0",
+        'frame = "1200 B"',
+        'source = { rdma = { mtu = "1000 B", control = { $control } } }',
+    )
 )
 LINK = 100e9
 FRAME = 1000 + HEADERS + INT
@@ -350,19 +332,10 @@ def telemetry(bench: Bench) -> Iterator[Row]:
 
 _TRIPS = (
     summaries("$duration ms", warmup="$warmup ms", pauses=True)
-    + """\
-[topology.star]
-hosts = $hosts
-rate = "$rate Gb/s"
-delay = "$delay ns"
-phy = "none"
-
-[[flows]]
-name = "f"
-from = "h1..h$senders"
-to = "h0"
-source = { rdma = { mtu = "1000 B", $window, control = { $control } } }
-"""
+    + star("$hosts", rate="$rate Gb/s", delay="$delay ns")
+    + flow_text(
+        "f", "h1..h$senders", "h0", 'source = { rdma = { mtu = "1000 B", $window, control = { $control } } }'
+    )
 )
 _TIMELY = {"rate": 10, "delay": 10, "window": 'window = "100 kB"', "control": "timely = { patched = true }"}
 """Windows shorten the start: ten of 100 kB far exceed the bytes in flight at equilibrium."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, case, exact, random, within
 
 FRAME, OVERHEAD, PAUSE = 1522, 20, 64
@@ -19,24 +19,14 @@ DELAY_PS = 500_000
 
 _HOST = (
     summaries(warmup="$warmup", pauses=True)
-    + """\
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-length = "100 m"
-phy = "none"
-
+    + star(2, rate="10 Gb/s", length="100 m")
+    + """
 [hosts.h1.receive]
 $receive
 
 $pfc
-
-[[flows]]
-name = "greedy"
-from = "h0"
-to = "h1"
-source = "greedy"
 """
+    + flow_text("greedy", "h0", "h1", 'source = "greedy"')
 )
 _PFC = """\
 [flow_control.pfc]
@@ -159,23 +149,13 @@ def _stopping(bench: Bench) -> Iterator[Row]:
 
 _POISSON = (
     summaries(warmup="$warmup")
-    + """\
-[topology.star]
-hosts = 1
-rate = "400 Gb/s"
-phy = "none"
-
+    + star(1, rate="400 Gb/s")
+    + """
 [hosts.h0.receive]
 time_per_frame = "1 us"
 buffer = "$buffer"
-
-[[flows]]
-name = "poisson"
-from = "sw"
-to = "h0"
-frame = "500 B"
-source = { poisson = { rate = "$rate Gb/s" } }
 """
+    + flow_text("poisson", "sw", "h0", 'frame = "500 B"', 'source = { poisson = { rate = "$rate Gb/s" } }')
 )
 
 
@@ -228,26 +208,21 @@ def _poisson(result: Result) -> dict[str, float]:
 
 _INTERRUPTS = (
     summaries("$duration ps")
-    + """\
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-length = "100 m"
-phy = "none"
-
+    + star(2, rate="10 Gb/s", length="100 m")
+    + """
 [hosts.h1.receive]
 time_per_frame = "1 us"
 interrupt_time = "2 us"
 interrupt_delay = "$delay us"
 interrupt_frames = $frames
-
-[[flows]]
-name = "timed"
-from = "h0"
-to = "h1"
-frame = "1000 B"
-source = { constant = { rate = "800 Mb/s", random_phase = false } }
 """
+    + flow_text(
+        "timed",
+        "h0",
+        "h1",
+        'frame = "1000 B"',
+        'source = { constant = { rate = "800 Mb/s", random_phase = false } }',
+    )
 )
 _INTERVAL, _EACH, _INTERRUPT = 10_000_000, 1_000_000, 2_000_000
 """Picoseconds between frames of 1000 B at 800 Mb/s, per frame, and per interrupt."""

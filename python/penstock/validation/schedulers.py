@@ -11,7 +11,7 @@ import numpy as np
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, fill, only, star, summaries
 from .registry import Row, bounded, case, exact, within
 
 FRAME, OVERHEAD, HEADER = 1522, 20, 18
@@ -20,12 +20,8 @@ ROUNDING = "only the division of two counts is rounded"
 
 _BACKLOGGED = (
     summaries("$duration ps", warmup="$warmup ps")
-    + """\
-[topology.star]
-hosts = $hosts
-rate = "10 Gb/s"
-phy = "none"
-
+    + star("$hosts", rate="10 Gb/s")
+    + """
 [switch]
 queues = [0, 1, 2, 3, 3, 3, 3, 3]
 scheduler = $scheduler

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from . import theory
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, case, exact
 
 FRAME, OVERHEAD, GBPS = 1000, 20, 1_000_000_000
@@ -19,23 +19,14 @@ WAY = 2 * (WIRE + DELAY_PS)
 
 _THREADS = (
     summaries("$duration ps")
-    + """\
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-length = "100 m"
-phy = "none"
-
+    + star(2, rate="10 Gb/s", length="100 m")
+    + """
 [host]
 queue_limit = "1 frame"
 $send
-
-[[flows]]
-name = "threads"
-from = "h0"
-to = "h1"
-frame = "1000 B"
-
+"""
+    + flow_text("threads", "h0", "h1", 'frame = "1000 B"')
+    + """
 [flows.source.threads]
 rate = "$rate"
 count = $count
@@ -130,31 +121,26 @@ def threads(bench: Bench) -> Iterator[Row]:
 
 _BOTH = (
     summaries("$duration ps")
-    + """\
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-length = "100 m"
-phy = "none"
-
+    + star(2, rate="10 Gb/s", length="100 m")
+    + """
 [hosts.h0]
 send = { time_per_frame = "$send ns" }
 receive = { time_per_frame = "$receive ns", buffer = "unlimited" }
-
-[[flows]]
-name = "out"
-from = "h0"
-to = "h1"
-frame = "1000 B"
-source = { constant = { rate = "$out Mb/s", random_phase = false } }
-
-[[flows]]
-name = "in"
-from = "h1"
-to = "h0"
-frame = "1000 B"
-source = { constant = { rate = "$in Mb/s", random_phase = false } }
 """
+    + flow_text(
+        "out",
+        "h0",
+        "h1",
+        'frame = "1000 B"',
+        'source = { constant = { rate = "$out Mb/s", random_phase = false } }',
+    )
+    + flow_text(
+        "in",
+        "h1",
+        "h0",
+        'frame = "1000 B"',
+        'source = { constant = { rate = "$in Mb/s", random_phase = false } }',
+    )
 )
 
 

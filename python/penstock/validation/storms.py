@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
@@ -22,13 +22,8 @@ STOP_PS = 20_000_000
 
 _STORM = (
     summaries(pauses=True)
-    + """\
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-length = "100 m"
-phy = "none"
-
+    + star(2, rate="10 Gb/s", length="100 m")
+    + """
 [flow_control.pfc]
 response_time = "0 ps"
 
@@ -43,14 +38,14 @@ buffer = "40 kB"
 script = [{ at = "$stop ps", stop = true }, { at = "$start ps", start = true }]
 
 $watchdog
-
-[[flows]]
-name = "steady"
-from = "h0"
-to = "h1"
-frame = "1000 B"
-source = { constant = { rate = "4 Gb/s", random_phase = false } }
 """
+    + flow_text(
+        "steady",
+        "h0",
+        "h1",
+        'frame = "1000 B"',
+        'source = { constant = { rate = "4 Gb/s", random_phase = false } }',
+    )
 )
 
 

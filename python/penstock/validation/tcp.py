@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, around_a_switch, fill, only, summaries
+from .bench import Bench, around_a_switch, chain, fill, only, summaries
 from .loops import wire
 from .registry import Row, case, exact, random, within
 
@@ -17,14 +17,8 @@ DELAY = 5_000_000
 
 _LOSSY = (
     summaries(warmup="$warmup")
-    + """\
-[topology.chain]
-switches = 2
-hosts_per_switch = 2
-rate = "100 Gb/s"
-delay = "5 us"
-phy = "none"
-
+    + chain(2, 2, rate="100 Gb/s", delay="5 us")
+    + """
 [[flows]]
 name = "f"
 from = "h0.0"
@@ -88,13 +82,8 @@ def windows(bench: Bench) -> Iterator[Row]:
 
 _SCHEDULED = (
     summaries("10 ms")
+    + chain(2, 2, rate="100 Gb/s", delay="5 us")
     + """\
-[topology.chain]
-switches = 2
-hosts_per_switch = 2
-rate = "100 Gb/s"
-delay = "5 us"
-phy = "none"
 $transfers
 """
 )
@@ -252,6 +241,7 @@ $faults
 """
 )
 _RED = 'red = { min = "10 frames", max = "60 frames", max_probability = 0.05, weight = 0.02 }'
+_EQUAL = {"rate": "10 Gb/s", "near": "5 us", "far": "5 us", "faults": ""}
 _STEP = 'step = { threshold = "20 frames" }'
 _LOSS = '[[faults]]\nlink = ["sw", "to"]\ntowards = "to"\nframe_loss = 0.001'
 
@@ -277,12 +267,9 @@ def _shares(result: Result) -> dict[str, float]:
         _SHARED,
         duration="200 ms",
         warmup="20 ms",
-        rate="10 Gb/s",
-        near="5 us",
-        far="5 us",
         manager=_RED,
         preset="rfc",
-        faults="",
+        **_EQUAL,
     ),
     ends=("Without jitter what a step marks depends on who comes first, again and again (phase effects).",),
 )
@@ -292,12 +279,9 @@ def shares(bench: Bench) -> Iterator[Row]:
         found = bench.replicate(
             _SHARED,
             _shares,
-            rate="10 Gb/s",
-            near="5 us",
-            far="5 us",
             manager=manager,
             preset=preset,
-            faults="",
+            **_EQUAL,
             **bench.milliseconds(200, warmup=20),
         )
         yield random(f"{name}: share of one flow", "", 0.5, found["share"], precision=bench.precision(0.03))

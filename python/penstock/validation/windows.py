@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill, only, summaries
+from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, case, within
 
 _GROWTH = """\
@@ -186,18 +186,10 @@ def ties(bench: Bench) -> Iterator[Row]:
 
 _VIDEO = (
     summaries(pauses=True)
-    + """\
-[topology.star]
-hosts = 2
-rate = "100 Gb/s"
-phy = "none"
-
-[[flows]]
-name = "f"
-from = "h0"
-to = "h1"
-source = { video = { rate = "100 Mb/s", interval = "$interval", count = $count } }
-"""
+    + star(2, rate="100 Gb/s")
+    + flow_text(
+        "f", "h0", "h1", 'source = { video = { rate = "100 Mb/s", interval = "$interval", count = $count } }'
+    )
 )
 
 
