@@ -120,7 +120,7 @@ def test_a_check_refuses_losses_of_credits(fault: str) -> None:
     text = STAR.format(simulation="") + "[flow_control.credit]\n" + flow
     assert run(text).rows("flows")[0]["frames_delivered"] > 0
     why = refused(text + f'[[faults]]\nlink = "all"\n{fault}\n')
-    assert "on a link with credits" in why and "toml:16:" in why
+    assert "on a link with credits" in why and "toml:17:" in why
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ class Measurements:
         >>> import penstock as ps
         >>> result = ps.run("first-light")
         >>> result.table("flows").select(["flow", "throughput_bps"]).to_pylist()[0]
-        {'flow': 'victim-1', 'throughput_bps': 2499732800.0}
+        {'flow': 'victim-1', 'throughput_bps': 2498515200.0}
         """
         if text_of("table", name) not in self._tables:
             if name not in self._readers:
@@ -225,7 +225,7 @@ class Measurements:
         >>> result = ps.run("first-light")
         >>> flows = result.to_pandas("flows").set_index("flow")
         >>> int(flows.loc["aggressor", "frames_sent"])
-        2553
+        2569
         """
         try:
             import pandas as pd
@@ -287,7 +287,7 @@ class Measurements:
         >>> result = ps.run("first-light")
         >>> times, values = result.series("flow_throughput_bps", "aggressor")
         >>> len(times), float(values.max())
-        (100, 6509310000.0)
+        ((100, 6582880000.0))
         """
         text_of("metric", metric), text_of("entity", entity)
         found = self.curves()
@@ -370,7 +370,7 @@ class Measurements:
         >>> result = ps.run("first-light")
         >>> values, shares = result.cdf("latency_ns", "victim-1")
         >>> float(values[shares >= 0.5][0])
-        71303.168
+        73400.32
         """
         import numpy as np
         import pyarrow.compute as pc

@@ -216,7 +216,7 @@ def run(
     >>> import penstock as ps
     >>> result = ps.run("first-light")
     >>> result.fingerprint
-    'd4ea5ebd4637a4ec'
+    'ab93c233b36198f9'
     >>> print(result.verdict)
     complete
     """

@@ -294,7 +294,7 @@ class Scenario:
         >>> scenario = ps.Scenario(duration="100 us").topology.star(hosts=3, rate="10 Gb/s")
         >>> scenario = scenario.transfers("pair", from_="h0", to="h1", arrivals="once", sizes="10 kB")
         >>> round(scenario.run().rows("transfers")[0]["completion_ns"])
-        9466
+        11924
         """
         entry = {"name": text_of("transfers.name", name), **known(keys, TransfersKeys, "transfers")}
         return self._appended("transfers", entry)

@@ -231,6 +231,10 @@ impl JobRow<'_> {
         let skipped = self.ranks.first().and_then(|rank| rank.machine.skipped());
         skipped.map_or(0, |own| own.len() as u64)
     }
+    /// Iterations that it runs, those that were skipped included.
+    fn ends_after(&self) -> u64 {
+        self.ranks.first().map_or(0, |rank| rank.machine.iterations().into()) + self.skipped()
+    }
     /// Steps of a ring that were skipped, in the iterations that were simulated.
     fn skipped_phases(&self) -> u64 {
         self.ranks.first().map_or(0, |rank| rank.machine.phases_skipped())
@@ -322,12 +326,7 @@ impl View<'_> {
             .texts("algorithm", rows.iter().map(|row| row.spec.workload.algorithm().into()))
             .integers("bytes", rows.iter().map(|row| row.spec.workload.bytes()))
             .integers("iterations", rows.iter().map(|row| row.spec.iterations.into()))
-            .integers(
-                "ends_after",
-                rows.iter().map(|row| {
-                    row.ranks.first().map_or(0, |rank| u64::from(rank.machine.iterations())) + row.skipped()
-                }),
-            )
+            .integers("ends_after", rows.iter().map(JobRow::ends_after))
             .texts(
                 "until",
                 rows.iter().map(|_| self.s.spec.guards.until.map_or_else(String::new, |own| own.to_string())),
