@@ -321,7 +321,7 @@ def test_headroom_of_a_phy(penstock: Command) -> None:
     without = json_of(penstock(*link, "--phy", "none", "--json"))
     assert (without["phy"], without["sublayers"]) == ("none", [])
     assert without["headroom_bytes"] == slowest["headroom_bytes"] - (2 * 33_792 + (74 - 60) * 512) // 8
-    shown = penstock(*link)
+    shown = penstock(*link, "--phy", "slowest")
     assert "25,600" in shown.stdout
     assert "One interface, 10GBASE-T" in shown.stdout
     for phy, part in (("10GBASE-KR", "10GBASE-SR"), ("25GBASE-R", "not of 10 Gb/s")):

@@ -287,7 +287,7 @@ class Measurements:
         >>> result = ps.run("first-light")
         >>> times, values = result.series("flow_throughput_bps", "aggressor")
         >>> len(times), float(values.max())
-        ((100, 6582880000.0))
+        (100, 6582880000.0)
         """
         text_of("metric", metric), text_of("entity", entity)
         found = self.curves()
