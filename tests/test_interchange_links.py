@@ -190,7 +190,7 @@ def test_a_configuration_alone_is_a_star_of_its_ports(penstock: Command, tmp_pat
     # Links have a PHY, and their cables are those of the ports: no profile is attached a second time.
     effective = tomllib.loads(penstock("check", "s.toml", "--effective").stdout)
     phys = {link["phy"] for link in effective["topology"]["explicit"]["links"]}
-    assert phys == {"100GBASE-R FEC", "400GBASE-R"}
+    assert phys == {"100GBASE-R RS-FEC", "400GBASE-R"}
     groups = [one for one in keys["switch"]["buffer"]["memory"]["attach"] if "groups" in one]
     assert [one["length"] for one in groups] == ["5 m", "40 m"]
     assert "no port is for links" not in (tmp_path / "s.toml").read_text()
