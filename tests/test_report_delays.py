@@ -146,3 +146,25 @@ source = {{ rdma = {{ control = "dcqcn" }} }}
     assert len(alone) > 50
     for n in alone:
         assert alpha[n + 1] / alpha[n] == pytest.approx((255 / 256) ** 2, rel=1e-6)
+
+
+def test_a_warning_is_a_sentence_on_the_page() -> None:
+    """The lines of the scenario that a warning shows on a terminal are left out; its place and its help stay."""
+    scenario = ps.Scenario.from_toml(
+        """
+        [simulation]
+        duration = "10 us"
+        [topology.star]
+        hosts = 2
+        rate = "10 Gb/s"
+        [[flows]]
+        name = "f"
+        from = "h0"
+        to = "h1"
+        source = { rdma = { control = "dcqcn" } }
+        """
+    )
+    [warning] = document(scenario.run())["run"]["warnings"]
+    assert warning.startswith('"f" reacts to marks (ECN), and nothing marks frames of priority 0; ')
+    assert warning.endswith("(scenario.toml:11:39)")
+    assert not set("\n^|") & set(warning)

@@ -131,7 +131,7 @@ impl Simulation {
         }
         let ranks = self.ranks();
         let done = ranks.iter().all(|state| state.machine.is_done());
-        // What has left without a transport may still be on its way.
+        // Frames that have left without a transport may still be in flight.
         let over_frames = self.spec.jobs.iter().any(|job| self.spec.is_over_frames(job));
         let rests = !over_frames
             && ranks.iter().all(|state| {
@@ -268,7 +268,7 @@ impl Simulation {
             let own = &state.machine;
             own.unsent_peers().flat_map(|peer| own.unsent(peer)).map(|one| one.bytes).sum::<u64>()
         };
-        // Messages without a transport are acknowledged by nobody.
+        // Messages without a transport are not acknowledged.
         let over_frames = self.spec.jobs.iter().any(|job| self.spec.is_over_frames(job));
         (of_jobs == self.spec.flows.len() && !over_frames).then(|| self.ranks().into_iter().map(unsent).sum())
     }

@@ -25,7 +25,7 @@ pub(super) static FRAMES: TableSpec = TableSpec {
         ),
         text(
             "kind",
-            "raw (of a source), part (of a transfer or a message of a job without a transport), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.",
+            "raw (of a source), part (of a transfer or a message of a job without a transport), data, ack or marked_ack (of a connection; the latter echoes a mark), cnp, cnm (a message of a switch), tag, pause or pfc.",
         ),
         text("protocol", transport::PROTOCOL_COLUMN),
         text("verb", transport::VERB_COLUMN),

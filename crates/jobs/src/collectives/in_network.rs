@@ -5,8 +5,8 @@
 //! pipeline: each of `outstanding` lanes takes every so-many-th segment, and goes on when it has the result. A unit therefore holds at
 //! most so many segments.
 //!
-//! A child that has no data for a segment, or gets none, sends or gets an empty message in its place: it tells the unit that the child
-//! is ready, and the child that its segment is free.
+//! A child that has no data for a segment, or gets none, sends or gets an empty message in its place, which signals to the unit that
+//! the child is ready, and to the child that its segment is free.
 //!
 //! Source: Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP)", COM-HPC 2016; Graham et al., "SHARP Streaming-Aggregation
 //! Hardware Design and Evaluation", ISC 2020.

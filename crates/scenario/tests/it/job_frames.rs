@@ -8,7 +8,8 @@ use scenario::load;
 
 /// Data of a full frame.
 const DATA: u64 = 1_500;
-const STAR: &str = "[topology.star]\nphy = \"none\"\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
+/// A star of HOSTS hosts.
+pub const STAR: &str = "[topology.star]\nphy = \"none\"\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
 const LEAVES: &str = "[topology.leaf_spine]\nphy = \"none\"\nleaves = 2\nspines = 3\nhosts_per_leaf = 4\nrate = \"100 Gb/s\"\nuplink_rate = \"100 Gb/s\"\n";
 
 fn text(fabric: &str, job: &str, rest: &str) -> String {
@@ -22,14 +23,15 @@ fn star(hosts: u32, job: &str, rest: &str) -> String {
     text(&STAR.replace("HOSTS", &hosts.to_string()), job, rest)
 }
 
-fn run(text: &str, threads: usize) -> (u64, Vec<Table>) {
-    let scenario = load(text, "frames.toml", None).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+/// Fingerprint and tables of a run.
+pub fn run(text: &str, threads: usize) -> (u64, Vec<Table>) {
+    let scenario = load(text, "job.toml", None).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
     let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("it builds");
     simulation.run().expect("it runs");
     (simulation.fingerprint(), simulation.tables())
 }
 
-fn texts(tables: &[Table], name: &str, column: &str) -> Vec<String> {
+pub fn texts(tables: &[Table], name: &str, column: &str) -> Vec<String> {
     match table(tables, name).values(column) {
         Some(Values::Text(values)) => values.iter().map(|own| own.to_string()).collect(),
         other => panic!("{name}.{column} is {other:?}"),
@@ -101,7 +103,7 @@ fn host_costs_and_schedules_are_as_over_a_transport() {
                 rank 1 {\na: recv 150000b from 0 tag 1\nb: send 64b to 0 tag 9\nb requires a\n}\n";
     std::fs::write(folder.join("two.goal"), goal).expect("a file");
     let job = "workload = { goal = \"two.goal\" }\noverhead = \"300 ns\"\noverhead_per_byte = \"10 ps\"";
-    let scenario = load(&star(2, job, ""), "frames.toml", Some(&folder)).expect("a scenario");
+    let scenario = load(&star(2, job, ""), "job.toml", Some(&folder)).expect("a scenario");
     std::fs::remove_dir_all(&folder).expect("the folder");
     let mut simulation = Simulation::on_threads(&scenario.spec, 1).expect("it builds");
     simulation.run().expect("it runs");
@@ -156,7 +158,7 @@ fn a_message_that_nobody_sends_is_not_one_that_is_lost() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let goal = "num_ranks 2\nrank 0 {\na: send 100b to 1 tag 5\n}\nrank 1 {\na: recv 100b from 0 tag 6\n}\n";
     std::fs::write(folder.join("two.goal"), goal).expect("a file");
-    let scenario = load(&star(2, "workload = { goal = \"two.goal\" }", ""), "frames.toml", Some(&folder))
+    let scenario = load(&star(2, "workload = { goal = \"two.goal\" }", ""), "job.toml", Some(&folder))
         .expect("a scenario");
     std::fs::remove_dir_all(&folder).expect("the folder");
     let mut simulation = Simulation::on_threads(&scenario.spec, 1).expect("it builds");

@@ -1,12 +1,10 @@
 //! Jobs whose collectives units at switches reduce: closed forms, trees of fabrics, several jobs, lost messages, what is refused.
 
+use crate::job_frames::{STAR, run, texts};
 use crate::jobs::{real, table};
-use fabric::Simulation;
-use measure::{Table, Values};
+use measure::Table;
 use proptest::prelude::*;
 use scenario::load;
-
-const STAR: &str = "[topology.star]\nphy = \"none\"\nhosts = HOSTS\nrate = \"100 Gb/s\"\nlength = \"100 m\"\n[switch]\nlatency = \"500 ns\"\n";
 
 fn text(fabric: &str, job: &str, rest: &str) -> String {
     format!(
@@ -16,20 +14,6 @@ fn text(fabric: &str, job: &str, rest: &str) -> String {
 
 fn star(hosts: u32, job: &str, rest: &str) -> String {
     text(&STAR.replace("HOSTS", &hosts.to_string()), job, rest)
-}
-
-fn run(text: &str, threads: usize) -> (u64, Vec<Table>) {
-    let scenario = load(text, "reduction.toml", None).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
-    let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("it builds");
-    simulation.run().expect("it runs");
-    (simulation.fingerprint(), simulation.tables())
-}
-
-fn texts(tables: &[Table], name: &str, column: &str) -> Vec<String> {
-    match table(tables, name).values(column) {
-        Some(Values::Text(values)) => values.iter().map(|own| own.to_string()).collect(),
-        other => panic!("{name}.{column} is {other:?}"),
-    }
 }
 
 fn workload(collective: &str, rest: &str) -> String {

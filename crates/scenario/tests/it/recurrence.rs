@@ -227,6 +227,7 @@ fn any_job() -> impl Strategy<Value = (String, usize)> {
         "collective = \"all_reduce\"",
         "collective = \"all_reduce\", algorithm = \"recursive_doubling\"",
         "collective = \"all_reduce\", algorithm = \"double_tree\", chunks = 4",
+        "collective = \"all_reduce\", algorithm = \"in_network\"",
         "collective = \"all_to_all\"",
         "collective = \"all_to_all\", algorithm = \"burst\"",
         "collective = \"broadcast\"",

@@ -17,6 +17,8 @@ use units::Time;
 const VAIN: u32 = 3;
 /// Least time between two digests: shorter phases are not all looked at.
 const LEAST: Time = Time::from_us(1);
+/// Looks in a row at which no phase has begun, after which an iteration is given up.
+const IDLE_LOOKS: u32 = 32;
 /// Least number of phases of which some can be left out.
 const FEWEST: u32 = 6;
 
@@ -42,6 +44,8 @@ struct Looking {
     next: Time,
     /// The phase whose digest is due at that time.
     due: Option<u32>,
+    /// Looks in a row at which no phase had begun.
+    idle: u32,
     history: JobHistory,
     /// The state of the last digest.
     state: State,
@@ -67,6 +71,7 @@ impl Looking {
         let is_new = progress.phase as usize > last && at > now;
         self.due = is_new.then_some(progress.phase);
         self.next = if is_new { at } else { now + self.offset };
+        self.idle = if is_new { 0 } else { self.idle + 1 };
     }
 
     /// Schedules the look at the phase after one whose digest has just been taken.
@@ -102,7 +107,7 @@ impl Simulation {
         }
         let (next, due) = (Time::NEVER, None);
         let (history, state) = Default::default();
-        let mut looking = Looking { iteration, takes, offset, next, due, history, state };
+        let mut looking = Looking { iteration, takes, offset, next, due, idle: 0, history, state };
         looking.schedule(progress, self.now());
         self.recurrence.phases.last = Some(iteration);
         self.recurrence.phases.open = Some(looking);
@@ -113,12 +118,14 @@ impl Simulation {
         let now = self.now();
         let Some(mut looking) = self.recurrence.phases.open.take_if(|own| own.next <= now) else { return };
         let progress = self.ranks().first().map(|own| (own.machine.times().len(), own.machine.phase()));
-        let Some((iteration, Some(progress))) = progress.filter(|own| own.0 == looking.iteration) else {
-            return self.recurrence.phases.close("it ended before");
+        let Some((_, Some(progress))) = progress.filter(|own| own.0 == looking.iteration) else {
+            return self.recurrence.phases.close("they ended before two of them were confirmed to be equal");
         };
-        debug_assert_eq!(iteration, looking.iteration);
         let Some(phase) = looking.due else {
             looking.schedule(progress, now);
+            if looking.idle > IDLE_LOOKS {
+                return self.recurrence.phases.close("they take unequal times");
+            }
             self.recurrence.phases.open = Some(looking);
             return;
         };
