@@ -149,7 +149,7 @@ source = {{ rdma = {{ control = "dcqcn" }} }}
 
 
 def test_a_warning_is_a_sentence_on_the_page() -> None:
-    """The lines of the scenario that a warning shows on a terminal are left out; its place and its help stay."""
+    """Lines of the scenario, which a terminal shows, are left out; place and help stay."""
     scenario = ps.Scenario.from_toml(
         """
         [simulation]

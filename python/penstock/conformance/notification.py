@@ -157,7 +157,10 @@ def _addressed() -> list[Trial]:
     def reaches_both(traffic: Traffic) -> bool:
         return all(messages(traffic, f"sw.{nth}->h{nth}") for nth in (0, 1))
 
-    ends = (_counted("both sources receive one:", True, reaches_both), _counted("messages for others:", 0, strangers))
+    ends = (
+        _counted("both sources receive one:", True, reaches_both),
+        _counted("messages for others:", 0, strangers),
+    )
     return [Trial("", congested(), (us(2_000), *ends))]
 
 
