@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock import arrow
 from penstock.analysis.asking import asked_rates, evenness, stems
@@ -81,7 +82,8 @@ def show_losses(out: Screen, result: Result) -> None:
     if lost:
         causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
         out.print("frames lost: " + ", ".join(causes))
-    if trims := sum(row.get("trims", 0) for row in result.rows("queues")):
+    queues = result.table("queues")
+    if "trims" in queues.column_names and (trims := pc.sum(queues["trims"]).as_py()):
         out.print(f"frames trimmed: {count(trims)}")
 
 
