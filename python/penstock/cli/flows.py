@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock import arrow
 from penstock.analysis.asking import asked_rates, evenness, stems
@@ -83,7 +82,7 @@ def show_losses(out: Screen, result: Result) -> None:
         causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
         out.print("frames lost: " + ", ".join(causes))
     queues = result.table("queues")
-    if "trims" in queues.column_names and (trims := pc.sum(queues["trims"]).as_py()):
+    if "trims" in queues.column_names and (trims := int(numpy_of(queues["trims"]).sum())):
         out.print(f"frames trimmed: {count(trims)}")
 
 
