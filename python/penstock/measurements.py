@@ -85,7 +85,8 @@ class Measurements:
     ----------
     run : dict
         ``name``, ``seed``, ``fingerprint``, ``engine_version``, ``simulated_s``, ``duration_s``, ``wall_s``,
-        ``events``, ``frame_hops``, ``complete``, ``warnings``. Wall times in seconds: ``load_s``, of reading
+        ``events``, ``frame_hops``, ``complete``, ``warnings``; ``skipped_s`` and ``skipped_hops``, what
+        `skip` left out of ``simulated_s`` and ``frame_hops``. Wall times in seconds: ``load_s``, of reading
         and checking the scenario; ``build_s``, of building the fabric; and ``wall_s``, of building it and
         handling events.
     scenario_toml : str

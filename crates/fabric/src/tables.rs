@@ -120,6 +120,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let long = simulation.frame_hops() >= LEAST_HOPS;
     let view = View {
         start: simulation.measured_from(),
+        measured: end - simulation.measured_from() + simulation.skipped_time(),
         end,
         in_flight,
         arriving,
@@ -208,6 +209,8 @@ pub(crate) struct View<'a> {
     pub s: &'a Simulation,
     pub start: Time,
     pub end: Time,
+    /// Time for which counters have counted, periods that were left out included.
+    measured: Time,
     in_flight: Vec<(u64, u64)>,
     /// Frames of which the end has seen a part, with their paths.
     arriving: Vec<(u32, Passage)>,
@@ -219,7 +222,7 @@ pub(crate) struct View<'a> {
 
 impl View<'_> {
     fn seconds(&self) -> f64 {
-        (self.end - self.start).as_secs_f64()
+        self.measured.as_secs_f64()
     }
     fn bps(&self, bytes: u64) -> f64 {
         let seconds = self.seconds();

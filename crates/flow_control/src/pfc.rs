@@ -155,7 +155,7 @@ pub struct IngressCounter {
     /// The pause in force.
     pub pause: OutstandingPause,
     /// Time since which the occupancy is above the low watermark.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     pub rising_since: Time,
 }
 

@@ -115,13 +115,13 @@ pub struct Rank {
     unsent: u64,
     #[recurs(scratch)]
     times: Vec<IterationTimes>,
-    #[recurs(measured)]
+    #[recurs(recorded)]
     skipped: Option<SkippedIterations>,
     #[recurs(measured)]
     counts: RankCounts,
     /// Computation of this iteration.
     occupied: Occupied,
-    #[recurs(measured)]
+    #[recurs(recorded)]
     log: Log,
     /// Of a list of messages.
     #[recurs(unless_empty = "lists of messages and sessions")]

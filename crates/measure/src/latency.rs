@@ -6,6 +6,7 @@
 //! flow, where a general-purpose histogram of equal precision takes tens of kilobytes: the reason for our own.
 
 use crate::bins::{SUBS, edges, place};
+use recurrence::{Counts, Growth};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::LazyLock;
@@ -182,6 +183,22 @@ impl Latency {
         (self.base, self.bins) = (base, bins.into());
     }
 
+    /// Adds the durations that came after `before` was copied, this many times.
+    fn repeat(&mut self, before: &Latency, times: u64) {
+        let earlier: BTreeMap<_, _> =
+            before.counts().map(|(octave, sub, count)| ((octave, sub), count)).collect();
+        let now: Vec<_> = self.counts().collect();
+        for (octave, sub, count) in now {
+            let added = count - earlier.get(&(octave, sub)).copied().unwrap_or_default();
+            if added > 0 {
+                self.add_to(octave, sub, added * times);
+            }
+        }
+        self.count += (self.count - before.count) * times;
+        self.sum.add((self.sum.get() - before.sum.get()) * u128::from(times));
+        self.squares.add((self.squares.get() - before.squares.get()) * u128::from(times));
+    }
+
     /// Bytes of the histogram behind the value itself.
     pub fn memory_bytes(&self) -> usize {
         let carries = self.carried.as_ref().map_or(0, |all| size_of::<Carries>() + all.0.len() * CARRY_BYTES);
@@ -278,6 +295,24 @@ impl RareLatency {
     /// Bytes of the histogram behind the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.0.iter().map(|latency| size_of::<Latency>() + latency.memory_bytes()).sum()
+    }
+}
+
+impl Counts for Latency {
+    fn advance(&mut self, growth: &mut Growth) {
+        if let Some((before, periods)) = growth.kept(self) {
+            self.repeat(&before, periods);
+        }
+    }
+}
+
+impl Counts for RareLatency {
+    fn advance(&mut self, growth: &mut Growth) {
+        if let Some((before, periods)) = growth.kept(&self.0)
+            && let Some(own) = &mut self.0
+        {
+            own.repeat(&before.unwrap_or_default(), periods);
+        }
     }
 }
 
@@ -394,6 +429,30 @@ mod tests {
         assert_eq!((all(&twice), twice.memory_bytes()), (0, size_of_val(&*many.bins)));
         let at = many.summary().p999;
         assert!((0.9..=1.1).contains(&at), "{at}");
+    }
+
+    proptest! {
+        /// Durations of a period, then as many periods as are left out: the same as if all had been recorded.
+        #[test]
+        fn a_period_that_is_repeated_counts_as_if_it_was_recorded(
+            before in proptest::collection::vec(1u64..1_000_000, 0..50),
+            period in proptest::collection::vec(1u64..10_000_000, 0..50),
+            times in 0u64..3_000,
+        ) {
+            let mut latency = Latency::default();
+            before.iter().for_each(|&ps| latency.record(Time::from_ps(ps)));
+            let mut growth = Growth::new(Time::ZERO);
+            latency.advance(&mut growth);
+            period.iter().for_each(|&ps| latency.record(Time::from_ps(ps)));
+            let mut whole = latency.clone();
+            for _ in 0..times {
+                period.iter().for_each(|&ps| whole.record(Time::from_ps(ps)));
+            }
+            growth.repeat(Time::ZERO, (times, Time::ZERO));
+            latency.advance(&mut growth);
+            prop_assert_eq!(latency.summary(), whole.summary());
+            prop_assert!(latency.histogram().eq(whole.histogram()));
+        }
     }
 
     proptest! {

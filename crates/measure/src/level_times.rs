@@ -1,6 +1,7 @@
 //! Distribution of a level over time: a time-weighted histogram.
 
 use crate::bins::{edges, place};
+use recurrence::{Counts, Growth};
 use units::Time;
 
 /// A level, and the time that it spent in each log-linear bin (`bins`). Times are exact.
@@ -54,6 +55,17 @@ impl LevelTimes {
         }
         self.times[bin] += now.saturating_sub(self.since);
         self.since = now;
+    }
+}
+
+impl Counts for LevelTimes {
+    fn advance(&mut self, growth: &mut Growth) {
+        self.book(growth.now());
+        if let Some((before, periods)) = growth.kept(&self.times) {
+            for (bin, time) in self.times.iter_mut().enumerate() {
+                *time += (*time - before.get(bin).copied().unwrap_or_default()) * periods;
+            }
+        }
     }
 }
 

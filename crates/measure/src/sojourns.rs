@@ -1,5 +1,6 @@
 //! The mean and the maximum over time of a queue's length.
 
+use recurrence::{Counts, Growth};
 use units::Time;
 
 /// Bytes and frames of a queue over time; exact. The integral of a queue's length is the sum of the sojourn times
@@ -39,17 +40,27 @@ impl Sojourns {
             self.areas[1] -= before;
         }
     }
-    /// Mean levels from `start` to `end`; `inside` are the frames still in the queue.
-    pub fn mean(&self, start: Time, end: Time, inside: impl Iterator<Item = (Time, u16)>) -> [f64; 2] {
+    /// Mean levels over a time that `took` so long and ends at `end`; `inside` are the frames still in the queue.
+    pub fn mean(&self, took: Time, end: Time, inside: impl Iterator<Item = (Time, u16)>) -> [f64; 2] {
         let mut whole = *self;
         for (since, bytes) in inside {
             whole.leave(bytes, end.saturating_sub(since));
         }
-        whole.areas.map(|area| if end <= start { 0.0 } else { area as f64 / (end - start).ps() as f64 })
+        whole.areas.map(|area| if took == Time::ZERO { 0.0 } else { area as f64 / took.ps() as f64 })
     }
     /// Highest levels.
     pub fn max(&self) -> [u64; 2] {
         self.max
+    }
+}
+
+/// Areas grow by as much in each period, below zero after a restart; maxima stay.
+impl Counts for Sojourns {
+    fn advance(&mut self, growth: &mut Growth) {
+        if let Some((before, periods)) = growth.kept(self) {
+            let added = self.areas.iter_mut().zip(before.areas);
+            added.for_each(|(area, before)| *area += (*area - before) * i128::from(periods));
+        }
     }
 }
 
@@ -64,7 +75,7 @@ mod tests {
         queue.enter([100, 1]);
         queue.enter([500, 2]);
         queue.leave(100, Time::from_ns(10));
-        let mean = queue.mean(Time::ZERO, Time::from_ns(40), [(Time::from_ns(20), 400)].into_iter());
+        let mean = queue.mean(Time::from_ns(40), Time::from_ns(40), [(Time::from_ns(20), 400)].into_iter());
         assert_eq!(mean, [(100.0 * 10.0 + 400.0 * 20.0) / 40.0, 30.0 / 40.0]);
         assert_eq!(queue.max(), [500, 2]);
     }
@@ -94,7 +105,7 @@ mod tests {
                     queue.leave(bytes, Time::from_ps(stayed));
                 }
             }
-            let mean = queue.mean(Time::from_ps(start), Time::from_ps(end), inside(end));
+            let mean = queue.mean(Time::from_ps(after), Time::from_ps(end), inside(end));
             prop_assert!((mean[0] - area as f64 / after as f64).abs() < 1e-9 * (1.0 + mean[0]));
         }
     }

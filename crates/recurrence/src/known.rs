@@ -1,6 +1,6 @@
 //! Walks over the types of the standard library and of `units`.
 
-use crate::{MaybeEmpty, Numbered, Recurs, Walk};
+use crate::{Growth, MaybeEmpty, Numbered, Recurs, Walk};
 use std::collections::{BTreeMap, VecDeque};
 use units::{BitRate, Time, WireClock};
 
@@ -84,11 +84,17 @@ impl<T: Recurs> Recurs for Option<T> {
         walk.word(self.is_some().into());
         self.iter().for_each(|own| own.walk(walk));
     }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.iter_mut().for_each(|own| own.grow(growth));
+    }
 }
 
 impl<T: Recurs + ?Sized> Recurs for Box<T> {
     fn walk(&self, walk: &mut Walk) {
         (**self).walk(walk);
+    }
+    fn grow(&mut self, growth: &mut Growth) {
+        (**self).grow(growth);
     }
 }
 
@@ -96,11 +102,17 @@ impl<T: Recurs> Recurs for [T] {
     fn walk(&self, walk: &mut Walk) {
         walk.list(self.iter());
     }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.iter_mut().for_each(|own| own.grow(growth));
+    }
 }
 
 impl<T: Recurs> Recurs for Vec<T> {
     fn walk(&self, walk: &mut Walk) {
         walk.list(self.iter());
+    }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.iter_mut().for_each(|own| own.grow(growth));
     }
 }
 
@@ -108,11 +120,17 @@ impl<T: Recurs> Recurs for VecDeque<T> {
     fn walk(&self, walk: &mut Walk) {
         walk.list(self.iter());
     }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.iter_mut().for_each(|own| own.grow(growth));
+    }
 }
 
 impl<T: Recurs, const N: usize> Recurs for [T; N] {
     fn walk(&self, walk: &mut Walk) {
         self.iter().for_each(|own| own.walk(walk));
+    }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.iter_mut().for_each(|own| own.grow(growth));
     }
 }
 
@@ -124,12 +142,19 @@ impl<K: Recurs, V: Recurs> Recurs for BTreeMap<K, V> {
             value.walk(walk);
         }
     }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.values_mut().for_each(|own| own.grow(growth));
+    }
 }
 
 impl<A: Recurs, B: Recurs> Recurs for (A, B) {
     fn walk(&self, walk: &mut Walk) {
         self.0.walk(walk);
         self.1.walk(walk);
+    }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.0.grow(growth);
+        self.1.grow(growth);
     }
 }
 
@@ -138,6 +163,11 @@ impl<A: Recurs, B: Recurs, C: Recurs> Recurs for (A, B, C) {
         self.0.walk(walk);
         self.1.walk(walk);
         self.2.walk(walk);
+    }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.0.grow(growth);
+        self.1.grow(growth);
+        self.2.grow(growth);
     }
 }
 

@@ -11,7 +11,8 @@
 //! | `duration` | its bits |
 //! | `label` | the distance from the phase of the walk: of messages that are numbered by phases |
 //! | `from = EXPRESSION` | the distance from a number of its owner, such as the first packet in flight |
-//! | `constant`, `measured`, `scratch` | nothing: it does not change, decides nothing, or is empty between events |
+//! | `constant`, `scratch` | nothing: it does not change, or is empty between events |
+//! | `measured`, `recorded` | nothing: it decides nothing. What is measured grows by as much in each period ([`Growth`]); lists, extremes and instants that are recorded do not |
 //! | `unknown`, `unless_empty` | it has no class yet: the state is unknown, and never equals another one |
 //!
 //! A class that is too strict only hides a recurrence. A field left out by mistake makes two states equal that are not, so that each
@@ -44,16 +45,20 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod growth;
 mod known;
 mod walk;
 
-pub use recurrence_derive::Recurs;
+pub use growth::{Counts, Growth, grow_map};
+pub use recurrence_derive::{Counts, Recurs};
 pub use walk::{Digest, Walk};
 
 /// A state whose future is decided by what a walk over it visits.
 pub trait Recurs {
     /// Visits every field that decides what follows.
     fn walk(&self, walk: &mut Walk);
+    /// Visits every counter that it measures. By default there is none.
+    fn grow(&mut self, _growth: &mut Growth) {}
 }
 
 /// A number that counts from another number.

@@ -1,4 +1,4 @@
-//! `derive(Recurs)`: the walk over every field of a state (see the crate `recurrence`).
+//! `derive(Recurs)`: the walk over every field of a state, and `derive(Counts)`: the visit of its counters (see the crate `recurrence`).
 
 #![warn(clippy::too_many_lines)]
 
@@ -11,7 +11,11 @@ use syn::{
 
 /// Implements `recurrence::Recurs` by a walk over all fields in their order. Attributes of fields:
 ///
-/// - `#[recurs(constant)]`, `#[recurs(measured)]`, `#[recurs(scratch)]`: no part of the state that decides what follows;
+/// - `#[recurs(constant)]`, `#[recurs(scratch)]`: no part of the state that decides what follows;
+/// - `#[recurs(measured)]`: a counter, which decides nothing, and grows by as much in each period;
+/// - `#[recurs(grows_with = EXPRESSION)]`: what is to be added to another number, which counts and is part of the state, for periods that
+///   were left out;
+/// - `#[recurs(recorded)]`: a list, an extreme or an instant, which decides nothing;
 /// - `#[recurs(past)]`: a time of which only matters whether it is over;
 /// - `#[recurs(duration)]`: a time that is no instant;
 /// - `#[recurs(label)]`: a label of a message, or none, which counts from the phase of the walk;
@@ -25,10 +29,21 @@ pub fn derive(item: TokenStream) -> TokenStream {
     walk_of(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
+/// Implements `recurrence::Counts` for a structure of counters. Attributes of fields:
+///
+/// - `#[counts(not)]`: an extreme or an instant, which stays as it is.
+#[proc_macro_derive(Counts, attributes(counts))]
+pub fn derive_counts(item: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(item as DeriveInput);
+    counts_of(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
 /// Class of a field.
 enum Class {
     Walked,
     Left,
+    Measured,
+    GrowsWith(Box<Expr>),
     Past,
     Duration,
     Label,
@@ -44,7 +59,9 @@ fn class_of(attributes: &[Attribute]) -> Result<Class> {
         attribute.parse_nested_meta(|meta| {
             let name = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
             class = match name.as_str() {
-                "constant" | "measured" | "scratch" => Class::Left,
+                "constant" | "recorded" | "scratch" => Class::Left,
+                "measured" => Class::Measured,
+                "grows_with" => Class::GrowsWith(Box::new(meta.value()?.parse()?)),
                 "past" => Class::Past,
                 "duration" => Class::Duration,
                 "label" => Class::Label,
@@ -63,7 +80,7 @@ fn class_of(attributes: &[Attribute]) -> Result<Class> {
 /// The walk over a field, of which `place` is a reference.
 fn step(field: &Field, name: &str, place: &proc_macro2::TokenStream) -> Result<proc_macro2::TokenStream> {
     let body = match class_of(&field.attrs)? {
-        Class::Left => return Ok(quote! { let _ = #place; }),
+        Class::Left | Class::Measured | Class::GrowsWith(_) => return Ok(quote! { let _ = #place; }),
         Class::Walked => quote! { ::recurrence::Recurs::walk(#place, walk); },
         Class::Past => quote! { walk.past(*#place); },
         Class::Duration => quote! { walk.word((#place).ps()); },
@@ -76,21 +93,36 @@ fn step(field: &Field, name: &str, place: &proc_macro2::TokenStream) -> Result<p
     Ok(quote! { walk.field(#name); #body })
 }
 
+/// The visit of the counters of a field, of which `place` is a mutable reference; `None`: it has none.
+fn growth(field: &Field, place: &proc_macro2::TokenStream) -> Result<Option<proc_macro2::TokenStream>> {
+    Ok(match class_of(&field.attrs)? {
+        Class::Walked => Some(quote! { ::recurrence::Recurs::grow(#place, growth); }),
+        Class::Measured => Some(quote! { ::recurrence::Counts::advance(#place, growth); }),
+        Class::GrowsWith(counter) => Some(quote! { *#place += growth.of((#counter).into()) as u64; }),
+        _ => None,
+    })
+}
+
 fn walk_of(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     let name = &input.ident;
-    let body = match &input.data {
+    let (body, counters) = match &input.data {
         Data::Struct(data) => {
             let steps = members(&data.fields).map(|(member, field)| {
                 let text = format!("{name}.{}", quote! { #member });
                 step(field, &text, &quote! { (&self.#member) })
             });
             let steps = steps.collect::<Result<Vec<_>>>()?;
-            quote! { #(#steps)* }
+            let counters =
+                members(&data.fields).map(|(member, field)| growth(field, &quote! { (&mut self.#member) }));
+            let counters = counters.collect::<Result<Vec<_>>>()?.into_iter().flatten();
+            (quote! { #(#steps)* }, quote! { #(#counters)* })
         }
         Data::Enum(data) => {
             let arms = data.variants.iter().enumerate().map(|(number, variant)| arm(name, number, variant));
             let arms = arms.collect::<Result<Vec<_>>>()?;
-            quote! { match self { #(#arms)* } }
+            let counters = data.variants.iter().map(|variant| growth_arm(name, variant));
+            let counters = counters.collect::<Result<Vec<_>>>()?;
+            (quote! { match self { #(#arms)* } }, quote! { match self { #(#counters)* } })
         }
         Data::Union(_) => return Err(Error::new_spanned(name, "a union has no walk")),
     };
@@ -98,12 +130,46 @@ fn walk_of(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     Ok(quote! {
         impl #generics ::recurrence::Recurs for #name #arguments #bounds {
             fn walk(&self, walk: &mut ::recurrence::Walk) { #body }
+            #[allow(unused_variables)]
+            fn grow(&mut self, growth: &mut ::recurrence::Growth) { #counters }
+        }
+    })
+}
+
+fn counts_of(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
+    let name = &input.ident;
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new_spanned(name, "only a structure has counters"));
+    };
+    let stays = |field: &Field| field.attrs.iter().any(|own| own.path().is_ident("counts"));
+    let counted = members(&data.fields).filter(|(_, field)| !stays(field)).map(|(member, _)| member);
+    Ok(quote! {
+        impl ::recurrence::Counts for #name {
+            fn advance(&mut self, growth: &mut ::recurrence::Growth) {
+                #(::recurrence::Counts::advance(&mut self.#counted, growth);)*
+            }
         }
     })
 }
 
 fn members(fields: &Fields) -> impl Iterator<Item = (Member, &Field)> {
     fields.members().zip(fields)
+}
+
+fn growth_arm(name: &Ident, variant: &Variant) -> Result<proc_macro2::TokenStream> {
+    let own = &variant.ident;
+    let mut binds = Vec::new();
+    let mut steps = Vec::new();
+    if matches!(class_of(&variant.attrs)?, Class::Walked) {
+        for (nth, (member, field)) in members(&variant.fields).enumerate() {
+            let place = quote::format_ident!("field_{nth}");
+            if let Some(step) = growth(field, &quote! { #place })? {
+                steps.push(step);
+                binds.push(quote! { #member: #place });
+            }
+        }
+    }
+    Ok(quote! { #name::#own { #(#binds,)* .. } => { #(#steps)* } })
 }
 
 fn arm(name: &Ident, number: usize, variant: &Variant) -> Result<proc_macro2::TokenStream> {

@@ -46,7 +46,7 @@ pub struct Segment {
 }
 
 /// Frames of data that have come to an endpoint and that its application has not got: discarded, or kept behind a gap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, recurrence::Counts)]
 pub struct Undelivered {
     /// How many.
     pub frames: u64,

@@ -2,7 +2,7 @@
 
 use crate::endpoint::Protocol;
 use crate::room::Append;
-use recurrence::{Recurs, Walk};
+use recurrence::{Growth, Recurs, Walk};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::Time;
@@ -39,6 +39,9 @@ impl<T: Recurs> Recurs for Members<T> {
             in_line.walk(walk);
             endpoint.walk(walk);
         }
+    }
+    fn grow(&mut self, growth: &mut Growth) {
+        self.all.iter_mut().for_each(|member| member.endpoint.grow(growth));
     }
 }
 

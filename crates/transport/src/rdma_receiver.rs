@@ -96,6 +96,9 @@ struct ReceivePair {
     /// Next packet expected; all earlier ones have arrived.
     #[recurs(scratch)]
     expected: u64,
+    /// Packets that it would have delivered in periods that were left out.
+    #[recurs(grows_with = self.expected + self.left_out)]
+    left_out: u64,
     /// Packets since the last acknowledgement.
     unanswered: u32,
     /// True while a reply other than those to packets out of order is queued.
@@ -135,7 +138,7 @@ struct ReceivePair {
     #[recurs(unless_empty = "receivers that tolerate reordering")]
     disorder: Option<Box<Disorder>>,
     /// Delivery times of its messages.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     delivered: Vec<Time>,
     #[recurs(measured)]
     messages: u64,

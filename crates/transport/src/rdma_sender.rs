@@ -50,17 +50,17 @@ pub struct RdmaSender {
     #[recurs(unless_empty = "transfers that others wait for")]
     ended: VecDeque<(u32, MessageTimes)>,
     /// Of transfers that have begun, and of those before them that have not.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     outcomes: Vec<TransferOutcome>,
     /// Times by cause of the acknowledged transfers.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     times: Vec<MessageTimes>,
     /// By transfer, its place among the messages of its queue pair.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     ordinals: Vec<u32>,
     pairs: Members<QueuePair>,
     /// By queue pair, messages posted.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     posted: Vec<u32>,
     /// Queue pairs without messages, the one that was used last at the end.
     free: Vec<u32>,

@@ -3,7 +3,7 @@
 
 use crate::{Endpoint, RdmaWord};
 use frame::{Header, RdmaHeader, Telemetry};
-use recurrence::{Recurs, Walk};
+use recurrence::{Growth, Recurs, Walk};
 
 /// End of a connection that an endpoint is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,15 @@ impl Endpoint {
                 walk.unknown("transports other than RDMA");
                 End::Sender
             }
+        }
+    }
+
+    /// Visits the counters of the endpoint.
+    pub fn grow(&mut self, growth: &mut Growth) {
+        match self {
+            Endpoint::RdmaSender(sender) => sender.grow(growth),
+            Endpoint::RdmaReceiver(receiver) => receiver.grow(growth),
+            _ => {}
         }
     }
 }

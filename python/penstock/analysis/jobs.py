@@ -274,14 +274,19 @@ def skipped(result: Measurements) -> list[str]:
     ]
 
 
+WHOLE = (
+    "Counters, distributions and times are those of the whole run; time series and lists of events have only "
+    "the part that was simulated."
+)
+
+
 def _skipped_steps(row: Mapping[str, Any]) -> list[str]:
     """The steps of a ring that were skipped."""
     if not row.get("skipped_phases"):
         return []
     return [
         f"Job {row['job']}: {count(row['skipped_phases'])} steps of its ring were skipped, as each repeats "
-        "the one before exactly. The tables jobs and collectives have all of them, other tables only those "
-        "that were simulated."
+        f"the one before exactly. {WHOLE}"
     ]
 
 
@@ -299,8 +304,7 @@ def _repeats(row: Mapping[str, Any]) -> list[str]:
     if not row["skipped"]:
         return [f'{repeats}: skip = "iterations" of [simulation] would simulate few of them.']
     return [
-        f"{repeats}: {count(row['skipped'])} of {count(row['iterations'])} iterations were skipped. The "
-        "tables jobs and collectives have all of them, other tables only those that were simulated."
+        f"{repeats}: {count(row['skipped'])} of {count(row['iterations'])} iterations were skipped. {WHOLE}"
     ]
 
 

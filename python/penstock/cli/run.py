@@ -331,10 +331,12 @@ def _show_totals(out: Screen, result: Result) -> None:
     # Results of earlier versions do not have these times separately.
     load, build = (float(run.get(key, 0.0)) for key in ("load_s", "build_s"))
     events = max(run["wall_s"] - build, 0.0)
-    speed = run["frame_hops"] / events / 1e6 if events else 0.0
+    skipped = run.get("skipped_hops", 0)
+    speed = (run["frame_hops"] - skipped) / events / 1e6 if events else 0.0
+    hops = f"{count(run['frame_hops'])} frame-hops" + (f", {count(skipped)} of them skipped" if skipped else "")
     out.print(
         f"simulated {_time(run['simulated_s'])} in {_time(events)}   "
-        f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s   "
+        f"{hops}, {speed:.1f} M/s   "
         f"loading took {_time(load)}, building {_time(build)}"
     )
     against = against_max_min(result)

@@ -257,6 +257,8 @@ _RUN_SOMETIMES: Mapping[str, Test] = {
     "load_s": _is_amount,
     "build_s": _is_amount,
     "warmup_s": _is_time,
+    "skipped_s": _is_time,
+    "skipped_hops": _is_whole,
     "threads": _is_whole,
     "look_ahead_ns": _may_be_none(_is_amount),
     "broken_promises": lambda value: _is_list(value) and all(map(_is_text, value)),

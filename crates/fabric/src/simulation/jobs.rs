@@ -59,6 +59,14 @@ impl JobWatch {
     }
 }
 
+impl JobWatch {
+    /// It is `now`, as time without skipping counts, and `skipped` of it was left out: looks are at the times of a run that skips nothing.
+    pub fn skip_to(&mut self, now: Time, skipped: Time) {
+        let looks = now.ps() / self.interval.ps() + 1;
+        self.next = self.interval * looks - skipped;
+    }
+}
+
 /// Why a message that was posted has not been delivered, or its acknowledgement has not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {

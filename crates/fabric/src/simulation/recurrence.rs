@@ -8,6 +8,7 @@
 //! digest is small beside that of the frames since the last one, so that short iterations are looked at now and then. Both depend on
 //! simulated quantities alone: the result is the same on any number of threads.
 
+mod growth;
 mod phases;
 mod state;
 
@@ -16,7 +17,7 @@ use crate::run::state::ranks::RankState;
 use crate::simulation::Simulation;
 use crate::spec::{JobSpec, Skip};
 use phases::PhaseWatch;
-use recurrence::Digest;
+use recurrence::{Digest, Growth};
 use state::State;
 use units::Time;
 
@@ -29,6 +30,8 @@ const BURST: u64 = 8;
 const UNKNOWN: usize = 3;
 /// With skipping: digests without a match, after which only every second boundary is looked at, after as many more every fourth, and so on.
 const MISSES: usize = 16;
+/// Digests in the longest period that is skipped: the counters at so many are kept.
+const LONGEST: usize = 16;
 /// The least share of the boundaries that is looked at, as a power of one half.
 const RAREST: usize = 6;
 
@@ -41,8 +44,9 @@ pub(crate) struct RecurrenceWatch {
     offset: Time,
     jobs: Vec<JobHistory>,
     phases: PhaseWatch,
-    /// Time of all that was left out.
+    /// Time of all that was left out, and the frame-hops in it.
     skipped: Time,
+    skipped_hops: u64,
     /// Digests that are left of a burst, and the number and the work of all so far.
     burst: u64,
     digests: u64,
@@ -52,13 +56,15 @@ pub(crate) struct RecurrenceWatch {
 }
 
 /// A state of a job at a boundary.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Mark {
     iteration: usize,
     at: Time,
     digest: Digest,
     /// Iterations that have begun at all ranks, by job.
     begun: Vec<usize>,
+    /// The counters then, if the state was that of an earlier mark and iterations are to be skipped.
+    counters: Option<Growth>,
 }
 
 #[derive(Debug, Default)]
@@ -68,8 +74,8 @@ struct JobHistory {
     due: Option<(usize, Time)>,
     /// The first recurrence that was confirmed.
     found: Option<Recurrence>,
-    /// The recurrence that the state of the last digest has confirmed.
-    current: Option<Recurrence>,
+    /// The recurrence that the state of the last digest has confirmed, and the mark with which its last period began.
+    current: Option<(Recurrence, usize)>,
     /// Equal states were followed by different times.
     contradicted: bool,
     /// States with a part that has no class.
@@ -101,6 +107,7 @@ impl RecurrenceWatch {
             jobs: (0..jobs).map(|_| JobHistory::default()).collect(),
             phases: PhaseWatch::default(),
             skipped: Time::ZERO,
+            skipped_hops: 0,
             burst: 0,
             digests: 0,
             words: 0,
@@ -124,40 +131,59 @@ impl JobHistory {
     fn takes(&self, iteration: usize, has_budget: bool) -> bool {
         let last = self.marks.last().map_or(0, |mark| mark.iteration);
         // Once two states are equal, the next period decides.
-        let matched = self
-            .marks
-            .split_last()
-            .is_some_and(|(last, all)| all.iter().any(|one| one.digest == last.digest));
+        let matched = self.has_matched();
         // Without a budget the distance grows with the number of those in vain.
         let step = if has_budget { 1 } else { 1 << (self.marks.len() / MISSES).min(RAREST) };
         self.due.is_none() && iteration >= last + if matched { 1 } else { step }
     }
 
+    /// Returns true if the state of the last mark is that of an earlier one.
+    fn has_matched(&self) -> bool {
+        let last = self.marks.split_last();
+        last.is_some_and(|(last, all)| all.iter().any(|one| one.digest == last.digest))
+    }
+
+    /// Notes the counters at the last mark, and forgets those of long ago.
+    fn note(&mut self, counters: Growth) {
+        let [earlier @ .., last] = &mut self.marks[..] else { return };
+        last.counters = Some(counters);
+        if let Some(old) = earlier.len().checked_sub(LONGEST) {
+            earlier[old].counters = None;
+        }
+    }
+
+    /// Takes the counters at the begin of the period that the last mark has confirmed, with that.
+    fn take_confirmed(&mut self) -> Option<(Recurrence, Growth)> {
+        let (recurrence, begin) = self.current.clone()?;
+        Some((recurrence, self.marks[begin].counters.take()?))
+    }
+
     /// Adds a mark. Returns false if it contradicts an earlier recurrence.
     fn add(&mut self, mark: Mark) -> bool {
-        let same = |other: &&Mark| other.digest == mark.digest;
-        let mut alike = self.marks.iter().rev().filter(same);
+        let same = |other: &(usize, &Mark)| other.1.digest == mark.digest;
+        let mut alike = self.marks.iter().enumerate().rev().filter(same);
         let (last, before) = (alike.next(), alike.next());
         let mut consistent = true;
         self.current = None;
-        if let (Some(last), Some(before)) = (last, before) {
+        if let (Some((nth, last)), Some((_, before))) = (last, before) {
             let [first, second] = [(before, last), (last, &mark)]
                 .map(|(from, to)| (to.iteration - from.iteration, to.at - from.at));
             let rate = |own: (usize, Time), other: usize| u128::from(own.1.ps()) * other as u128;
             consistent = rate(first, second.0) == rate(second, first.0);
             if consistent {
-                let shortest = if first.0 <= second.0 { (before, last) } else { (last, &mark) };
-                let (from, to) = shortest;
-                let begun = from.begun.iter().zip(&to.begun);
-                self.current = Some(Recurrence {
+                let over = |from: &Mark, to: &Mark| Recurrence {
                     first: before.iteration,
                     period: to.iteration - from.iteration,
                     takes: to.at - from.at,
-                    of_jobs: begun.map(|(from, to)| to - from).collect(),
+                    of_jobs: from.begun.iter().zip(&to.begun).map(|(from, to)| to - from).collect(),
                     confirmed: mark.iteration,
                     at: mark.at,
-                });
-                self.found = self.found.take().or_else(|| self.current.clone());
+                };
+                self.current = Some((over(last, &mark), nth));
+                if self.found.is_none() {
+                    self.found =
+                        Some(if first.0 <= second.0 { over(before, last) } else { over(last, &mark) });
+                }
             }
         }
         self.marks.push(mark);
@@ -261,23 +287,37 @@ impl Simulation {
                 continue;
             }
             let at = now + watch.skipped;
-            let is_consistent = history.add(Mark { iteration, at, digest, begun: begun.clone() });
+            let mark = Mark { iteration, at, digest, begun: begun.clone(), counters: None };
+            let is_consistent = history.add(mark);
             debug_assert!(is_consistent, "equal states are followed by equal times");
             history.contradicted |= !is_consistent;
         }
         watch.states.swap(0, 1);
         watch.states[0] = state;
-        if self.is_to_skip() {
-            self.skip_iterations();
+        if self.is_to_skip() && !self.skip_iterations() {
+            self.note_counters();
+        }
+    }
+
+    /// Notes the counters at marks of this time whose states are those of earlier ones: a period that may be skipped begins.
+    fn note_counters(&mut self) {
+        let at = self.now() + self.recurrence.skipped;
+        for job in 0..self.recurrence.jobs.len() {
+            let history = &self.recurrence.jobs[job];
+            if history.marks.last().is_some_and(|mark| mark.at == at) && history.has_matched() {
+                let counters = self.period_begins();
+                self.recurrence.jobs[job].note(counters);
+            }
         }
     }
 
     /// Leaves out as many periods as all jobs have before their last iterations, if the present state is confirmed to recur. An earlier
-    /// recurrence does not suffice: another job may have ended since.
-    fn skip_iterations(&mut self) {
-        let current = self.recurrence.jobs.iter().find_map(|job| job.current.as_ref());
-        let Some(Recurrence { takes, of_jobs, .. }) = current.filter(|_| self.warmed_up).cloned() else {
-            return;
+    /// recurrence does not suffice: another job may have ended since. Returns true if some were left out.
+    fn skip_iterations(&mut self) -> bool {
+        let job = self.recurrence.jobs.iter().position(|job| job.current.is_some());
+        let Some(job) = job.filter(|_| self.warmed_up) else { return false };
+        let Some((Recurrence { takes, of_jobs, .. }, _)) = self.recurrence.jobs[job].current.clone() else {
+            return false;
         };
         let ranks = self.ranks();
         let (mut periods, mut rest) = (usize::MAX, Time::ZERO);
@@ -293,8 +333,9 @@ impl Simulation {
         }
         let fits = self.now().saturating_add(rest) <= self.end();
         if periods == 0 || periods == usize::MAX || !fits {
-            return;
+            return false;
         }
+        let Some((_, counters)) = self.recurrence.jobs[job].take_confirmed() else { return false };
         for shard in &mut self.shards {
             let whole = shard.world.whole();
             for own in shard.world.hosts.ranks.ranks.all_mut(whole) {
@@ -304,7 +345,23 @@ impl Simulation {
                 }
             }
         }
-        self.recurrence.skipped += takes * periods as u64;
+        self.leave_out(counters, periods as u64, takes * periods as u64);
+        true
+    }
+
+    /// Time of the iterations and phases that were left out, which does not pass.
+    pub fn skipped_time(&self) -> Time {
+        self.recurrence.skipped
+    }
+
+    /// The time of the last event of a kind (see [`Growth::last`]), as that of a run that skips nothing.
+    pub(crate) fn whole_time(&self, last: Time) -> Time {
+        Time::from_ps(last.ps().wrapping_add(self.recurrence.skipped.ps()))
+    }
+
+    /// Frame-hops of the iterations and phases that were left out, which [`Simulation::frame_hops`] counts.
+    pub fn skipped_hops(&self) -> u64 {
+        self.recurrence.skipped_hops
     }
 
     /// End of the run, if it has warmed up: the time of what was left out does not pass.

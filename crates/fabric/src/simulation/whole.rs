@@ -61,11 +61,11 @@ impl Simulation {
         Some(&bar.inputs[(port - self.first_port_beside(port)) as usize])
     }
     /// Bytes and frames that waited there on average.
-    pub(crate) fn waiting_at_input(&self, port: u32, start: Time, end: Time) -> [f64; 2] {
+    pub(crate) fn waiting_at_input(&self, port: u32, took: Time, end: Time) -> [f64; 2] {
         let Some(bar) = self.node_at(port).architecture.crossbar() else { return [0.0; 2] };
         let input = (port - self.first_port_beside(port)) as usize;
         let (part, _) = self.part_at(port);
-        bar.inputs[input].sojourns.mean(start, end, bar.waiting_at(input, &part.buffers.pool))
+        bar.inputs[input].sojourns.mean(took, end, bar.waiting_at(input, &part.buffers.pool))
     }
 
     /// Copies that switches have made of the frames of a path.

@@ -149,7 +149,7 @@ impl View<'_> {
                 round_trips: near.measured.round_trips.summary(),
                 exchanges: asked.exchanges.summary(),
                 bytes: asked.bytes,
-                completed: asked.completed.map_or(f64::NAN, Time::as_ns_f64),
+                completed: asked.completed.map_or(f64::NAN, |at| self.s.whole_time(at).as_ns_f64()),
                 messages: near.measured.messages.summary(),
                 sent_again: facts[0].retransmitted + facts[1].retransmitted,
                 discarded: facts[0].discarded + facts[1].discarded,

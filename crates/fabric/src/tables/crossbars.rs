@@ -28,7 +28,7 @@ impl View<'_> {
     pub fn crossbars(&self) -> TableBuilder {
         let ports = 0..self.s.ports() as u32;
         let rows: Vec<_> = ports.filter_map(|port| Some((port, self.s.crossbar_input(port)?))).collect();
-        let mean = |port: u32| self.s.waiting_at_input(port, self.start, self.end);
+        let mean = |port: u32| self.s.waiting_at_input(port, self.measured, self.end);
         let table = CROSSBARS
             .builder()
             .texts("port", rows.iter().map(|row| self.s.port_name(row.0)))

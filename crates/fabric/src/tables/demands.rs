@@ -147,7 +147,7 @@ impl View<'_> {
                     (flow, at, bps)
                 })
             })
-            .filter(|&(_, at, _)| at <= self.end)
+            .filter(|&(_, at, _)| at <= self.start + self.measured)
             .collect();
         let limit = |flow: usize| match flows[flow].source.transfers() {
             Some(list) => list.frame_bytes() as f64,

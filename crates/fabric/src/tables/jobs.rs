@@ -32,7 +32,7 @@ pub(super) static JOBS: TableSpec = TableSpec {
         integer(
             "skipped",
             "",
-            "Iterations that were not simulated, as they repeat others exactly (`skip`). They count here and in `collectives` like others; all other tables are of those that were simulated.",
+            "Iterations that were not simulated, as they repeat others exactly (`skip`). Counters, distributions and times count them like others; time series and lists of events have only those that were simulated.",
         ),
         integer(
             "skipped_phases",
@@ -242,20 +242,7 @@ impl JobRow<'_> {
     /// Messages and bytes that ranks have posted, those of skipped iterations and phases included.
     fn posted(&self) -> [u64; 2] {
         let counts = self.ranks.iter().map(|own| own.machine.counts());
-        let [mut messages, mut bytes] =
-            counts.fold([0, 0], |sum, own| [sum[0] + own.sent, sum[1] + own.bytes_sent]);
-        for [of_rank, bytes_of_rank] in self.ranks.iter().map(|own| own.machine.messages_skipped()) {
-            messages += of_rank;
-            bytes += bytes_of_rank;
-        }
-        if self.skipped() > 0 {
-            let workload = self.spec.workload.start(self.spec.ranks());
-            for (_, sent) in self.ranks.iter().flat_map(|own| workload.sends(own.number)) {
-                messages += self.skipped();
-                bytes += sent * self.skipped();
-            }
-        }
-        [messages, bytes]
+        counts.fold([0, 0], |sum, own| [sum[0] + own.sent, sum[1] + own.bytes_sent])
     }
     fn factor(&self) -> f64 {
         self.spec.workload.bus_factor(self.spec.ranks())

@@ -167,6 +167,6 @@ impl View<'_> {
     fn waiting_in(&self, (part, limiter): (&Fabric, &Limiter)) -> [f64; 2] {
         let inside = limiter.lists().iter().flat_map(|list| part.buffers.pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
-        limiter.sojourns.mean(self.start, self.end, inside)
+        limiter.sojourns.mean(self.measured, self.end, inside)
     }
 }

@@ -17,7 +17,7 @@ impl View<'_> {
                 let (_, frames) = self.s.sent(port, classes.numbers_of(TrafficClass(class)));
                 if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
                     let waiting = self.s.frames_in(port, class).map(|it| (it.since, it.frame.bytes));
-                    let mean = queue.sojourns.mean(self.start, self.end, waiting);
+                    let mean = queue.sojourns.mean(self.measured, self.end, waiting);
                     used.push(UsedQueue { port, class, frames, mean });
                 }
             }

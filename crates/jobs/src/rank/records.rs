@@ -1,6 +1,6 @@
 //! Records of a rank: messages to post, counts, times, waits.
 
-use recurrence::Recurs;
+use recurrence::{Counts, Recurs};
 use units::Time;
 
 /// A message to be posted.
@@ -16,7 +16,7 @@ pub struct Post {
 }
 
 /// Counts of a rank's messages to one peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub struct PeerCounts {
     /// Messages that are acknowledged.
     pub messages: u64,
@@ -25,11 +25,12 @@ pub struct PeerCounts {
     /// Sum and maximum of the times from posting to acknowledgement.
     pub time: Time,
     /// See `time`.
+    #[counts(not)]
     pub time_max: Time,
 }
 
 /// Totals of a rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub struct RankCounts {
     /// Messages posted.
     pub sent: u64,
@@ -73,7 +74,7 @@ pub struct Blocked {
     /// Since when.
     pub since: Time,
     /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
-    #[recurs(measured)]
+    #[recurs(recorded)]
     pub step: u32,
 }
 
@@ -90,6 +91,6 @@ pub struct Unsent {
     /// The lane, or the operation of a program.
     pub lane: u32,
     /// Number of its step; see [`Rank::steps`](crate::Rank::steps).
-    #[recurs(measured)]
+    #[recurs(recorded)]
     pub step: u32,
 }

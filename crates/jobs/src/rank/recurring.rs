@@ -2,7 +2,6 @@
 //! state of a run, and the times of those that were not simulated.
 
 use super::{IterationTimes, Rank, Then};
-use crate::schedule::{Action, Schedule};
 use crate::workload::{ACTIONS_OF_PHASE, Workload};
 use recurrence::{Recurs, Walk};
 use std::cmp::Reverse;
@@ -45,7 +44,7 @@ pub(super) struct Phases {
     #[recurs(scratch)]
     began: [Time; 2],
     /// Iterations with phases that were left out.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     skipped: Vec<SkippedPhases>,
 }
 
@@ -172,17 +171,6 @@ impl Rank {
     /// Number of phases that were left out in all iterations that were simulated.
     pub fn phases_skipped(&self) -> u64 {
         self.phases.skipped.last().map_or(0, |own| own.phases)
-    }
-
-    /// Messages of the phases that were left out, and their bytes.
-    pub fn messages_skipped(&self) -> [u64; 2] {
-        let Workload::Generated(workload) = &*self.workload else { return [0, 0] };
-        let sent = (0..workload.lanes()).filter_map(|lane| match workload.action(self.rank, lane, 0)? {
-            Action::Send { bytes, .. } => Some(bytes),
-            _ => None,
-        });
-        let each = sent.fold([0, 0], |sum, bytes| [sum[0] + 1, sum[1] + bytes]);
-        each.map(|of_phase| of_phase * self.phases_skipped())
     }
 
     /// Number of iterations before the first one of which a part was left out.

@@ -38,7 +38,7 @@ use super::time_spent::{Clocks, MessageClock, MessageTimes, SpentClock};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::room::Append;
 use frame::{FrameKind, RdmaHeader, Stamps};
-use recurrence::Recurs;
+use recurrence::{Counts, Recurs};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -50,7 +50,7 @@ pub const ENDLESS: u64 = 1 << 62;
 const NONE: u64 = u64::MAX;
 
 /// Counters of a queue pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub struct PairCounts {
     /// Packets sent.
     pub sent: u64,
@@ -183,7 +183,7 @@ pub struct QueuePair {
     /// Results not yet returned: completed messages, and a round trip from its beginning, or [`Time::NEVER`], to its end.
     #[recurs(unless_empty = "messages that have ended and are not reported")]
     done: Vec<Done>,
-    #[recurs(measured)]
+    #[recurs(recorded)]
     round_trip: (Time, Time),
     #[recurs(measured)]
     discarded: u64,

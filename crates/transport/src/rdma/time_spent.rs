@@ -11,6 +11,7 @@
 //! Where several queue pairs of two hosts share a wait queue, a pause that began before one of them had a packet ready is charged to it
 //! from the time its packet was ready.
 
+use recurrence::{Counts, Growth};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
@@ -169,6 +170,20 @@ pub(crate) struct MessageClock {
     heard: [u32; 3],
     /// Time spent on retransmissions until the last packet left.
     again: Time,
+}
+
+/// What messages in progress note of the clock and of the counters when they begin grows as those do.
+impl Counts for Clocks {
+    fn advance(&mut self, growth: &mut Growth) {
+        self.own.settle(growth.now());
+        self.own.spent.times.advance(growth);
+        for message in &mut self.begun {
+            let MessageClock { began: _, left: _, spent, heard, again } = message;
+            spent.times.advance(growth);
+            heard.advance(growth);
+            again.advance(growth);
+        }
+    }
 }
 
 impl MessageClock {

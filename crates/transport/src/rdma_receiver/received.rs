@@ -39,7 +39,7 @@ impl RdmaReceiver {
         let disorder = pair.disorder.as_deref();
         PairReceived {
             messages: pair.messages,
-            packets: pair.expected,
+            packets: pair.expected + pair.left_out,
             marked: pair.came_marked,
             cnps: pair.cnps,
             naks: pair.naks + again,

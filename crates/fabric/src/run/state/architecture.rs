@@ -32,7 +32,7 @@ pub(crate) struct NodeMemory {
     pub limited: bool,
     /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues, and not of
     /// ports that send ahead: there the limits are those of queues.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     pub last_entry: Time,
     /// Total occupancy, maintained where it has a limit, and that of each class, where a class has one.
     pub total: Occupancy,

@@ -34,7 +34,7 @@ pub(crate) struct Queue {
     bypass: bool,
     /// Frames in its bypass queues, and those that have left them, modulo 2^32.
     bypassed: u32,
-    #[recurs(measured)]
+    #[recurs(recorded)]
     left_bypass: u32,
     /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
     #[recurs(constant)]

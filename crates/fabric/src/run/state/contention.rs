@@ -4,10 +4,11 @@
 //! could, so that shares can be held against weights: those divide a link only among classes that have something to send.
 
 use frame::TrafficClass;
+use recurrence::{Counts, Growth};
 
 /// Bytes that a port with a dividing scheduler has sent while several classes could send. Most ports have many such
 /// sets of classes: they are stored close together, since each frame needs one of them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Contention {
     /// Number of classes of the port.
     classes: usize,
@@ -65,6 +66,18 @@ impl Contention {
         size_of::<Contention>()
             + self.sets.capacity() * size_of::<u32>()
             + self.bytes.capacity() * size_of::<u64>()
+    }
+}
+
+impl Counts for Contention {
+    fn advance(&mut self, growth: &mut Growth) {
+        let Some((before, periods)) = growth.kept(self) else { return };
+        for (set, bytes) in self.sets.iter().zip(self.bytes.chunks_mut(self.classes)) {
+            let at = before.sets.binary_search(set).map(|at| &before.bytes[at * self.classes..]);
+            for (class, bytes) in bytes.iter_mut().enumerate() {
+                *bytes += (*bytes - at.map_or(0, |earlier| earlier[class])) * periods;
+            }
+        }
     }
 }
 

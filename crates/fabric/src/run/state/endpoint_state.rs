@@ -4,6 +4,7 @@ use crate::run::state::index::{GroupIx, LimiterIx, PortIx};
 use crate::run::state::nic::Nic;
 use frame::{Ecn, Flags, Frame, PathId, Priority, Route, TrafficClass};
 use measure::RareLatency;
+use recurrence::Counts;
 use std::num::NonZeroU32;
 use transport::{Endpoint, Protocol, RecordKind, Segment, Undelivered};
 use units::Time;
@@ -47,7 +48,7 @@ pub(crate) struct EndpointState {
 }
 
 /// Measurements of an endpoint.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Counts)]
 pub(crate) struct Measured {
     /// Time from a segment to its acknowledgement.
     pub round_trips: RareLatency,
@@ -58,8 +59,10 @@ pub(crate) struct Measured {
     /// Bytes of the application in exchanges and transfers.
     pub bytes: u64,
     /// When a transfer was complete.
+    #[counts(not)]
     pub completed: Option<Time>,
     /// Data that had arrived and was not delivered to the application when measuring began.
+    #[counts(not)]
     pub undelivered_before: Undelivered,
 }
 

@@ -15,6 +15,7 @@ use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCounts;
 use frame::{Frame, NodeId, PathId};
 use measure::Latency;
+use recurrence::Counts;
 use std::sync::Arc;
 use transport::Protocol;
 use typed_index_collections::TiVec;
@@ -60,18 +61,21 @@ pub(crate) struct Hosts {
 }
 
 /// Arrivals of one flow at one destination: two cache lines, and one of the histogram's.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Counts)]
 #[repr(align(64))]
 pub(crate) struct Receiver {
     pub bytes: u64,
     /// Of all frames.
     pub latency: Latency,
     /// Of the frame that was made last among those that have arrived.
+    #[counts(not)]
     pub last_created: Time,
     pub reordered: u64,
     /// A hash over what has come to the end of a path that was found before the run, and is only counted; 0: nothing has.
+    #[counts(not)]
     pub seen: u64,
     /// Frames on their way here as events where others are counted ahead, which must not overtake them.
+    #[counts(not)]
     pub expected: u32,
 }
 

@@ -15,7 +15,7 @@ use crate::run::state::credits::CreditState;
 use crate::run::state::ended_wait::EndedWait;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{CHANNELS, ClassMap, PRIORITIES, Priority, members};
-use recurrence::Recurs;
+use recurrence::{Counts, Growth, Recurs};
 use units::Time;
 
 /// The flow control of a link, at one of its ends.
@@ -46,23 +46,52 @@ pub(crate) struct PauseState {
     pub peer_response: Time,
     pub timers: PauseTimers,
     /// For each priority the pause in force: when it began and why.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     in_force: [Option<(Time, u64)>; PRIORITIES],
-    /// Begin and end of the time for which the port has been paused in any priority, as known so far, and its total before.
     #[recurs(measured)]
-    since: Time,
-    #[recurs(measured)]
-    until: Time,
-    #[recurs(measured)]
-    paused: Time,
+    paused: PausedTime,
     /// The pause frame that waits, the cause of each priority's XOFF in it, and its time in quanta.
     signal: PauseSignal,
-    #[recurs(measured)]
+    #[recurs(recorded)]
     causes: [u64; PRIORITIES],
     quanta: [u16; PRIORITIES],
     /// Causes that a pause frame of this port could not carry, because it carried another: effect time, priority, cause.
-    #[recurs(measured)]
+    #[recurs(recorded)]
     pub other_causes: Vec<(Time, u8, u64)>,
+}
+
+/// Time for which a port has been paused in any priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct PausedTime {
+    /// Begin and end of the last such time, as known so far.
+    since: Time,
+    until: Time,
+    /// Total before.
+    before: Time,
+}
+
+impl PausedTime {
+    /// Total up to `end`.
+    fn at(&self, end: Time) -> Time {
+        self.before + self.until.min(end).saturating_sub(self.since)
+    }
+
+    /// Counts the time up to now, if the last known pause has run out before.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        if self.until <= now {
+            self.before += self.until.saturating_sub(self.since);
+            self.since = now;
+            self.until = now;
+        }
+    }
+}
+
+impl Counts for PausedTime {
+    fn advance(&mut self, growth: &mut Growth) {
+        let now = self.at(growth.now());
+        self.before += Time::from_ps(growth.of(now.ps().into()) as u64);
+    }
 }
 
 impl LinkControl {
@@ -173,16 +202,15 @@ impl LinkControl {
 
     /// Time in which some priority had to stop, from the beginning of measuring to `end`.
     pub fn paused_time(&self, end: Time) -> Time {
-        self.pauses()
-            .map_or(Time::ZERO, |pauses| pauses.paused + pauses.until.min(end).saturating_sub(pauses.since))
+        self.pauses().map_or(Time::ZERO, |pauses| pauses.paused.at(end))
     }
 
     /// Begins measuring `now`.
     pub fn restart(&mut self, now: Time) {
         if let Some(pauses) = self.pauses_mut() {
-            pauses.settle(now);
-            pauses.since = pauses.since.max(now);
-            pauses.paused = Time::ZERO;
+            let paused = &mut pauses.paused;
+            paused.settle(now);
+            (paused.since, paused.before) = (paused.since.max(now), Time::ZERO);
         }
         if let Some(credits) = self.credits_mut() {
             credits.restart(now);
@@ -217,9 +245,7 @@ impl PauseState {
             peer_response,
             timers: PauseTimers::default(),
             in_force: [None; PRIORITIES],
-            since: Time::ZERO,
-            until: Time::ZERO,
-            paused: Time::ZERO,
+            paused: PausedTime::default(),
             signal: PauseSignal::default(),
             causes: [0; PRIORITIES],
             quanta: [0; PRIORITIES],
@@ -237,7 +263,7 @@ impl PauseState {
         now: Time,
         mut ended: impl FnMut(EndedWait),
     ) {
-        self.settle(now);
+        self.paused.settle(now);
         for at in members((signal.xoff | signal.xon) & self.obeys) {
             let (priority, bit) = (at as u8, 1u8 << at);
             let pause = &mut self.in_force[at];
@@ -253,8 +279,8 @@ impl PauseState {
             }
         }
         self.timers.apply(signal, self.obeys, until, now);
-        self.until = self.timers.until(self.obeys).max(now);
-        self.settle(now);
+        self.paused.until = self.timers.until(self.obeys).max(now);
+        self.paused.settle(now);
     }
 
     /// Adds a signal to the next pause frame to the peer; one that waits already carries both.
@@ -275,19 +301,9 @@ impl PauseState {
         (std::mem::take(&mut self.signal), self.causes, self.quanta)
     }
 
-    /// Counts the time paused up to now, if the last known pause has run out before.
-    #[inline]
-    fn settle(&mut self, now: Time) {
-        if self.until <= now {
-            self.paused += self.until.saturating_sub(self.since);
-            self.since = now;
-            self.until = now;
-        }
-    }
-
     fn clear(&mut self, now: Time, mut ended: impl FnMut(EndedWait)) {
-        self.until = self.until.min(now);
-        self.settle(now);
+        self.paused.until = self.paused.until.min(now);
+        self.paused.settle(now);
         for (priority, pause) in (0..).zip(&mut self.in_force) {
             if let Some((start, cause)) = pause.take() {
                 let end = self.timers.until(1 << priority).min(now);

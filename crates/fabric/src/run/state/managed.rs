@@ -6,7 +6,7 @@ use engine::Stream;
 use frame::{CHANNELS, PointId, Priority};
 use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, Measures, QueueManager, Quiet};
 use rand_xoshiro::rand_core::Rng;
-use recurrence::{Recurs, Walk};
+use recurrence::{Counts, Recurs, Walk};
 use units::BitRate;
 
 /// The manager of one queue. Fields common to all managers come first, so that one with little state of its own lies in few
@@ -37,7 +37,7 @@ pub(crate) struct Managed {
 }
 
 /// Actions of a manager since measuring began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Counts)]
 pub(crate) struct ManagedCounts {
     pub marks: u64,
     pub messages: u64,

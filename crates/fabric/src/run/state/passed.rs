@@ -7,7 +7,7 @@
 use crate::run::state::index::PortIx;
 use frame::Frame;
 use queueing::{NotHeard, Quiet};
-use recurrence::{Recurs, Walk};
+use recurrence::{Growth, Recurs, Walk};
 use units::Time;
 
 /// Counts of a number at a port, and of the class that is called by the same number: a half of a cache line.
@@ -78,6 +78,12 @@ impl PassedPorts {
     /// Visits the counts of a port that its queue managers have not been updated with.
     pub fn walk_port(&self, port: PortIx, walk: &mut Walk) {
         self.counts[port.at()..].iter().step_by(self.ports.max(1)).for_each(|own| own.walk(walk));
+    }
+
+    /// Visits the counters of a port.
+    pub fn grow_port(&mut self, port: PortIx, growth: &mut Growth) {
+        let ports = self.ports.max(1);
+        self.counts[port.at()..].iter_mut().step_by(ports).for_each(|own| own.grow(growth));
     }
 
     /// Nothing has passed yet.

@@ -12,7 +12,7 @@ use crate::run::state::storms::PortWatch;
 use crate::run::state::trimming::PortTrimming;
 use engine::Timer;
 use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority, TrafficClass};
-use recurrence::Recurs;
+use recurrence::{Counts, Recurs};
 use scheduling::Selector;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
@@ -272,7 +272,7 @@ impl ColdPort {
 }
 
 /// Counts of a port beside those of frames sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Counts)]
 pub(crate) struct PortCounts {
     pub pauses_sent: u64,
     pub resumes_sent: u64,
@@ -284,6 +284,7 @@ pub(crate) struct PortCounts {
     /// Bytes of repeated frames with line overhead, and of control ordered sets of link-level retry.
     pub retry_bytes: u64,
     /// Remaining transmission time, when measuring began, of the frame on the link.
+    #[counts(not)]
     pub begun_before: Time,
     pub drops: u64,
     pub violations: u64,
@@ -296,6 +297,7 @@ pub(crate) struct PortCounts {
     /// Pause frames sent that were lost or damaged.
     pub pauses_lost: u64,
     /// Time on the wire, in seconds, and bits, up to the last change of rate.
+    #[counts(not)]
     pub settled: (f64, u64),
 }
 

@@ -7,6 +7,7 @@ use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use frame::{NodeId, Occupancy, PortId};
 use measure::{BinnedMax, LevelTimes};
+use recurrence::{Counts, Growth};
 use typed_index_collections::TiVec;
 use units::Time;
 
@@ -132,6 +133,15 @@ impl Tallies {
             + self.of_memory.memory_bytes()
             + self.tallies.capacity() * size_of::<Tally>()
             + self.tallies.iter().map(of).sum::<usize>()
+    }
+}
+
+impl Counts for Tallies {
+    fn advance(&mut self, growth: &mut Growth) {
+        for tally in &mut self.tallies {
+            tally.bytes.advance(growth);
+            tally.frames.advance(growth);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use engine::Stream;
 use frame::{Frame, Priority, TrafficClass};
 use queueing::{TrimmingSpec, Victim, at_rate};
 use rand_xoshiro::rand_core::Rng;
+use recurrence::Counts;
 use units::BitRate;
 
 /// Packet trimming of a port of a switch.
@@ -86,7 +87,7 @@ impl PortTrimming {
 }
 
 /// Frames of a path that a queue has trimmed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts)]
 pub(crate) struct Trims {
     /// Frames, those included that were not longer than a trimmed frame.
     pub frames: u64,

@@ -11,6 +11,7 @@ use super::{JobHistory, MISSES, Mark};
 use crate::simulation::Simulation;
 use crate::spec::Skip;
 use jobs::PhaseProgress;
+use recurrence::Growth;
 use units::Time;
 
 /// Iterations without a recurrence after which none is looked at.
@@ -135,16 +136,20 @@ impl Simulation {
             return self.recurrence.phases.close(unknown);
         }
         let (iteration, digest, begun) = (phase as usize, state.digest(), vec![phase as usize]);
-        let is_consistent = looking.history.add(Mark { iteration, at: now, digest, begun });
+        let mark = Mark { iteration, at: now, digest, begun, counters: None };
+        let is_consistent = looking.history.add(mark);
         debug_assert!(is_consistent, "equal states are followed by equal times");
         if !is_consistent {
             self.recurrence.phases.vain = VAIN;
             return self.recurrence.phases.close("equal states were followed by different times");
         }
-        if let Some(found) = &looking.history.current {
+        if let Some((found, counters)) = looking.history.take_confirmed() {
             let (period, takes) = (found.period as u32, found.takes);
-            self.skip_phases(period, takes);
+            self.skip_phases(period, takes, counters);
             return self.recurrence.phases.close("");
+        }
+        if looking.history.has_matched() {
+            looking.history.note(self.period_begins());
         }
         if looking.history.marks.len() >= MISSES {
             let differs = state.names_of_different(&looking.state);
@@ -159,7 +164,7 @@ impl Simulation {
     }
 
     /// Leaves out as many periods of the open iteration as its foremost lane has left to begin, and as fit into the run.
-    fn skip_phases(&mut self, period: u32, takes: Time) {
+    fn skip_phases(&mut self, period: u32, takes: Time, counters: Growth) {
         let ranks = self.ranks();
         let iterations = ranks.iter().map(|own| own.machine.times().len());
         let is_one = iterations.clone().min() == iterations.max();
@@ -178,7 +183,7 @@ impl Simulation {
                 own.machine.skip_phases(period * periods as u32, takes);
             }
         }
-        self.recurrence.skipped += takes;
+        self.leave_out(counters, periods, takes);
     }
 
     /// Why no phase was skipped in the last iteration that was looked at; empty if some were, or if none was.

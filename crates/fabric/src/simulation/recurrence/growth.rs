@@ -1,0 +1,95 @@
+//! Visits of all counters of a run, by which periods that are left out are counted.
+//!
+//! Everything is visited in the order of its number in the whole fabric, so that a visit does not depend on the number of threads.
+
+use crate::run::state::ledger::Ledger;
+use crate::simulation::Simulation;
+use recurrence::{Counts, Growth, Recurs, grow_map};
+use units::Time;
+
+impl Simulation {
+    /// The counters at the beginning of a period, which is now.
+    pub(super) fn period_begins(&mut self) -> Growth {
+        let mut growth = Growth::new(self.now());
+        self.visit_counters(&mut growth);
+        growth
+    }
+
+    /// Counts as many periods, of this time together, as if they had been simulated after the one that ends now.
+    pub(super) fn leave_out(&mut self, mut growth: Growth, periods: u64, takes: Time) {
+        let before = self.frame_hops();
+        growth.repeat(self.now(), (periods, takes));
+        self.visit_counters(&mut growth);
+        self.recurrence.skipped += takes;
+        self.recurrence.skipped_hops += self.frame_hops() - before;
+        self.jobs.skip_to(self.now() + self.recurrence.skipped, self.recurrence.skipped);
+    }
+
+    fn visit_counters(&mut self, growth: &mut Growth) {
+        self.visit_ledgers(growth);
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            let whole = world.whole();
+            world.hosts.ranks.ranks.all_mut(whole).iter_mut().for_each(|own| own.machine.grow(growth));
+        }
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            let whole = world.whole();
+            for own in world.hosts.endpoints.all_mut(whole) {
+                own.endpoint.grow(growth);
+                own.measured.advance(growth);
+                own.measured.completed.iter_mut().for_each(|at| growth.last(at));
+            }
+        }
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            let whole = world.whole();
+            for source in world.hosts.sources.all_mut(whole) {
+                source.frames.advance(growth);
+                source.bytes.advance(growth);
+            }
+        }
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            let whole = world.whole();
+            for port in world.links.ports.keys(whole) {
+                world.links.cold[port].grow(growth);
+                world.links.passed.grow_port(port, growth);
+            }
+        }
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            let whole = world.whole();
+            for queue in world.buffers.queues.keys(whole) {
+                world.buffers.queues[queue].grow(growth);
+                world.links.managers.of_mut(queue).into_iter().for_each(|own| own.grow(growth));
+            }
+        }
+        for path in 0..self.path_flow.len() {
+            for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+                if let Some(&Some(receiver)) = world.hosts.receiver_of_path.get(path) {
+                    world.hosts.receivers[receiver].advance(growth);
+                }
+            }
+        }
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            world.probes.tallies.advance(growth);
+        }
+    }
+
+    /// Visits the ledgers of all parts, each of which has the losses at its own ports.
+    fn visit_ledgers(&mut self, growth: &mut Growth) {
+        let mut all = Ledger::default();
+        self.shards.iter().for_each(|shard| all.absorb(&shard.world.ledger));
+        let Ledger { made, copied, delivered, lost, drops, trims, trimmed, on_lossless_drop: _, failure: _ } =
+            all;
+        let sums = [made, copied, delivered, lost].map(|sum| growth.of(sum.into()) as u64);
+        let own = &mut self.shards[0].world.ledger;
+        for (count, more) in
+            [&mut own.made, &mut own.copied, &mut own.delivered, &mut own.lost].into_iter().zip(sums)
+        {
+            *count += more;
+        }
+        let Some(((drops, trims, trimmed), periods)) = growth.kept(&(drops, trims, trimmed)) else { return };
+        for shard in &mut self.shards {
+            grow_map(&mut shard.world.ledger.drops, &drops, periods);
+            grow_map(&mut shard.world.ledger.trims, &trims, periods);
+        }
+        debug_assert!(trimmed.is_empty(), "a state with packet trimming is unknown");
+    }
+}

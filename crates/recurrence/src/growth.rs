@@ -1,0 +1,193 @@
+//! What counters grow by in a period, which is added to them once for each period that is left out.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use units::Time;
+
+/// Counters of a state at the beginning of a period, and afterwards their growth in it.
+///
+/// The state is visited twice in the same order: at the beginning of a period, and after [`Growth::repeat`] at its end, where each counter
+/// is advanced by what the period has added, once for each period that is left out.
+///
+/// ```
+/// use recurrence::{Counts, Growth};
+/// use units::Time;
+///
+/// let mut frames = 40u64;
+/// let mut growth = Growth::new(Time::from_us(1));
+/// frames.advance(&mut growth);
+/// frames += 7;
+/// growth.repeat(Time::from_us(2), (3, Time::from_us(3)));
+/// frames.advance(&mut growth);
+/// assert_eq!(frames, 47 + 3 * 7);
+/// ```
+#[derive(Debug)]
+pub struct Growth {
+    now: Time,
+    /// Number of periods that are left out, and their time; `None`: the period begins.
+    periods: Option<(u64, Time)>,
+    before: Vec<u128>,
+    visited: usize,
+    kept: Vec<Box<dyn Any + Send + Sync>>,
+    visited_kept: usize,
+}
+
+impl Growth {
+    /// A period begins.
+    pub fn new(now: Time) -> Growth {
+        Growth { now, periods: None, before: Vec::new(), visited: 0, kept: Vec::new(), visited_kept: 0 }
+    }
+
+    /// The period ends; as many like it are left out, which take this time together. The state is visited again from its beginning.
+    pub fn repeat(&mut self, now: Time, periods: (u64, Time)) {
+        (self.now, self.periods, self.visited, self.visited_kept) = (now, Some(periods), 0, 0);
+    }
+
+    /// Time of the visit.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Returns by how much a counter with this value grows in the periods that are left out; 0 at the beginning of the period.
+    pub fn of(&mut self, value: u128) -> u128 {
+        let Some((periods, _)) = self.periods else {
+            self.before.push(value);
+            return 0;
+        };
+        let before = self.before[self.visited];
+        self.visited += 1;
+        debug_assert!(value >= before, "counters do not fall");
+        (value - before) * u128::from(periods)
+    }
+
+    /// Visits the time of the last event of a kind, in picoseconds. The clock goes on without the time of what is left out: the caller adds
+    /// that to it in the end, modulo 2^64. If there is an event in every period, the last one is as much later; otherwise it keeps its time.
+    pub fn last(&mut self, at: &mut Time) {
+        let Some((_, takes)) = self.periods else {
+            self.before.push(at.ps().into());
+            return;
+        };
+        if self.before[self.visited] == at.ps().into() {
+            *at = Time::from_ps(at.ps().wrapping_sub(takes.ps()));
+        }
+        self.visited += 1;
+    }
+
+    /// Keeps a copy of a value whose size may change, and returns it at the end of the period, with the number of periods.
+    pub fn kept<T: Clone + Send + Sync + 'static>(&mut self, value: &T) -> Option<(T, u64)> {
+        let Some((periods, _)) = self.periods else {
+            self.kept.push(Box::new(value.clone()));
+            return None;
+        };
+        let before = self.kept[self.visited_kept].downcast_ref::<T>().cloned();
+        self.visited_kept += 1;
+        debug_assert!(before.is_some(), "both visits have the same order");
+        before.map(|before| (before, periods))
+    }
+}
+
+/// Counters that grow by as much in each period of a state that recurs.
+pub trait Counts {
+    /// Visits the counters, which are advanced at the end of the period.
+    fn advance(&mut self, growth: &mut Growth);
+}
+
+macro_rules! counters {
+    ($($number:ty),*) => {$(
+        impl Counts for $number {
+            #[inline]
+            fn advance(&mut self, growth: &mut Growth) {
+                *self += growth.of((*self).into()) as $number;
+            }
+        }
+    )*};
+}
+
+counters!(u32, u64, u128);
+
+impl Counts for Time {
+    fn advance(&mut self, growth: &mut Growth) {
+        *self += Time::from_ps(growth.of(self.ps().into()) as u64);
+    }
+}
+
+impl<A: Counts, B: Counts> Counts for (A, B) {
+    fn advance(&mut self, growth: &mut Growth) {
+        self.0.advance(growth);
+        self.1.advance(growth);
+    }
+}
+
+impl<T: Counts, const N: usize> Counts for [T; N] {
+    fn advance(&mut self, growth: &mut Growth) {
+        self.iter_mut().for_each(|own| own.advance(growth));
+    }
+}
+
+impl<T: Counts + ?Sized> Counts for Box<T> {
+    fn advance(&mut self, growth: &mut Growth) {
+        (**self).advance(growth);
+    }
+}
+
+/// One that does not come or go in a run.
+impl<T: Counts> Counts for Option<T> {
+    fn advance(&mut self, growth: &mut Growth) {
+        self.iter_mut().for_each(|own| own.advance(growth));
+    }
+}
+
+/// Advances the counters of a map, in which more may have appeared since the copy `before`.
+pub fn grow_map<K: Ord, V: Copy + Counts + Default>(
+    map: &mut BTreeMap<K, V>,
+    before: &BTreeMap<K, V>,
+    periods: u64,
+) {
+    for (key, value) in map {
+        let mut growth = Growth::new(Time::ZERO);
+        before.get(key).copied().unwrap_or_default().advance(&mut growth);
+        growth.repeat(Time::ZERO, (periods, Time::ZERO));
+        value.advance(&mut growth);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_grow_by_what_a_period_added() {
+        let mut map = BTreeMap::from([(1, (5u64, 50u64))]);
+        let mut counts = ([3u32, 4], Some(Box::new(Time::from_ns(10))));
+        let mut growth = Growth::new(Time::ZERO);
+        let nothing = growth.kept(&map);
+        counts.advance(&mut growth);
+        assert!(nothing.is_none());
+        assert_eq!(counts, ([3, 4], Some(Box::new(Time::from_ns(10)))));
+
+        map = BTreeMap::from([(0, (1, 9)), (1, (7, 70))]);
+        counts = ([3, 6], Some(Box::new(Time::from_ns(11))));
+        growth.repeat(Time::from_ns(1), (10, Time::ZERO));
+        let (before, periods) = growth.kept(&map).unwrap();
+        grow_map(&mut map, &before, periods);
+        counts.advance(&mut growth);
+        assert_eq!(map, BTreeMap::from([(0, (11, 99)), (1, (27, 270))]));
+        assert_eq!(counts, ([3, 26], Some(Box::new(Time::from_ns(21)))));
+    }
+
+    /// Of two last events one is repeated in each period of 5 ns, the other is not.
+    #[test]
+    fn the_last_event_moves_with_the_periods_if_they_have_it() {
+        let [mut once, mut always] = [Time::from_ns(3), Time::from_ns(9)];
+        let mut growth = Growth::new(Time::from_ns(10));
+        growth.last(&mut once);
+        growth.last(&mut always);
+        always = Time::from_ns(14);
+        let left_out = Time::from_ns(20);
+        growth.repeat(Time::from_ns(15), (4, left_out));
+        growth.last(&mut once);
+        growth.last(&mut always);
+        let in_the_end = [once, always].map(|at| at.ps().wrapping_add(left_out.ps()) / 1_000);
+        assert_eq!(in_the_end, [3, 34]);
+    }
+}
