@@ -66,7 +66,7 @@ pub(crate) struct Receiver {
     pub bytes: u64,
     /// Of all frames.
     pub latency: Latency,
-    /// Of the frame that was made last among those that have arrived.
+    /// Latest creation time of any frame that has arrived.
     pub last_created: Time,
     pub reordered: u64,
     /// A hash over what has come to the end of a path that was found before the run, and is only counted; 0: nothing has.
