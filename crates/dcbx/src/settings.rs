@@ -124,15 +124,15 @@ pub struct Ets {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxEtsKeys")]
 struct EtsKeys {
-    /// Whether the port adopts what its peer recommends. Default: true (a station without settings adopts those of its switch).
+    /// If true, the port adopts the ETS settings that its peer recommends. Default: true (a station without settings adopts those of its switch).
     willing: bool,
-    /// How many traffic classes the port has, 1 to 8. Default: 8.
+    /// Number of traffic classes of the port, 1 to 8. Default: 8.
     #[schemars(range(min = 1, max = 8))]
     traffic_classes: u8,
-    /// What the port does unless it adopts something else. Default: what its scheduler does; without a scenario, priority n in traffic class n, all strict.
+    /// ETS settings of the port unless it adopts others. Default: those of its scheduler; without a scenario, priority n in traffic class n, all strict.
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<Table>,
-    /// What it recommends to its peer. Default: nothing.
+    /// ETS settings that the port recommends to its peer. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     recommended: Option<Table>,
 }
@@ -190,7 +190,7 @@ struct TableKeys {
     classes: [u8; 8],
     /// Per cent of each traffic class, up to eight; those of ETS classes sum to 100. Default: none (0 each).
     percent: Vec<u8>,
-    /// How each traffic class is served, up to eight: "strict", "credit_based_shaper", "ets" or "vendor". Default: none ("strict" each).
+    /// Transmission selection algorithm of each traffic class, up to eight: "strict", "credit_based_shaper", "ets" or "vendor". Default: none ("strict" each).
     algorithms: Vec<Algorithm>,
 }
 
@@ -245,9 +245,9 @@ pub struct Pfc {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxPfcKeys")]
 struct PfcKeys {
-    /// Whether PFC is part of the exchange. Default: true.
+    /// If true, the port sends and accepts the PFC TLV. Default: true.
     exchanged: bool,
-    /// Whether the port adopts what its peer has. Default: true (a station without settings adopts those of its switch).
+    /// If true, the port adopts the PFC priorities of its peer. Default: true (a station without settings adopts those of its switch).
     willing: bool,
     /// Priorities with PFC unless the port adopts others, 0 to 7 each. Default: those of its flow control; without a scenario, none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -313,7 +313,7 @@ pub struct Entry(Application);
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "DcbxApplicationKeys")]
 struct EntryKeys {
-    /// What the application is known by: "ether_type", "stream_port" (TCP, SCTP), "datagram_port" (UDP, DCCP), "port" (any of them) or "dscp". Required.
+    /// Field that identifies the application: "ether_type", "stream_port" (TCP, SCTP), "datagram_port" (UDP, DCCP), "port" (any of them) or "dscp". Required.
     selector: Selector,
     /// EtherType (0: all that no other entry names), port, or code point 0 to 63. Required.
     protocol: u16,

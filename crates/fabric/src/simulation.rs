@@ -54,13 +54,13 @@ pub struct Simulation {
     /// One a thread, each with its own nodes.
     pub(crate) shards: Vec<Shard<Fabric>>,
     pub(crate) split: Split,
-    /// What binds the parts; `None` if there is one.
+    /// Worker threads that run the shards; `None` if there is one shard.
     workers: Option<Workers<Fabric>>,
-    /// Whether more threads would pay is not decided yet.
+    /// Measurements of a run on one thread, until it is decided whether more threads pay.
     pilot: Option<Pilot>,
     /// The panic that ended the run.
     panicked: Option<Panicked>,
-    /// How far ahead of its time anything is done, after what a thread may be ahead of others.
+    /// Longest time that any part works ahead, including the look-ahead between threads.
     reach: Time,
     /// Frames sent over links before the warm-up ended.
     hops_before: u64,
@@ -81,7 +81,7 @@ pub struct Simulation {
 }
 
 impl SimulationError {
-    /// What a panic said, as [`std::panic::catch_unwind`] returns it: a defect of the program.
+    /// The error for a panic caught by [`std::panic::catch_unwind`]: a defect of the program.
     pub fn of_panic(payload: Box<dyn Any + Send>) -> SimulationError {
         SimulationError::defect(&Panicked::from(payload))
     }
@@ -291,7 +291,7 @@ impl Simulation {
         status.map_err(|panicked| SimulationError::defect(self.panicked.insert(panicked)))
     }
 
-    /// Whether a deadlock has ended the run before its time.
+    /// Returns true if a deadlock ended the run early.
     pub fn ended_by_deadlock(&self) -> bool {
         self.spec.guards.on_deadlock == OnDeadlock::Stop
             && self.watch.found.iter().any(|found| found.ended.is_none())
@@ -317,7 +317,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// How far simulated time has come.
+    /// Current simulated time.
     pub fn now(&self) -> Time {
         self.previewed.unwrap_or(self.shards[0].runner.now())
     }

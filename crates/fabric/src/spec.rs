@@ -72,9 +72,9 @@ pub struct Spec {
     pub flows: Vec<FlowSpec>,
     /// Recordings in addition to the totals.
     pub probes: ProbeSpec,
-    /// What a lost frame of a lossless class does.
+    /// Reaction to the loss of a frame of a lossless class.
     pub on_lossless_drop: OnLosslessDrop,
-    /// What goes wrong, and when.
+    /// Injected faults and their times.
     pub faults: Vec<FaultSpec>,
     /// Conditions monitored while the simulation runs.
     pub guards: GuardSpec,
@@ -88,7 +88,7 @@ pub struct Spec {
     pub jobs: Vec<JobSpec>,
 }
 
-/// What a finding is about. The path of its remark begins there.
+/// Subject of a finding, at which the path of its remark begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The settings of this node: its own, or those that it shares.
@@ -102,7 +102,7 @@ pub enum Subject {
 }
 
 impl Spec {
-    /// How many numbers frames may have: that of priorities, or of channels where links have more.
+    /// Number of values of a frame's priority: eight, or the number of virtual channels where links have more.
     pub(crate) fn numbers(&self) -> usize {
         let widest = self.nodes.iter().map(|node| node.classes().classes()).max();
         widest.unwrap_or_default().max(frame::PRIORITIES)
@@ -224,16 +224,16 @@ impl NodeSpec {
 pub struct NodeSpec {
     /// Unique name.
     pub name: String,
-    /// What it is.
+    /// Role and settings: host or switch.
     pub role: Role,
-    /// How far its clock may be off: by how much is drawn from the seed and the name. It scales the rates at
+    /// Tolerance of its clock: the actual offset is drawn from the seed and the name. It scales the rates at
     /// which the node sends and its sources make frames.
     pub clock_tolerance: ClockTolerance,
     /// The longest frame that it takes, DA to FCS; `None`: any.
     pub mtu: Option<u16>,
 }
 
-/// What a node is. Settings are shared between nodes that have the same.
+/// Role of a node. Nodes with the same settings share them.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// An end station with one or more links.
@@ -251,27 +251,27 @@ pub struct HostSpec {
     pub scheduler: scheduling::SchedulerSpec,
     /// Room of the NIC for each class; `None`: unlimited.
     pub queue_limit: Option<Amount>,
-    /// What a source does when there is no room.
+    /// Reaction of a source to a full queue in the NIC.
     pub when_full: WhenFull,
     /// Link-level flow control of its links. It sends pauses of its own only if `receive` is limited.
     pub flow_control: Option<Control>,
-    /// How fast it takes in what arrives; `None`: unlimited.
+    /// Receive processing; `None`: unlimited.
     pub receive: Option<ReceiveSpec>,
-    /// What it spends on frames that it sends; `None`: nothing.
+    /// Processing of frames that it sends; `None`: takes no time.
     pub send: Option<SendSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
     pub limiters: Option<LimiterSpec>,
-    /// What its NIC spends on messages and queue pairs; `None`: nothing.
+    /// Limits of its NIC on messages and queue pairs; `None`: none.
     pub nic_limits: Option<transport::NicLimits>,
 }
 
 impl HostSpec {
-    /// How many cores work on frames before its NIC has them; 1 if none does.
+    /// Number of cores that process frames before the NIC; 1 if sending takes no core.
     pub fn cores_that_send(&self) -> u32 {
         let receive = self.receive.as_ref().filter(|_| self.send.is_some());
         receive.map_or(1, |receive| receive.cores)
     }
-    /// What the scripts of its cores say.
+    /// Changes from the scripts of its cores.
     pub fn core_changes(&self) -> Vec<(Time, CoreChange)> {
         let receive = self.receive.iter().flat_map(|receive| &receive.script);
         receive.chain(self.send.iter().flat_map(|send| &send.script)).copied().collect()
@@ -283,17 +283,17 @@ impl HostSpec {
 pub struct LimiterSpec {
     /// Source of their rates.
     pub control: queueing::RateControlSpec,
-    /// What shares one.
+    /// Set of frames that share a limiter.
     pub per: queueing::LimiterScope,
     /// Priorities whose frames pass one: bit n for priority n.
     pub priorities: u8,
     /// After how long without a break frames are marked; `None`: never.
     pub mark_after: Option<Time>,
-    /// How many bytes of higher priorities than the lowest may leave ahead of the rate.
+    /// Bytes of priorities above the lowest that may leave ahead of the rate.
     pub priority_burst: Bytes,
 }
 
-/// What a source does when its queue in the NIC is full.
+/// Reaction of a source to a full queue in the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
@@ -310,19 +310,19 @@ pub struct SwitchSpec {
     pub forwarding: Forwarding,
     /// From the frame's arrival (its first 64 B in cut-through) to its entry into the egress queue.
     pub latency: Time,
-    /// How frames wait.
+    /// Queueing architecture.
     pub queueing: Queueing,
     /// Which of several equal paths a frame takes.
     pub path_choice: PathChoice,
-    /// How likely each is.
+    /// Weights of the equal paths.
     pub weights: Arc<Weights>,
     /// Queues a port.
     pub classes: ClassMap,
     /// Which queue sends.
     pub scheduler: scheduling::SchedulerSpec,
-    /// Who may still enter.
+    /// Limits of the buffer.
     pub buffer: queueing::BufferSpec,
-    /// How queues share the memory; `None`: by the limits of `buffer` alone.
+    /// Memory shared by its queues; `None`: only the limits of `buffer` apply.
     pub shared_memory: Option<queueing::SharedMemorySpec>,
     /// Pools of memory, which take the place of `shared_memory`.
     pub pools: Option<Arc<queueing::PoolsSpec>>,
@@ -427,7 +427,7 @@ pub struct FlowSpec {
     pub source: SourceSpec,
     /// The color of all frames.
     pub color: Color,
-    /// How they find their way.
+    /// Routing of its frames.
     pub way: Way,
     /// Ports of its frames, if the scenario gives them. Transfers have their own.
     pub ports: Option<Ports>,
@@ -456,7 +456,7 @@ impl FlowSpec {
     }
 }
 
-/// What a lost frame of a lossless class does.
+/// Reaction to the loss of a frame of a lossless class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnLosslessDrop {

@@ -13,7 +13,7 @@
 //! - a bypassable frame passes no ordered one that came before it;
 //! - an ordered frame passes a bypassable one only where that lacks credits, and never waits for one.
 //!
-//! It is what PCI asks for so that reads, which wait for completions, cannot stop the writes and completions that they wait
+//! PCI requires this so that reads, which wait for completions, cannot stop the writes and completions that they wait
 //! for: posted writes and completions are ordered frames, reads bypassable ones. A circle of channels that is
 //! closed only by bypassable frames waiting for ordered ones is no deadlock.
 //!

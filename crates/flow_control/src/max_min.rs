@@ -2,32 +2,32 @@
 //!
 //! A mechanism of Penstock's own, made because fair bandwidth (Hagen 2012, Appendix B) fails where the study
 //! `hagen-2012/ch7` goes beyond its source: with several aggressors the queue overshoots to the high
-//! watermark, everybody is paused, and the backlog that the victims gather makes them look like aggressors;
+//! watermark, all partners are paused, and the backlog that the victims gather makes them look like aggressors;
 //! a partner that needs more than an equal share but no more than its max-min share is paused; and an
 //! aggressor that is alone in the queue is never found, because it does not exceed its share of one.
 //!
-//! **Who is paused.** The frames in the queue are those that came since the first of them did. What has left
+//! **Selection.** The frames in the queue are those that came since the first of them did. What has left
 //! in the same time is what the link could carry of them. If the partners that may send brought in more than
 //! that, the heaviest of them becomes a target, then the next, until the rest fits. So a partner within its
 //! max-min share of the link is never a target: pausing all above that share leaves less than the link carries,
 //! and those are heavier. A partner that is paused already counts as nothing. Shares are counted in bytes, so
 //! small frames do not turn a partner into an aggressor.
 //!
-//! **When.** Every target still sends what is in flight towards it: the room between target watermark and high
+//! **Time of the pause.** Every target still sends what is in flight towards it: the room between target watermark and high
 //! watermark, which has to hold the frames in flight of *one* partner. If the search finds `n` targets, they are
 //! paused once the queue is `n` times this room below the high watermark. N of equation 7.1, for how many
 //! aggressors the watermark leaves room, is measured instead of planned.
 //!
-//! **Who may go on.** Who was paused by the high watermark only, for safety, may go on as soon as the queue is
-//! below the target watermark. Targets wait in line and go on one at a time, so that they do not all come back
-//! at once: the next when the queue is at the low watermark and as much has left since the last release as is
-//! in flight for one partner: only then the queue shows what that release did. An empty queue releases
-//! everybody.
+//! **Release.** A partner paused only by the high watermark, for safety, resumes as soon as the queue is below
+//! the target watermark. Targets are released in order, one at a time, so that they do not all resume at once.
+//! The next one is released when the queue is at the low watermark and as many bytes have left since the last
+//! release as one partner has in flight: only then does the queue show the effect of that release. An empty
+//! queue releases all targets.
 //!
-//! **Nobody waits for ever.** If a high watermark's worth has left since the targets last changed, and the queue has
-//! not fallen, those that send fill the link and would leave nothing to those that wait: then the heaviest of
-//! them becomes a target too, so that the queue falls and the next has its turn. Nor is the pause of a target
-//! renewed.
+//! **No starvation.** If a high watermark's worth has left since the targets last changed, and the queue has not
+//! fallen, the partners that send fill the link and would leave nothing to those that are paused: then the
+//! heaviest of them becomes a target too, so that the queue falls and the next target is released. The pause of
+//! a target is not renewed.
 //!
 //! Source: ours; compared with Hagen 2012 Appendices A and B in the study `hagen-2012/ch7`.
 //!

@@ -1,8 +1,8 @@
-//! How long a pause lasts: a number for all priorities, one for each, or what it takes to drain.
+//! Length of a pause: one number for all priorities, one for each, or the time that the backlog takes to drain.
 //!
 //! Most devices send the longest pause and end it with an XON. A pause frame has room for more: a time for each priority,
-//! so that one station may pause its priorities for different times in one frame. And a station that knows what
-//! waits and how fast it leaves can say how long the pause has to be, and needs no XON:
+//! so that one station may pause its priorities for different times in one frame. A station that measures
+//! its backlog and the rate at which it drains can compute the length of the pause, and needs no XON:
 //!
 //! > quanta = ⌈ (time until the occupancy is down at the low watermark + response time) / 512 bit times ⌉
 //!

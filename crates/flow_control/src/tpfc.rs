@@ -48,7 +48,7 @@ use units::{Amount, Computed, Or, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
-    /// How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
+    /// Method that selects the link partners to pause: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
     pub method: TargetMethod,
     /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`, or "computed": below `xoff` by what so many `partners` have in flight; with "max_min" the room up to `xoff` is what one partner has in flight. Required.
     pub watermark: Or<Amount, Computed>,
@@ -125,7 +125,7 @@ impl Target {
     }
 }
 
-/// How targets are found.
+/// Method that selects the link partners to pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetMethod {

@@ -65,13 +65,13 @@ impl WatchdogSpec {
     }
 }
 
-/// What a watchdog does during a storm.
+/// Action of a watchdog during a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StormAction {
-    /// Tells of it.
+    /// Reports the storm.
     Report,
-    /// Drops what waits and what comes.
+    /// Drops queued and arriving frames.
     Drop,
     /// Ignores the pauses.
     Forward,

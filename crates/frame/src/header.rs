@@ -99,9 +99,9 @@ pub struct RdmaHeader {
     pub telemetry: Telemetry,
     /// Requested bytes of a READ request, above 0.
     pub asked: u32,
-    /// Of the last packet of a message for whose end others wait: which one it is, counted from 1 (immediate data, InfiniBand
-    /// Architecture Specification volume 1 section 9.2.6). Or of a packet whose message is none of the verb of its queue pair: which
-    /// operation it is, see [`RdmaHeader::immediate_of`]. Of the NAK of a trimmed packet: where that was trimmed, see
+    /// In the last packet of a message whose end is awaited: number of the message, from 1 (immediate data, InfiniBand Architecture
+    /// Specification volume 1 section 9.2.6). In a packet of a message with another operation than the verb of its queue pair: that
+    /// operation, see [`RdmaHeader::immediate_of`]. In the NAK of a trimmed packet: the place where it was trimmed, see
     /// [`RdmaHeader::trim`]. Else 0.
     pub immediate: u32,
 }

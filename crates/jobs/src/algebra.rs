@@ -212,7 +212,7 @@ fn iterations_follow_each_other_and_computation_is_exposed() {
     }
 }
 
-/// Returns true if the messages of a workload match, and who has learnt of whom at the end: by rank, a bit for each.
+/// Checks that the messages of a workload match. Returns, by rank, a bit for each rank whose data has reached it.
 fn knowledge(spec: &CollectiveSpec, n: u32) -> Vec<u64> {
     knowledge_of(&spec.start(n), (spec, n))
 }

@@ -48,7 +48,7 @@ pub struct WorkloadKeys {
     /// The longest message of a schedule whose send ends when the processor has handed it over; that of a longer one ends when it is acknowledged. A size with unit. Default: "65535 B" (S of LogGOPSim).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager: Option<Bytes>,
-    /// How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical" or "in_network" (all_reduce); "ring" or "halving_doubling" (reduce_scatter, all_gather); "shifted", "burst" or "bruck" (all_to_all); "binomial", "ring" or "in_network" (broadcast); "binomial" or "in_network" (reduce); "dissemination" or "in_network" (barrier); "pipeline" (send_receive). Default: the first of its operation.
+    /// Algorithm of the operation: "ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical" or "in_network" (all_reduce); "ring" or "halving_doubling" (reduce_scatter, all_gather); "shifted", "burst" or "bruck" (all_to_all); "binomial", "ring" or "in_network" (broadcast); "binomial" or "in_network" (reduce); "dissemination" or "in_network" (barrier); "pipeline" (send_receive). Default: the first of its operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Algorithm>,
     /// Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output (all_gather), of the send buffer of a rank (all_to_all), or all that passes from rank to rank (send_receive). A size with unit, at most 16 TiB. Required with `collective`, but for a barrier.

@@ -65,7 +65,7 @@ impl Precision {
     /// Returns a remark if no job of a scenario has more iterations than the least that are simulated.
     ///
     /// # Errors
-    /// What to change.
+    /// If no job has more; the remark says what to change.
     pub fn check(iterations: impl Iterator<Item = u64>) -> Result<(), Remark> {
         match iterations.max() {
             Some(most) if most > BATCHES as u64 => Ok(()),

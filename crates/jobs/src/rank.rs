@@ -102,7 +102,7 @@ pub struct Rank {
     /// By processor, until when it is occupied.
     #[recurs(with = Rank::walk_processors)]
     busy_until: Vec<Time>,
-    /// What processors are occupied with.
+    /// Work in progress on the processors.
     #[recurs(with = Rank::walk_work)]
     working: BinaryHeap<Reverse<Occupation>>,
     #[recurs(scratch)]

@@ -17,7 +17,7 @@ use units::Time;
 pub struct CollectiveSpec {
     /// The operation.
     pub collective: Collective,
-    /// How it is done.
+    /// The algorithm of the operation.
     pub algorithm: Algorithm,
     /// Bytes of the vector, output or send buffer; see [`Collective`].
     pub bytes: u64,

@@ -21,10 +21,12 @@ fn works(text: &str) -> Vec<Work> {
     read.program.ranks().iter().flat_map(Rank::operations).map(|one| one.work()).collect()
 }
 
+/// Files of this crate and of the Python tests.
 fn data(extension: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).expect("a folder").map(|one| one.expect("a file").path()).collect();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["tests/data", "../../tests/traces"].map(|folder| here.join(folder));
+    let listed = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder"));
+    let mut files: Vec<_> = listed.map(|one| one.expect("a file").path()).collect();
     files.retain(|file| file.extension().is_some_and(|found| found == extension));
     files.sort();
     files.into_iter().map(|file| (file.display().to_string(), std::fs::read(file).expect("a file"))).collect()

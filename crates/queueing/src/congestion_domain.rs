@@ -18,7 +18,7 @@
 //!
 //! Source: IEEE 802.1Q-2018, clauses 30.5 (CN-TAG), 32.1 (defence modes) and 32.6 (their state machine; 802.1Qau), and
 //! ieee8021CnPortPriDefenseMode and ieee8021CnComPriAlternatePriority of its MIB; Hagen 2012, section 2.1.3. Choices: rate limiters
-//! meter frames without the tag; the queue that a frame leaves holds it as long as it came, so that a NIC does not know of the tag.
+//! meter frames without the tag; the queue that a frame leaves holds it as long as it came, so that a NIC does not count the tag.
 //!
 //! Not modelled: the wait for frames of the old priority before a port says Ready; the end of what a neighbour has said (its time
 //! to live); frames on the link when a defence changes; CN-TAGs of frames for several receivers.
@@ -43,7 +43,7 @@ pub struct DomainKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub alternate_priority: Option<u32>,
-    /// The defence of all ports: "auto" (what the neighbour says decides), "disabled", "edge", "interior" or "interior_ready". Default: "auto" (ieee8021CnComPriDefModeChoice).
+    /// The defence of all ports: "auto" (as the neighbour announces), "disabled", "edge", "interior" or "interior_ready". Default: "auto" (ieee8021CnComPriDefModeChoice).
     #[serde(default)]
     pub defence: Choice,
     /// The defence of ports to some neighbours, by the name, range or pattern of the neighbour, like `{ h0 = "edge" }`. Default: that of all ports.
@@ -51,7 +51,7 @@ pub struct DomainKeys {
     pub ports: BTreeMap<String, Choice>,
 }
 
-/// Who decides on the defence of a port.
+/// Defence of a port: automatic, or fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {

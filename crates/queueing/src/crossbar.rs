@@ -39,13 +39,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use units::Bytes;
 
-/// How a crossbar is built.
+/// Keys of a crossbar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CrossbarKeys {
     /// The speed of the crossbar relative to the fastest link of the switch. A number, 1 to 16 in steps of 1/64. Default: 1.5 (Martinez 2006, section 6.1).
     pub speedup: Speedup,
-    /// Who sends to whom: "round_robin" or "islip". Default: "round_robin" (Martinez 2006, section 6.1).
+    /// Arbitration between inputs and outputs: "round_robin" or "islip". Default: "round_robin" (Martinez 2006, section 6.1).
     pub arbitration: Arbitration,
     /// Iterations of "islip" at most. A count, 1 to 16. Default: 4 (McKeown 1999: about the binary logarithm of the ports).
     #[schemars(range(min = 1, max = 16))]
@@ -88,7 +88,7 @@ impl CrossbarKeys {
     }
 }
 
-/// How inputs and outputs are matched.
+/// Matching of inputs and outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbitration {
@@ -98,7 +98,7 @@ pub enum Arbitration {
     Islip,
 }
 
-/// How frames wait at an input.
+/// Queues of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Inputs {

@@ -9,7 +9,7 @@
 //! for queues that wake.
 //!
 //! Lossy queues are egress queues. Lossless ones are what a pause can hold back: a port and class that frames came in
-//! through. Such a queue asks for a pause when its next byte would be above T or when it uses headroom, and lets go
+//! through. Such a queue sends XOFF when its next byte would be above T or when it uses headroom, and XON
 //! when it holds no headroom and its shared part is at most T less an offset. Both kinds compete for the same free
 //! memory.
 //!
@@ -30,13 +30,13 @@ use units::{Amount, Bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DynamicThreshold {
-    /// What a queue may hold, as a multiple of the free shared memory. A number, 1/1024 to 1024, in steps of 1/1024. Default: 1.0.
+    /// Threshold of a queue, as a multiple of the free shared memory. A number, 1/1024 to 1024, in steps of 1/1024. Default: 1.0.
     pub alpha: Alpha,
     /// Memory that belongs to each queue: each traffic class of each port, and each lossless priority that comes in through it (with PAUSE: all together) if flow control counts at the ingress. A size. Default: "0 B".
     pub minimum: Bytes,
     /// Memory reserved for lossless classes, above the threshold: for what all links of the switch together have in flight after XOFF. A size. Default: "0 B".
     pub headroom: Bytes,
-    /// How far below its threshold a paused queue resumes its senders. A size. Default: "0 B".
+    /// Distance below its threshold at which a paused queue sends XON. A size. Default: "0 B".
     pub resume_offset: Bytes,
 }
 

@@ -14,7 +14,7 @@
 //! is that sources tag by time; each can be switched off, and without all of them r becomes r C / A.
 //!
 //! Enhanced FECN (E-FECN) is `severe_messages`: above the severe threshold the switch sends messages straight to the
-//! sources of arriving frames, who fall back to the initial rate until the next tag.
+//! sources of arriving frames, which fall back to the initial rate until the next tag.
 //!
 //! Stable range: let k be the slope of f at the set point, in set points. A queue x above it and the rates, both a step
 //! an interval, are x' = x + T y and y' = -alpha k C x / Qeq + (1 - alpha) (y of one interval ago), which is stable if
@@ -63,7 +63,7 @@ pub struct RatePointParams {
     pub interval: Time,
     /// The next interval after one whose load was near 1, so that little is computed in the steady state. A time with unit, not below `interval`; or "never". Default: "never".
     pub long_interval: Or<Time, Never>,
-    /// How close to 1 the load must be, without queue control: between 1 minus this and 1 plus this. A number, 0 to 1. Default: 0.05.
+    /// Largest deviation from 1 of a load that counts as near 1, without queue control. A number, 0 to 1. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near_share: f64,
     /// When intervals begin: at multiples of their length ("aligned"), or at a random time within the first ("random"). Default: "aligned".
@@ -77,13 +77,13 @@ pub struct RatePointParams {
     pub severe: Bytes,
     /// The control of the queue: its function f is "hyperbolic" or "linear"; "additive" adds to the load instead; "off" (f is 1). Default: "hyperbolic".
     pub queue_control: QueueControl,
-    /// How steep the hyperbola is above the set point (a). A number, 1 to 1000. Default: 1.1.
+    /// Steepness of the hyperbola above the set point (a). A number, 1 to 1000. Default: 1.1.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub above_set_point: f64,
-    /// How steep it is below (b). A number, 1 to 1000. Default: 1.002.
+    /// Steepness of the hyperbola below the set point (b). A number, 1 to 1000. Default: 1.002.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub below_set_point: f64,
-    /// How steep the line is, or how much "additive" adds (k). A number, 0 to 1000. Default: 0.1 (a choice: as steep as the hyperbola at the set point).
+    /// Slope of the line, or gain of "additive" (k). A number, 0 to 1000. Default: 0.1 (a choice: as steep as the hyperbola at the set point).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub slope: f64,
     /// Lower bound of f, hyperbola or line, and of the factor that "additive" leaves (c). A number above 0, at most 1. Default: 0.1.
@@ -94,7 +94,7 @@ pub struct RatePointParams {
     pub average_weight: f64,
     /// Which rate gets the rest of the weight: the one before the last ("previous", as printed in the paper), or the last ("last"). Default: "previous".
     pub average_with: AverageWith,
-    /// Whether increases have a limit. Default: true.
+    /// If true, increases of the rate are limited. Default: true.
     pub limit_increase: bool,
     /// Lower bound of the limit, as a fraction of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -102,22 +102,22 @@ pub struct RatePointParams {
     /// Upper bound of the limit, as a fraction of the rate of the link; without a bound it would grow for ever. A number above 0, at most 1. Default: 1 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_increase_share: f64,
-    /// What a rate is for: a "queue"; all queues of a "port" that have this manager, which get one rate, by their arrivals and what waits at the port; or the memory of a "switch": one rate for each queue, by what waits in the whole switch, of which `set_point` and `severe` are then lengths. Default: "queue".
+    /// Scope of an advertised rate: a "queue"; a "port" (one rate for all its queues with this manager, from their arrivals and from all that waits at the port); or a "switch" (one rate for each queue, from all that waits in the switch, to which `set_point` and `severe` then apply). Default: "queue".
     pub scope: RateScope,
     /// The capacity that arrivals are compared with (C): the rate of the link ("link"), the bits sent by the time that the queue was not idle ("measured"), or "computed": measured where a scheduler shares the link among classes by weight and each has a rate of its own, else that of the link. Default: "computed".
     pub capacity: Capacity,
-    /// Whether the advertised rate falls with the rate of the link. Default: true.
+    /// If true, the advertised rate falls in proportion when the capacity falls. Default: true.
     pub follow_capacity: bool,
-    /// What counts of a frame that arrives: "wire" (with line overhead) or "frame" (DA to FCS). Default: "wire".
+    /// Bytes of an arriving frame that count as load: "wire" (with line overhead) or "frame" (DA to FCS). Default: "wire".
     pub load: Load,
-    /// What happens to the advertised rate in an interval without arrivals: "hold", or "raise" (by the limit of increases). Default: "hold".
+    /// Effect of an interval without arrivals on the advertised rate: "hold" (none), or "raise" (by the limit of increases). Default: "hold".
     pub idle: Idle,
     /// When tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue. Default: "dequeue".
     pub stamp_at: Moment,
     /// Lower bound of the advertised rate, as a fraction of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_share: f64,
-    /// Whether frames that arrive above the severe threshold cause a message to their source (E-FECN). Default: false.
+    /// If true, frames that arrive above the severe threshold cause a message to their source (E-FECN). Default: false.
     pub severe_messages: bool,
     /// Sends a message for one such frame in this many. A count, 1 to 1000000. Default: 1.
     #[schemars(range(min = 1, max = 1000000))]

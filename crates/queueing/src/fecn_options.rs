@@ -29,7 +29,7 @@ pub enum QueueControl {
     Off,
 }
 
-/// What the newest rate is averaged with.
+/// Rate that is averaged with the newest one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AverageWith {
@@ -40,7 +40,7 @@ pub enum AverageWith {
     Last,
 }
 
-/// What counts of a frame that arrives.
+/// Bytes of an arriving frame that count as load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
@@ -77,7 +77,7 @@ pub enum Capacity {
     Measured,
 }
 
-/// What an interval without arrivals does.
+/// Effect of an interval without arrivals on the advertised rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {

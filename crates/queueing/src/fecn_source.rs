@@ -20,7 +20,7 @@ pub struct RateReactionParams {
     pub interval: Time,
     /// The interval used while two consecutive returned rates are close to each other. A time with unit, not below `interval`; or "never". Default: "never".
     pub long_interval: Or<Time, Never>,
-    /// How close two rates must be, as a fraction of the former. A number, 0 to 1. Default: 0.05.
+    /// Largest difference of two rates that count as close, as a fraction of the earlier one. A number, 0 to 1. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near_share: f64,
     /// Every n-th frame gets a tag, regardless of time; 0: by time. A count, at most 1000000. Default: 0.

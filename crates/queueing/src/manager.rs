@@ -61,7 +61,7 @@ pub struct Fill {
     pub scope: u64,
 }
 
-/// What a meter at the edge has made of a flow (RFC 2697): who is dropped or marked first.
+/// Color that a meter at the edge has assigned to a flow (RFC 2697). It decides which frames are dropped or marked first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Color {
@@ -276,7 +276,7 @@ pub enum Measures {
     Switch,
 }
 
-/// What a congestion point is of.
+/// Scope of a congestion point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -287,7 +287,7 @@ pub enum Scope {
     Port,
 }
 
-/// What the length of a queue includes.
+/// Frames included in the length of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {

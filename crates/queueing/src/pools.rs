@@ -3,7 +3,7 @@
 //! Memory is divided into pools, on the side where frames come in and on the side where they leave. A profile says what a
 //! queue may take of its pool, and is attached to priority groups of ports (what came in through a port with some priorities
 //! and still waits) or to egress queues. A frame has to fit both its group and its queue, and is charged to both. Groups of
-//! lossless priorities ask for pauses, by their limit, XON and headroom; egress limits of lossless queues should be out of
+//! lossless priorities pause their senders, by their limit, XON and headroom; egress limits of lossless queues should be out of
 //! reach, since nothing is paused for them. What no profile is attached to is not limited.
 //!
 //! The limit of a dynamic profile is α times what is free of its pool, that of a static one so many bytes, both beyond what is
@@ -14,7 +14,7 @@
 //!
 //! XOFF is sent at reserved + limit, XON at `xon` or, if that is more, `xon_offset` below XOFF.
 //!
-//! A group lets go when one of its own frames leaves; a limit that rises because others leave shows then.
+//! A group sends XON only when one of its own frames leaves; a limit that has risen because others left takes effect then.
 //!
 //! Source: the Switch Abstraction Interface of the Open Compute Project (buffer pools and profiles), and what SONiC
 //! writes into them; the order of charging is that of `dynamic_threshold`.
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use units::{BitRate, Bytes, Length};
 
-/// Pools of the memory of a switch, and who may take how much of them. It takes the place of `total` and `dynamic_threshold`.
+/// Pools of the memory of a switch, and the limits of groups and queues in them. They take the place of `total` and `dynamic_threshold`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryKeys {
@@ -53,11 +53,11 @@ pub struct MemoryKeys {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolKeys {
-    /// Where it counts frames: by the port that they came in through ("ingress") or leave through ("egress"). Required.
+    /// Side on which it counts frames: by the port that they came in through ("ingress") or leave through ("egress"). Required.
     pub side: Side,
-    /// What its queues share; headroom and what is reserved lie beside it. A size in bytes. Required.
+    /// Memory shared by its queues, without headroom and reserved memory. A size in bytes. Required.
     pub size: Bytes,
-    /// What limits profiles that say neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static" (the size of the pool). Default: "dynamic".
+    /// Limit of profiles with neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static" (the size of the pool). Default: "dynamic".
     #[serde(default)]
     pub mode: PoolMode,
     /// Headroom that all groups of an ingress pool share. A size in bytes. Default: none (each has that of its profile for itself).
@@ -85,7 +85,7 @@ impl Side {
     }
 }
 
-/// How the profiles of a pool are limited that do not say it.
+/// Limit of the profiles of a pool that set none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolMode {
@@ -105,19 +105,19 @@ pub struct ProfileKeys {
     /// Memory that each group or queue with this profile has for itself. A size in bytes. Default: "0 B".
     #[serde(default = "nothing")]
     pub reserved: Bytes,
-    /// What it may take of the pool, as a multiple of what is free there. A number, 1/1024 to 1024, in steps of 1/1024. Default: by the mode of the pool.
+    /// Limit of shared memory, as a multiple of the free memory of the pool. A number, 1/1024 to 1024, in steps of 1/1024. Default: by the mode of the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Alpha>,
     /// The limit in bytes, in place of `alpha`. A size. Default: by the mode of the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Bytes>,
-    /// What a group may hold above its limit after XOFF. A size in bytes. Default: "0 B" (it is not lossless).
+    /// Headroom: memory of a group above its limit, for frames that arrive after XOFF. A size in bytes. Default: "0 B" (it is not lossless).
     #[serde(default = "nothing")]
     pub headroom: Bytes,
-    /// A paused group lets go at this or below. A size in bytes, of all that it holds. Default: what is reserved.
+    /// XON level: a paused group sends XON at or below it. A size in bytes, of all that it holds. Default: its reserved memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon: Option<Bytes>,
-    /// It lets go this far below its XOFF, if that is above `xon`. A size in bytes. Default: "0 B"; never, if `xon` is given.
+    /// Distance of XON below XOFF, if that is above `xon`. A size in bytes. Default: "0 B"; never, if `xon` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
     /// Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by `trimming` of the switch. Default: "drop".
@@ -133,7 +133,7 @@ fn nothing() -> Bytes {
     Bytes::new(0)
 }
 
-/// What has a profile.
+/// Assignment of a profile to groups or queues.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {

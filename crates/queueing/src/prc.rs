@@ -32,13 +32,13 @@
 //!
 //! The last two terms are the controller of XCP, a = 0.4 and b = 0.226, which is stable for any delay and any number of
 //! sources, as gains shrink with the loop time and all rates change by the same factor. The first term makes the rates
-//! equal: whoever has less grows faster. All are at rest at C/N, with a queue of s ln(N) h C / b above the target.
+//! equal: lower rates grow faster. All are at rest at C/N, with a queue of s ln(N) h C / b above the target.
 //! Before a path has seen congestion, and when its level has been 0 for four loop times, its rate grows by a quarter a
 //! loop time, or by as much as fills half of the buffer above the target within it.
 //!
 //! "fixed" is the law that this one was compared with. F = L - T + 2 (L - L_before), in percent of the buffer. If F >
 //! 0, R is cut by 0.3 % a percent, at most by half. Else R grows by C/1000, up to five times that below the target, and
-//! by a quarter before the first congestion. Its gains know no delay: it swings from about 100 us of round trip on.
+//! by a quarter before the first congestion. Its gains do not depend on the delay: it oscillates from a round trip of about 100 us on.
 //!
 //! Neither law accounts for the distance between the frames of a source. If its share is much less than a frame per
 //! loop time, it reacts late, and the link idles.
@@ -46,8 +46,8 @@
 //! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M.
 //! Handley and C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5.
 //! Choices, where the former leaves open: the law, the interval of 40 us, the target of 16 %; the receiver sends as
-//! many messages as the source asks for, and the source asks again when they should have come, so that receivers
-//! remember nothing and silent sources cost nothing; an answer that is missing for four intervals and two round trips
+//! many messages as the source requests, and the source repeats its request when they are due, so that receivers
+//! hold no state and idle sources cost nothing; an answer that is missing for four intervals and two round trips
 //! halves the rate; a path that was idle for a millisecond begins anew from half of its rate. What the source calls flow
 //! scheduling: with `per = "path"` a path is a destination, the highest priority goes first, and frames above the lowest
 //! one of the host may leave ahead of the rate by `priority_burst`, since a frame may have closed the path for long; with `per =

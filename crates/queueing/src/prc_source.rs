@@ -15,7 +15,7 @@ use units::{BitRate, Bytes, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PathReactionParams {
-    /// How levels come back: in messages of the receiver ("feedback"), in answers to "probes", as their "round_trip", or in "messages" of congestion points. Default: "feedback".
+    /// Path of levels back to the source: in messages of the receiver ("feedback"), in answers to probes ("probes"), measured as the round trip of probes ("round_trip"), or in messages of congestion points ("messages"). Default: "feedback".
     pub method: Method,
     /// Time between levels. A time with unit, at least "1 us". Default: "40 us" (a choice: 17 Mb/s a path, 1 % of 10 Gb/s for six).
     pub interval: Time,
@@ -50,16 +50,16 @@ pub struct PathReactionParams {
     pub message_priority: u32,
 }
 
-/// How levels come back.
+/// Path of levels back to the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// The receiver sends them, and switches write on the way back (method 4).
     #[default]
     Feedback,
-    /// The source asks, and switches write on the way there (the alternative to method 4).
+    /// The source sends probes, and switches write levels on the way to the receiver (the alternative to method 4).
     Probes,
-    /// The source asks, and the time of the answer is the level (method 3).
+    /// The source sends probes, and their round trip is the level (method 3).
     RoundTrip,
     /// Congestion points send messages (method 2).
     Messages,

@@ -61,7 +61,7 @@ pub struct CongestionPointParams {
     pub weight: f64,
     /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150000 B" (cpSampleBase).
     pub sample_base: Bytes,
-    /// How frames are sampled: "regular" (every so many bytes, IEEE 802.1Q) or "random" (each by itself with a probability, its length over that distance, by the congestion that it meets; Hagen 2012, section 2.1.3). Default: "regular".
+    /// Sampling of frames: "regular" (one every so many bytes, IEEE 802.1Q) or "random" (each frame independently, with a probability of its length divided by that distance, which depends on the congestion on its arrival; Hagen 2012, section 2.1.3). Default: "regular".
     pub sampling: Samples,
     /// Random variation of the distance between samples, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -73,9 +73,9 @@ pub struct CongestionPointParams {
     pub header_length: Bytes,
     /// True: frames without a CN-TAG cause messages too. Default: true (switch manuals document both; with false, sources outside of a congestion notification domain get no feedback).
     pub answer_untagged: bool,
-    /// What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one for all queues of a port, which samples their frames whatever their priority, and whose length is that of all queues together (Hagen 2012, section 7.6). Default: "queue".
+    /// Scope of a congestion point: "queue" (one for each queue, as in IEEE 802.1Q), or "port" (one for all queues of a port: it samples frames of every priority, and its queue length is the sum over the queues; Hagen 2012, section 7.6). Default: "queue".
     pub scope: Scope,
-    /// What the length of the queue includes besides the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters, too). Default: "with_frame".
+    /// Frames included in the queue length: those that wait ("without_frame"), or also the one being enqueued ("with_frame"). Default: "with_frame".
     pub counts: Counts,
 }
 
@@ -260,9 +260,9 @@ pub struct ReactionPointParams {
     pub min_rate: BitRate,
     /// No increase goes above it. A rate with unit, above 0; or "unlimited": that of the link. Default: "unlimited" (rpgMaxRate).
     pub max_rate: Or<BitRate, Unlimited>,
-    /// Whether a second cut within the same cycle leaves the target rate unchanged (extra fast recovery). Default: true.
+    /// If true, a second cut within the same cycle leaves the target rate unchanged (extra fast recovery). Default: true.
     pub extra_fast_recovery: bool,
-    /// Whether a target rate above ten times the current rate is divided by eight in the first cycle. Default: true.
+    /// If true, the first cycle after a cut divides a target rate of more than ten times the current rate by eight. Default: true.
     pub lower_target: bool,
 }
 

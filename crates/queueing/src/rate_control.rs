@@ -191,7 +191,7 @@ pub trait RateConfiguration {
     fn start(&self, line: BitRate) -> Self::Machine;
 }
 
-/// What shares a limiter.
+/// Set of frames that share a limiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimiterScope {
@@ -238,7 +238,7 @@ macro_rules! rate_controls {
             /// Priorities whose frames pass a limiter. A list of whole numbers, 0 to 7 each. Default: all.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub priorities: Option<Vec<u32>>,
-            /// What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames of one priority). Default: "flow".
+            /// Frames that share a limiter: "flow" (those of one flow), "destination" (frames of one priority to one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames of one priority). Default: "flow".
             #[serde(default)]
             pub per: LimiterScope,
             /// Frames leaving a limiter that has been backlogged for this long without a break are marked, if their endpoints support ECN (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".

@@ -62,36 +62,36 @@ pub struct RedParams {
     /// Probability at the maximum threshold. A number above 0, to 1. Default: 0.02 (Floyd and Jacobson 1993).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_probability: f64,
-    /// Whether the probability rises to 1 between `max` and twice `max`; otherwise every frame is picked from `max` on. Default: true (Floyd 2000).
+    /// If true, the probability rises to 1 between `max` and twice `max`; if false, every frame is picked from `max` on. Default: true (Floyd 2000).
     pub gentle: bool,
-    /// What the probability applies to: each "frame", or each "byte", so that long frames are picked more often. Default: "frame".
+    /// Unit of the probability: each "frame", or each "byte", so that long frames are picked more often. Default: "frame".
     pub mode: Mode,
-    /// How picks are spread: "geometric" (each frame by itself), "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform" (Floyd and Jacobson 1993).
+    /// Distribution of the gaps between picks: "geometric" (each frame independently), "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform" (Floyd and Jacobson 1993).
     pub spacing: Spacing,
-    /// What happens to a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN are dropped) or "mark_only" (they pass, and nothing is ever dropped). Default: "drop".
+    /// Action on a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN are dropped) or "mark_only" (they pass, and no frame is ever dropped). Default: "drop".
     pub action: Action,
-    /// Whether frames are marked also where every frame is picked. Default: false (RFC 3168 drops them).
+    /// If true, frames are marked rather than dropped also where every frame is picked; with action = "mark". Default: false (RFC 3168 drops them).
     pub mark_above_max: bool,
     /// Mean frame: unit of the idle time, and of byte mode. A size, "1 B" to "65535 B". Default: "500 B" (ns-2).
     pub mean_frame: Bytes,
-    /// What the length of the queue includes besides the frames that wait: "without_frame" (only them) or "with_frame" (the arriving frame too). Default: "without_frame" (Floyd and Jacobson 1993).
+    /// Frames included in the queue length: those that wait ("without_frame"), or also the arriving one ("with_frame"). Default: "without_frame" (Floyd and Jacobson 1993).
     pub counts: Counts,
-    /// How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed" (Floyd and Jacobson 1993).
+    /// Number of decay steps of the average after an idle time in which m mean frames could have been sent: "elapsed" (m) or "elapsed_and_arrival" (m + 1, as in ns-2). Default: "elapsed" (Floyd and Jacobson 1993).
     pub idle_exponent: IdleExponent,
     /// When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is then; with `action` "mark_only" alone, since what leaves is not dropped. Default: "enqueue".
     pub at: Moment,
     /// Rate of a port at which `min` and `max` hold; at a port of another rate they are larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_rate: Option<BitRate>,
-    /// What differs for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
+    /// Settings that differ for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub yellow: Option<ColorKeys>,
-    /// What differs for frames of red flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
+    /// Settings that differ for frames of red flows: a table of `min`, `max`, `max_probability` and `action`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<ColorKeys>,
 }
 
-/// What RED does to frames of one color.
+/// Settings of RED for frames of one color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ColorKeys {
@@ -105,7 +105,7 @@ pub struct ColorKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_probability: Option<f64>,
-    /// What happens to a frame of this color that is picked: "drop", "mark" or "mark_only". Default: as for green frames.
+    /// Action on a frame of this color that is picked: "drop", "mark" or "mark_only". Default: that for green frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
 }
@@ -133,7 +133,7 @@ impl Default for RedParams {
     }
 }
 
-/// What the probability of RED belongs to.
+/// Unit of the probability of RED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -143,7 +143,7 @@ pub enum Mode {
     Byte,
 }
 
-/// How picks of RED are spread.
+/// Distribution of the gaps between picks of RED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
@@ -155,7 +155,7 @@ pub enum Spacing {
     Wait,
 }
 
-/// What RED does to a frame.
+/// Action of RED on a frame that is picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -167,7 +167,7 @@ pub enum Action {
     MarkOnly,
 }
 
-/// How far an idle time lets the average of RED decay, where m mean frames could have been sent in it.
+/// Decay of the average of RED over an idle time in which m mean frames could have been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleExponent {

@@ -29,7 +29,7 @@ pub struct StepParams {
     /// When the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue"). Default: "enqueue".
     #[serde(default)]
     pub at: Moment,
-    /// What the length of the queue includes besides the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame" (Alizadeh and others 2010).
+    /// Frames included in the queue length: those that wait ("without_frame"), or also the one being enqueued or dequeued ("with_frame"). Default: "without_frame" (Alizadeh and others 2010).
     #[serde(default)]
     pub counts: Counts,
     /// Rate of a port at which `threshold` holds; at a port of another rate it is larger or smaller in proportion, also after a change of that rate (a queue then takes as long as before). A rate with unit, above 0. Default: none (the same at all ports).

@@ -63,7 +63,7 @@ pub struct TrimmingKeys {
     /// Which frame is trimmed above `threshold`: the "arriving" one, or at "random" that or the last of the queue. Default: "arriving"; with "htsim" "random".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Victim>,
-    /// Whether frames that are trimmed at ports to hosts are marked as such, as by a DSCP of their own. Default: false with "sonic", else true.
+    /// If true, frames trimmed at ports to hosts carry a mark of their own, such as a separate DSCP. Default: false with "sonic", else true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_hop: Option<bool>,
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | exact (the default) | its bits; a list with its length |
 //! | instant (the default of a [`Time`]) | the time since then, or until then |
-//! | `past` | the time until then, 0 if it is over: where nothing else is ever asked |
+//! | `past` | the time until then, 0 if it is over: where no other property is used |
 //! | `duration` | its bits |
 //! | `label` | the distance from the phase of the walk: of messages that are numbered by phases |
 //! | `from = EXPRESSION` | the distance from a number of its owner, such as the first packet in flight |

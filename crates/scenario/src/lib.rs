@@ -157,7 +157,7 @@ pub struct Overrides {
 /// Reads a precision at which jobs end, like "5 % at 95 %", and writes it as scenarios have it.
 ///
 /// # Errors
-/// What is accepted, if the text is none.
+/// The accepted syntax, if the text does not follow it.
 pub fn precision(text: &str) -> Result<String, String> {
     text.parse::<Precision>().map(String::from)
 }

@@ -91,7 +91,7 @@ pub struct Simulation {
     /// Name in results. Default: the name of the file without its extension.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the scenario shows, in a sentence. Default: none.
+    /// Description of the scenario, in a sentence. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When the simulation ends. A time with unit, above 0. Required.
@@ -106,10 +106,10 @@ pub struct Simulation {
     /// Seed of the hash that selects one of several shortest paths (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with different seeds differ in their traffic, and flows keep their paths; ports of transfers are drawn from `seed`).
     #[serde(default)]
     pub path_seed: PathSeed,
-    /// What happens when a lossless class loses a frame: "stop" ends the run with an explanation, "count" counts a headroom violation. Default: "stop" (a lossless fabric that loses frames is misconfigured).
+    /// Reaction to the loss of a frame of a lossless class: "stop" ends the run with an explanation, "count" counts a headroom violation. Default: "stop" (a lossless fabric that loses frames is misconfigured).
     #[serde(default)]
     pub on_lossless_drop: OnLosslessDrop,
-    /// What happens at a deadlock (queues that wait for each other in a cycle): "stop" ends the run and keeps what was measured until then, "count" counts it; with credits, "stop" refuses routes that can deadlock, and "count" runs them. Default: "stop" (as pauses are renewed, nothing in the cycle moves again).
+    /// Reaction to a deadlock (queues that wait for each other in a cycle): "stop" ends the run and keeps the measurements until then, "count" counts it; with credits, "stop" rejects routes that can deadlock, and "count" accepts them. Default: "stop" (as pauses are renewed, nothing in the cycle moves again).
     #[serde(default)]
     pub on_deadlock: OnDeadlock,
     /// Simulated time between two searches for deadlocks; the time at which a cycle closed is exact all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
@@ -121,7 +121,7 @@ pub struct Simulation {
     /// Iterations of jobs that repeat earlier ones exactly, as the state of the whole run is the same but for a shift in time: "off" simulates them; "iterations" leaves them out: counters, distributions and times are still those of the whole run, time series and lists of events those of the part that is simulated; "phases" leaves out steps of a ring too, if the run has one job; "check" simulates them and compares their times. Without effect beside `until`. Default: "off".
     #[serde(default)]
     pub skip: Skip,
-    /// How much memory the engine may use, recorded results included. A run that exceeds it gives a warning, ends early, and keeps what was measured until then. The key changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run in parallel. Default: "available".
+    /// Memory that the engine may use, recorded results included. A run that exceeds it ends early with a warning and keeps the measurements until then. The key has no other effect. A size with unit, at least 1 MiB, or "available": four fifths of the memory that is free on the machine when the run begins, shared by replications that run in parallel. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,
 }

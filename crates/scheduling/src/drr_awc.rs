@@ -45,11 +45,11 @@ const HEADER: f64 = HEADER_BYTES as f64;
 accounted! {
     /// Keys of deficit round robin with adaptive weights.
     pub struct DrrAwcParams accounts wire {
-        /// How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from accounted and counted lengths) or "learned" (from what was sent; Penstock's own). Default: "published".
+        /// Formula of the weights: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from accounted and counted lengths) or "learned" (from the frames sent; Penstock's own). Default: "published".
         pub formula: Formula = Formula::Published,
-        /// How long frames are counted before weights change. A time with unit, above 0. Default: "1 ms" (Hagen 2012: 60 s).
+        /// Time over which frames are counted before weights change. A time with unit, above 0. Default: "1 ms" (Hagen 2012: 60 s).
         pub interval: Time = Time::from_ms(1),
-        /// Whether sizes are weighed by their "frames" or their "bytes". Default: "frames" (Hagen 2012, Algorithm 1).
+        /// Weighting of frame sizes: by their "frames" or their "bytes". Default: "frames" (Hagen 2012, Algorithm 1).
         pub mix: Mix = Mix::Frames,
         /// The weight of frames above 1024 B, which the paper does not have: "formula" (6.2) or "one"; "published" only. Default: "formula".
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ accounted! {
     }
 }
 
-/// How weights follow from frames.
+/// Formula of the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Formula {
@@ -159,7 +159,7 @@ pub enum TotalWeight {
     Integer,
 }
 
-/// What counts as throughput.
+/// Bytes of a frame of length L that count as throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -184,7 +184,7 @@ const REPRESENTATIVE: Representative = Representative::UpperEdge;
 const TOTAL: TotalWeight = TotalWeight::Fraction;
 const METRIC: Metric = Metric::Payload;
 
-/// What sizes are weighed by.
+/// Weighting of frame sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mix {

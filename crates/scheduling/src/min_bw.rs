@@ -34,7 +34,7 @@ accounted! {
         pub rate: Share = Share::PartsPerMillion(250_000),
         /// The largest burst that management may accumulate and send at once. A size, from the accounted length of the longest frame to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
         pub depth: Bytes = Bytes::new(4_352),
-        /// Whether management beyond its rate may use an idle link. Default: true.
+        /// If true, management traffic beyond its rate may use an idle link. Default: true.
         pub use_idle_link: bool = true,
     }
 }

@@ -41,9 +41,9 @@ pub enum ShaperSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBucketKeys {
-    /// How fast the bucket fills: a rate, above 0 and at most the link's, or {share}. Required.
+    /// Rate at which the bucket fills: a rate, above 0 and at most the link's, or {share}. Required.
     pub rate: Share,
-    /// What it holds. A size, from the accounted length of the longest frame to "1 GiB". Required.
+    /// Capacity of the bucket. A size, from the accounted length of the longest frame to "1 GiB". Required.
     pub depth: Bytes,
 }
 
@@ -51,7 +51,7 @@ pub struct TokenBucketKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeakyBucketKeys {
-    /// How fast a frame drains: a rate, above 0 and at most the link's, or {share}. Required.
+    /// Rate at which a frame drains: a rate, above 0 and at most the link's, or {share}. Required.
     pub rate: Share,
 }
 

@@ -24,7 +24,7 @@ use units::{BitRate, Time};
 pub struct WrrParams {
     /// Frames a round, in proportion, one number for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
     pub weights: Weights,
-    /// Whether classes alternate frame by frame instead of sending their whole turn in a row. Default: false.
+    /// If true, classes alternate frame by frame instead of sending their whole turn in a row. Default: false.
     pub interleaved: bool,
 }
 

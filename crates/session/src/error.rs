@@ -15,7 +15,7 @@ pub enum SessionError {
     /// Several jobs of the scenario have `session = true`.
     #[error("{jobs} jobs with session = true: expected one")]
     SeveralSessions {
-        /// How many.
+        /// Number of such jobs.
         jobs: usize,
     },
     /// A name of no host of the session.

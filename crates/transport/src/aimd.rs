@@ -7,7 +7,7 @@
 //! threshold to half of what was in flight, at least two segments, and the window to it; where the clock of
 //! acknowledgements has stopped, the window is one segment and grows anew.
 //!
-//! While a loss is repaired the window stands still; how much may leave meanwhile is the matter of whoever repairs. A
+//! While a loss is repaired the window stands still; the loss recovery decides how much may leave meanwhile. A
 //! sender may be configured not to grow a window that did not limit it. After an idle time longer than the timeout
 //! the window is the initial one at most.
 //!
@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
 
-/// What lets a window grow.
+/// Quantity by which a window grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {

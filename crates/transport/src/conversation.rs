@@ -12,7 +12,7 @@
 //! Each direction is a sender and its receiver, with a window and acknowledgements of its own. Over RDMA a message is one of a
 //! queue pair, or several: a SEND, a WRITE with immediate data, or what iSER makes of it.
 //!
-//! Source: RFC 7143, sections 4.2.2 and 11 (commands in order, data when they are asked for, the status at the end);
+//! Source: RFC 7143, sections 4.2.2 and 11 (commands in order, data on request, the status at the end);
 //! E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (think and service times: a closed class);
 //! `tcp_sender`, `tcp_receiver`, `rdma_sender` and `rdma_receiver` for what carries the messages.
 //!

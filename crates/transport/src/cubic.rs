@@ -28,9 +28,9 @@ pub struct CubicKeys {
     pub scaling: f64,
     /// Fraction of the window that remains after a loss. A number, above 0 and below 1. Default: 0.7 (RFC 9438 section 4.6).
     pub beta: f64,
-    /// Whether a flow that loses before it has regained its last window aims lower. Default: true.
+    /// If true, a flow with a loss before it has regained its last maximum window lowers that maximum further (fast convergence). Default: true.
     pub fast_convergence: bool,
-    /// Whether the window is at least that of a Reno-like flow with the same mean. Default: true.
+    /// If true, the window is at least that of a Reno-like flow with the same mean. Default: true.
     pub friendly: bool,
 }
 

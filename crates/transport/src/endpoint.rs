@@ -48,7 +48,7 @@ pub struct Segment {
 /// Frames of data that have come to an endpoint and that its application has not got: discarded, or kept behind a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, recurrence::Counts)]
 pub struct Undelivered {
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
     /// Their bytes, DA to FCS.
     pub bytes: u64,
@@ -157,7 +157,7 @@ pub enum HostEvent<'a> {
     LinkRate(BitRate),
     /// Frames arrive over the link of its host at another rate from now on.
     ArrivalRate(BitRate),
-    /// Of the links of its host that lead to the peer, those that are down from now on: bit n for the n-th one.
+    /// Bit mask of the links from its host towards the peer that are down from now on: bit n for the n-th one.
     LinksDown(u16),
 }
 

@@ -22,7 +22,7 @@
 //! is in force for its priority at the port of its host that its route leads through now. It begins no exchange there, sends nothing
 //! and accepts nothing; timers run on, so that exchanges under way are repeated once a route leads through a lossless port again. What
 //! is in force is what DCBX has settled there, if that is spoken. The column `withheld_at` of the table `connections` names the ports
-//! where this happened. IEEE 802.1 knows no such rule; `requires_lossless = false` sends anyway.
+//! where this happened. IEEE 802.1 has no such rule; `requires_lossless = false` sends anyway.
 //!
 //! Source: INCITS FC-BB-5, clause 7 (encapsulation, EtherType 0x8906, lossless Ethernet: PAUSE or PFC), FC-FS-3 (frames, class 3, ABTS
 //! and BA_ACC), FCP-4 (information units; ULP_TOV is left to the upper level). Hagen 2012, section 3.3 (T11 and IEEE).

@@ -19,13 +19,13 @@ const USUAL_DATA_FIELD: u16 = 2_048;
 /// The unit of MAXIMUM BURST SIZE.
 const LEAST_BURST: Bytes = Bytes::new(512);
 
-/// What an exchange does.
+/// Kind of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FcpOperation {
     /// The initiator reads a block: data come from the target.
     Read,
-    /// The initiator writes a block, as the target asks for it.
+    /// The initiator writes a block, as the target requests it.
     Write,
 }
 
@@ -38,7 +38,7 @@ pub struct FcoeKeys {
     /// Bytes of an exchange (FCP_DL). A size with unit, 1 B to 4294967295 B. Default: "1 MiB" (Hagen 2012, section 4.2).
     #[serde(default = "one_mebibyte")]
     pub block: Bytes,
-    /// Data of one sequence; of a write, what one FCP_XFER_RDY asks for (MAXIMUM BURST SIZE of SPC). A size with unit, at least 512 B; or "unlimited". Default: "unlimited".
+    /// Data of one sequence; of a write, the data that one FCP_XFER_RDY requests (MAXIMUM BURST SIZE of SPC). A size with unit, at least 512 B; or "unlimited". Default: "unlimited".
     #[serde(default)]
     pub max_burst: Or<Bytes, Unlimited>,
     /// Exchanges in progress at the same time: the queue depth. A count, 1 to 128. Default: 1.
@@ -54,7 +54,7 @@ pub struct FcoeKeys {
     /// An exchange that has not ended for so long is aborted and repeated (ULP_TOV). A time with unit, above the longest exchange without a loss. Default: "30 s" (a usual timeout of SCSI disks; FCP-4 leaves it to the upper level).
     #[serde(default = "thirty_seconds")]
     pub ulp_tov: Time,
-    /// Whether an end sends only where flow control is in force for its priority at the port of its host (T11), which DCBX may settle; false: it sends anyway (IEEE 802.1, best effort). Default: true (FC-BB-5; Hagen 2012, section 3.3).
+    /// If true, an end sends only while flow control is in force for its priority at the port of its host (T11), which DCBX may negotiate; if false, it always sends (IEEE 802.1, best effort). Default: true (FC-BB-5; Hagen 2012, section 3.3).
     #[serde(default = "always")]
     pub requires_lossless: bool,
 }

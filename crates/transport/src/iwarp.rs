@@ -57,7 +57,7 @@ pub enum IwarpOperation {
 pub struct IwarpKeys {
     /// Bytes of data. A size with unit, 1 B to 4294967295 B. Default: "1 MiB" (as a block of iSCSI).
     pub message: Bytes,
-    /// Whether both receivers ask for markers, 4 B in 512 B of the stream. Default: true (RFC 5044 section 4.3; many adapters do without).
+    /// If true, both receivers request markers, 4 B in 512 B of the stream. Default: true (RFC 5044 section 4.3; many adapters do without).
     pub markers: bool,
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Generates the closed enum of loss recoveries and its dispatch from one list.
 macro_rules! loss_recoveries {
     ($($(#[$doc:meta])* $name:ident = $machine:ident),* $(,)?) => {
-        /// How losses are found and repaired.
+        /// Detection and repair of losses.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
         #[serde(rename_all = "lowercase")]
         pub enum LossRecoveryKind {
@@ -90,6 +90,6 @@ loss_recoveries! {
     Reno = FastRecovery,
     /// Fills one hole a round trip (RFC 6582).
     NewReno = NewReno,
-    /// Fills all holes that it knows of (RFC 6675).
+    /// Retransmits all holes of its scoreboard (RFC 6675).
     Sack = Sack,
 }

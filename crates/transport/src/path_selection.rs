@@ -164,7 +164,7 @@ pub trait PathSelection {
 /// keys, machine, whether it goes by feedback, and whether packets of a connection overtake each other by it.
 macro_rules! path_selections {
     ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty), $adaptive:literal, $sprays:literal;)*) => {
-        /// How a sender chooses paths, as a scenario has it.
+        /// Path selection of a sender, as in a scenario.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub enum PathSelectionKeys {
             /// One path for the whole connection.

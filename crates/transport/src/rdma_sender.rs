@@ -12,7 +12,7 @@
 //!
 //! The other end requests the messages of READs; see `read`.
 //!
-//! Not modelled: the 4 bytes of immediate data, by which a receiver knows an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
+//! Not modelled: the 4 bytes of immediate data, by which a receiver identifies an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 
 mod reads;
 

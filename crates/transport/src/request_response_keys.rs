@@ -34,7 +34,7 @@ pub struct RequestResponseKeys {
     /// After this time without progress a request is repeated; over TCP and RDMA those repair losses. A time with unit, above the longest exchange without a loss; or "never": a lost frame ends its place. Default: "never" (a lossless fabric).
     #[serde(default)]
     pub timeout: Or<Time, Never>,
-    /// Whether switches may mark frames (ECN); over TCP and RDMA their own keys say so. Default: false.
+    /// If true, frames are ECN-capable: switches may mark them. Over TCP and RDMA the keys of the transport apply. Default: false.
     #[serde(default)]
     pub ecn: bool,
 }

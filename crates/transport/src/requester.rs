@@ -1,4 +1,4 @@
-//! The asking end of request and response.
+//! The requesting end of request and response.
 //!
 //! A number of slots send requests concurrently. Each sends its request in segments, waits until its whole response
 //! has arrived, pauses for a fixed or an exponential think time and sends the next request; all send the first one at

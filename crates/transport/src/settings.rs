@@ -16,7 +16,7 @@ const MOST_SEGMENTS_AN_ACK: u64 = 1024;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WindowKeys {
-    /// How much may be in flight: bytes (DA to FCS) or full segments. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited".
+    /// Size of the window: bytes (DA to FCS) or full segments in flight. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited".
     pub size: Or<Amount, Unlimited>,
     /// The rate of pacing (bits of frames, DA to FCS). A rate with unit, above 0; or "unlimited". At most one of `size` and `rate` is limited. Default: "unlimited" (as fast as the link).
     pub rate: Or<BitRate, Unlimited>,
@@ -29,7 +29,7 @@ pub struct WindowKeys {
     pub ack_delay: Time,
     /// After this time without progress everything in flight is retransmitted (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
     pub timeout: Or<Time, Never>,
-    /// Whether switches may mark segments (ECN). Default: false.
+    /// If true, segments are ECN-capable: switches may mark them. Default: false.
     pub ecn: bool,
 }
 

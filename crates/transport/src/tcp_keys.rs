@@ -54,21 +54,21 @@ macro_rules! tcp_keys {
 }
 
 tcp_keys! {
-    /// How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table of one of the last two with its keys. Default: "aimd" (preset "rfc").
+    /// Congestion control: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table of one of the last two with its keys. Default: "aimd" (preset "rfc").
     controller: TcpController,
-    /// How losses are detected and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack" (preset "rfc").
+    /// Loss recovery: "tahoe", "reno", "newreno" or "sack". Default: "sack" (preset "rfc").
     recovery: LossRecoveryKind,
     /// The window at the start: bytes of data or full segments, at least one. A size with unit or a number of frames. Default: "10 frames" (preset "rfc"; RFC 6928).
     initial_window: Amount,
     /// The window at which slow start ends, before the first loss (ssthresh). A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     initial_threshold: Or<Amount, Unlimited>,
-    /// What makes the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they acknowledge, RFC 3465). Default: "bytes" (preset "rfc").
+    /// Unit of window growth: "acks" (each acknowledgement, RFC 5681) or "bytes" (the bytes acknowledged, RFC 3465). Default: "bytes" (preset "rfc").
     growth: Growth,
-    /// Whether the window also grows while less than half of it is in flight. Default: false (preset "rfc"; RFC 7661).
+    /// If true, the window also grows while less than half of it is in flight. Default: false (preset "rfc"; RFC 7661).
     grows_unused: bool,
     /// Bytes of data, or full segments, that the receiver accepts beyond what it has acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     receive_window: Or<Amount, Unlimited>,
-    /// Whether windows above 65535 B can be advertised (RFC 7323 section 2); they are then multiples of a power of two. Default: true (preset "rfc").
+    /// If true, windows above 65535 B can be advertised (RFC 7323 section 2); they are then multiples of a power of two. Default: true (preset "rfc").
     window_scaling: bool,
     /// Bytes of data, or full segments, that the sender keeps until they are acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     send_buffer: Or<Amount, Unlimited>,
@@ -84,15 +84,15 @@ tcp_keys! {
     /// Number of duplicate acknowledgements that indicate a loss. A count, 1 to 255. Default: 3 (RFC 5681).
     #[schemars(range(min = 1, max = 255))]
     duplicates: u64,
-    /// Whether the first duplicate acknowledgements release new segments (RFC 3042). Default: true (preset "rfc").
+    /// If true, the first duplicate acknowledgements release new segments (limited transmit, RFC 3042). Default: true (preset "rfc").
     limited_transmit: bool,
-    /// Whether NewReno resets its timer only for the first partial acknowledgement (RFC 6582 section 4). Default: true.
+    /// If true, NewReno resets its timer only for the first partial acknowledgement (RFC 6582 section 4). Default: true.
     impatient: bool,
-    /// Whether recovery sends in proportion to what arrives (PRR, RFC 6937); with "sack". Default: false (preset "rfc").
+    /// If true, recovery sends in proportion to the data delivered (PRR, RFC 6937); with "sack". Default: false (preset "rfc").
     proportional: bool,
     /// Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is echoed). Default: "off" (preset "rfc").
     ecn: EcnMode,
-    /// Whether each acknowledgement measures a round trip (RFC 7323); 12 B more a segment. Default: false (preset "rfc").
+    /// If true, segments carry timestamps, 12 B each, and each acknowledgement measures a round trip (RFC 7323). Default: false (preset "rfc").
     timestamps: bool,
     /// The minimum timeout. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
     min_timeout: Time,
@@ -102,17 +102,17 @@ tcp_keys! {
     max_timeout: Time,
     /// Round trips and timeouts are counted in ticks of this length, which fall at a random phase for each connection. A time with unit; "0 s": exactly. Default: "0 s" (preset "rfc").
     tick: Time,
-    /// Whether the window closes to the initial one after an idle time longer than the timeout (RFC 5681 section 4.1). Default: true (preset "rfc").
+    /// If true, the window is reset to the initial one after an idle time longer than the timeout (RFC 5681 section 4.1). Default: true (preset "rfc").
     restart_after_idle: bool,
     /// Delays whatever an event releases by a random time, uniform from 0 to this. A time with unit. Default: "0 s" (none).
     send_jitter: Time,
-    /// Whether a connection begins with a handshake (SYN), or is open from the start. Default: false.
+    /// If true, a connection begins with a handshake (SYN); if false, it is open from the start. Default: false.
     handshake: bool,
     /// Bytes of each transfer; `limit` is that of all. A size with unit, or "unlimited": one transfer of everything. Default: "unlimited".
     transfer: Or<Bytes, Unlimited>,
     /// From the end of a transfer to the start of the next: a time with unit, or a table `exponential`. Default: "0 s".
     idle: Delay,
-    /// Whether each transfer has a connection of its own. Default: false.
+    /// If true, each transfer opens a connection of its own. Default: false.
     reconnect: bool,
 }
 

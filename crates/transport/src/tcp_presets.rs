@@ -10,7 +10,7 @@ use units::{Amount, Bytes, Or, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TcpPreset {
-    /// What the RFCs recommend: SACK, byte counting, ten segments at first, a timeout of 1 s at least.
+    /// Recommendations of the RFCs: SACK, byte counting, an initial window of ten segments, a timeout of at least 1 s.
     #[default]
     Rfc,
     /// The defaults of ns-2.35: NewReno, a window of 20 segments, ticks of 10 ms, a timeout of 200 ms at least.

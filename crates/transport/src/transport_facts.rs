@@ -181,7 +181,7 @@ pub enum TransferEnds<'a> {
 }
 
 impl<'a> TransferEnds<'a> {
-    /// Of these endpoints; `None`: they carry none.
+    /// The ends of these endpoints; `None` if they carry no transfers.
     pub fn of(near: &'a Endpoint, far: &'a Endpoint) -> Option<TransferEnds<'a>> {
         match (near, far) {
             (Endpoint::TransferSender(near), Endpoint::TransferReceiver(far)) => {
@@ -221,8 +221,8 @@ impl<'a> TransferEnds<'a> {
             }
         }
     }
-    /// Of the n-th, which was acknowledged or, if it is a READ, whole at `end`: when the request of a READ came, and what the time
-    /// since then, or since its start, was spent on; `None`: it goes over TCP, or that is still to come.
+    /// Arrival time of the request, for a READ, and the breakdown of the time until `end` of the n-th transfer. At `end` it was
+    /// acknowledged or, for a READ, complete. `None` over TCP, or if it has not ended.
     pub fn times_of(&self, nth: usize, end: Time) -> Option<(Option<Time>, MessageTimes)> {
         let TransferEnds::Rdma(near, far) = self else {
             return None;

@@ -41,7 +41,7 @@ view! {
     }
 }
 
-/// How a traffic class is served.
+/// Transmission selection algorithm of a traffic class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TransmissionSelection")]
@@ -308,7 +308,7 @@ impl PfcTlv {
     }
 }
 
-/// What an application is known by.
+/// Field that identifies an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ApplicationSelector")]

@@ -22,7 +22,7 @@ use units::{BitRate, Time};
 pub struct ConstantParams {
     /// Rate of the source. A rate with unit, above 0. Required.
     pub rate: BitRate,
-    /// Whether the first frame comes at a random time within the first interval, or at the start. Default: true (sources of one rate would otherwise send in step).
+    /// If true, the first frame is sent at a random time within the first interval; if false, at the start. Default: true (sources of one rate would otherwise send in step).
     #[serde(default = "yes")]
     pub random_phase: bool,
 }

@@ -51,7 +51,7 @@ pub struct HotSpot {
     pub share: f64,
 }
 
-/// How senders are paired with destinations.
+/// Pairing of senders with destinations.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Permutation {

@@ -4,7 +4,7 @@
 //! state at the start is drawn with the long-run probabilities.
 //!
 //! Source: the bursty sources of Jiang 2007 (Pareto periods, shape 1.5, truncated). The least length of a period is such
-//! that the mean after truncation is the one that was asked for.
+//! that the mean after truncation is the configured one.
 //!
 //! Not modelled: dependence between periods.
 

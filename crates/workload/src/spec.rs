@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
-/// What the bits of a rate count.
+/// Bits of a frame that count towards a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateBasis {

@@ -29,11 +29,11 @@ use units::{BitRate, Time};
 pub struct StreamsParams {
     /// Rate of each stream. A rate with unit, above 0. Required.
     pub rate: BitRate,
-    /// How many there are. A count, 1 to 65536. Default: 1.
+    /// Number of streams. A count, 1 to 65536. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65_536))]
     pub count: u64,
-    /// Whether the table `streams` has each stream, by destination. A boolean. Default: false.
+    /// If true, the table `streams` lists each stream, by destination. A boolean. Default: false.
     #[serde(default)]
     pub counted: bool,
 }

@@ -33,7 +33,7 @@ const LONGEST_DELAY: Time = Time::from_ms(1_000_000);
 pub struct ThreadsParams {
     /// The rate of one thread while it is neither blocked nor pausing. A rate with unit, above 0. Required.
     pub rate: BitRate,
-    /// How many there are. A count, 1 to 1024. Default: 1.
+    /// Number of threads. A count, 1 to 1024. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1024))]
     pub count: u64,
@@ -41,10 +41,10 @@ pub struct ThreadsParams {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub burst: u64,
-    /// How long a thread pauses after a burst. A time with unit, at most 1000 s. Default: "0 s".
+    /// Pause of a thread after a burst. A time with unit, at most 1000 s. Default: "0 s".
     #[serde(default)]
     pub delay: Time,
-    /// Whether each thread begins at a random time within its first round, or all at the start. Default: true.
+    /// If true, each thread begins at a random time within its first round; if false, all begin at the start. Default: true.
     #[serde(default = "yes")]
     pub random_phase: bool,
 }

@@ -28,11 +28,11 @@ pub enum ArrivalsText {
     Incast {
         /// Time between two rounds, the first of which is at `start`. A time with unit, above 0. Required.
         every: Time,
-        /// How many of `from` send in each round, drawn anew each time. A count, at least 1. Default: all beside the receiver.
+        /// Number of senders in each round, drawn anew from `from` each time. A count, at least 1. Default: all except the receiver.
         #[serde(skip_serializing_if = "Option::is_none")]
         senders: Option<u64>,
     },
-    /// The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`, `from_port` and `to_port`. A transfer that waits for others has no time, but the names of those in `after`, with blanks between them; a name is what the column `id` says. It begins when all of them have ended, as far as its host hears of that: its own are acknowledged (over TCP or RDMA), and those to it have arrived.
+    /// The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`, `from_port` and `to_port`. A transfer that waits for others has no time, but the names of those in `after`, with blanks between them; a name is what the column `id` says. It begins when all of them have ended, as observed at its host: transfers that it sends are acknowledged (over TCP or RDMA), and transfers to it have arrived.
     File(String),
 }
 

@@ -40,11 +40,11 @@ const SMALLEST: u16 = frame::MIN_FRAME_BYTES;
 pub struct VideoParams {
     /// Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says. A rate with unit, above 0. Required.
     pub rate: BitRate,
-    /// How many streams there are. A count, 1 to 65536. Default: 1.
+    /// Number of streams. A count, 1 to 65536. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65_536))]
     pub count: u64,
-    /// Whether the table `streams` has each stream, by destination. A boolean. Default: false.
+    /// If true, the table `streams` lists each stream, by destination. A boolean. Default: false.
     #[serde(default)]
     pub counted: bool,
     /// Time between two pictures of a stream. A time with unit in which `rate` makes 64 B at least, at most 1000 s. Default: "40 ms" (Martinez 2006, section 6.2).

@@ -37,7 +37,7 @@ class SimulationKeys(TypedDict, total=False):
     name: str | None
     """Name in results. Default: the name of the file without its extension."""
     description: str | None
-    """What the scenario shows, in a sentence. Default: none."""
+    """Description of the scenario, in a sentence. Default: none."""
     warmup: str | None
     """When measuring begins. Default: "0 s"."""
     seed: int | None
@@ -45,12 +45,12 @@ class SimulationKeys(TypedDict, total=False):
     path_seed: PathSeed | None
     """Seed of the hash that selects one of several shortest paths (ECMP). Default: 1."""
     on_lossless_drop: OnLosslessDrop | None
-    """What happens when a lossless class loses a frame: "stop" ends the run with an explanation, "count"
-    counts a headroom violation. Default: "stop".
+    """Reaction to the loss of a frame of a lossless class: "stop" ends the run with an explanation,
+    "count" counts a headroom violation. Default: "stop".
     """
     on_deadlock: OnDeadlock | None
-    """What happens at a deadlock (queues that wait for each other in a cycle): "stop" ends the run and
-    keeps what was measured until then, "count" counts it. Default: "stop".
+    """Reaction to a deadlock (queues that wait for each other in a cycle): "stop" ends the run and keeps
+    the measurements until then, "count" counts it. Default: "stop".
     """
     deadlock_interval: str | None
     """Simulated time between two searches for deadlocks. Default: "100 us"."""
@@ -63,7 +63,7 @@ class SimulationKeys(TypedDict, total=False):
     for a shift in time: "off" simulates them. Default: "off".
     """
     memory_limit: str | None
-    """How much memory the engine may use, recorded results included. Default: "available"."""
+    """Memory that the engine may use, recorded results included. Default: "available"."""
 
 
 class ProbesKeys(TypedDict, total=False):
@@ -75,7 +75,7 @@ class ProbesKeys(TypedDict, total=False):
     to whole nanoseconds.
     """
     pauses: bool | None
-    """Whether each pause is recorded as an interval. Default: true."""
+    """If true, each pause is recorded as an interval. Default: true."""
 
 
 class ProbeKeys(TypedDict, total=False):
@@ -684,7 +684,7 @@ class HostKeys(TypedDict, total=False):
     queue_limit: str | None
     """Capacity of each queue of the NIC. Default: "unlimited"."""
     when_full: WhenFull | None
-    """What a source does when its queue is full: "block" (waits, nothing is lost) or "drop". Default:
+    """Reaction of a source to a full queue: "block" (waits, nothing is lost) or "drop". Default:
     "block".
     """
     flow_control: FlowControl | None
@@ -692,7 +692,7 @@ class HostKeys(TypedDict, total=False):
     "off". Default: the `flow_control` of the scenario.
     """
     receive: ReceiveKeys | None
-    """How these hosts process what arrives. Default: no limit, as fast as frames arrive."""
+    """Receive processing of these hosts. Default: no limit, as fast as frames arrive."""
     send: SendKeys | None
     """The processing time of frames that these hosts send, on the cores of `receive`. Default: nothing."""
     rate_limiters: RateLimitersKeys | None
@@ -700,9 +700,7 @@ class HostKeys(TypedDict, total=False):
     rates. Default: none.
     """
     rdma: NicLimitsKeys | None
-    """What the NICs of these hosts spend on messages and queue pairs of RDMA that they send. Default:
-    nothing.
-    """
+    """Limits of the NICs of these hosts on RDMA messages and queue pairs that they send. Default: none."""
     congestion_domain: DomainKeys | None
     """The part of these stations in a congestion notification domain: the priorities with congestion
     notification, and the defence of ports for them. Default: none.
@@ -727,7 +725,7 @@ class WrrKeys(TypedDict, total=False):
     Default: "equal".
     """
     interleaved: bool | None
-    """Whether classes alternate frame by frame instead of sending their whole turn in a row. Default:
+    """If true, classes alternate frame by frame instead of sending their whole turn in a row. Default:
     false.
     """
 
@@ -757,13 +755,13 @@ class DrrAwcKeys(TypedDict, total=False):
     """Keys of deficit round robin with adaptive weights."""
 
     formula: Formula | None
-    """How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic"
-    (from accounted and counted lengths) or "learned" (from what was sent. Default: "published".
+    """Formula of the weights: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from
+    accounted and counted lengths) or "learned" (from the frames sent. Default: "published".
     """
     interval: str | None
-    """How long frames are counted before weights change. Default: "1 ms"."""
+    """Time over which frames are counted before weights change. Default: "1 ms"."""
     mix: Mix | None
-    """Whether sizes are weighed by their "frames" or their "bytes". Default: "frames"."""
+    """Weighting of frame sizes: by their "frames" or their "bytes". Default: "frames"."""
     top_bin: TopBin | None
     """The weight of frames above 1024 B, which the paper does not have: "formula" (6.2) or "one".
     Default: "formula".
@@ -905,7 +903,7 @@ class MinBwKeys(TypedDict, total=False):
     depth: str | None
     """The largest burst that management may accumulate and send at once. Default: "4352 B"."""
     use_idle_link: bool | None
-    """Whether management beyond its rate may use an idle link. Default: true."""
+    """If true, management traffic beyond its rate may use an idle link. Default: true."""
     accounted_length: Basis | None
     """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
@@ -961,16 +959,16 @@ class TokenBucketKeys(TypedDict, total=False):
     """Keys of a token bucket."""
 
     rate: Required[RateOrShare]
-    """How fast the bucket fills: a rate, above 0 and at most the link's, or {share}."""
+    """Rate at which the bucket fills: a rate, above 0 and at most the link's, or {share}."""
     depth: Required[str]
-    """What it holds."""
+    """Capacity of the bucket."""
 
 
 class LeakyBucketKeys(TypedDict, total=False):
     """Keys of a leaky bucket."""
 
     rate: Required[RateOrShare]
-    """How fast a frame drains: a rate, above 0 and at most the link's, or {share}."""
+    """Rate at which a frame drains: a rate, above 0 and at most the link's, or {share}."""
 
 
 ClassShaperKeys = TypedDict(
@@ -1026,10 +1024,12 @@ class PauseKeys(TypedDict, total=False):
     frame's reception. Default: 65535.
     """
     resume: bool | None
-    """Whether XON is sent at the low watermark. Default: true; false if `pause_quanta` is "computed"."""
+    """If true, XON is sent at the low watermark and ends the pause one response time after its
+    reception. Default: true; false if `pause_quanta` is "computed".
+    """
     refresh: bool | None
-    """Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the
-    low watermark. Default: true.
+    """If true, a pause is renewed without a gap while the queue stays above the low watermark. Default:
+    true.
     """
     response_time: str | None
     """From the end of a pause frame's reception to its effect at this station, XOFF and XON alike.
@@ -1045,8 +1045,8 @@ class TargetKeys(TypedDict, total=False):
     """Targeted PFC."""
 
     method: Required[TargetMethod]
-    """How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the
-    queue.
+    """Method that selects the link partners to pause: "fair_bandwidth" (all with more than a fair share
+    of the queue.
     """
     watermark: Required[str]
     """Target watermark: at or above it the search begins."""
@@ -1122,7 +1122,7 @@ class ByClassKeys(TypedDict, total=False):
 
 
 class ReceiveKeys(TypedDict, total=False):
-    """How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate` of a core, one
+    """Receive processing of a host: each frame takes `time_per_frame + bytes / rate` of a core, one
     after the other.
     """
 
@@ -1135,7 +1135,9 @@ class ReceiveKeys(TypedDict, total=False):
     cores: int | None
     """Cores of each port. Default: 1."""
     interrupt_delay: str | None
-    """How long the first frame waits for the interrupt that wakes an idle core. Default: "0 s"."""
+    """Delay from the arrival of the first frame at an idle core to the interrupt that wakes it. Default:
+    "0 s".
+    """
     interrupt_frames: int | None
     """The interrupt comes at once when this many frames wait for the core. Default: none."""
     interrupt_time: str | None
@@ -1150,7 +1152,7 @@ class ReceiveStepKeys(TypedDict, total=False):
     at: Required[str]
     """When."""
     stop: bool | None
-    """Whether the host stops taking frames in. Default: false."""
+    """If true, the host stops processing arrivals. Default: false."""
     start: bool | None
     """True: it resumes, perhaps at another speed. Default: false."""
     time_per_frame: str | None
@@ -1160,8 +1162,8 @@ class ReceiveStepKeys(TypedDict, total=False):
 
 
 class SendKeys(TypedDict, total=False):
-    """What a host spends on a frame before its NIC has it: `time_per_frame + bytes / rate` of the core
-    that also takes in what arrives of the flow.
+    """Send processing of a host: before the NIC, each frame takes `time_per_frame + bytes / rate` of the
+    core that also processes arrivals of the flow.
     """
 
     time_per_frame: str | None
@@ -1189,7 +1191,7 @@ class RateLimitersKeys(TypedDict, total=False):
     priorities: Sequence[int] | None
     """Priorities whose frames pass a limiter. Default: all."""
     per: LimiterScope | None
-    """What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to
+    """Frames that share a limiter: "flow" (those of one flow), "destination" (frames of one priority to
     one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames
     of one priority). Default: "flow".
     """
@@ -1241,12 +1243,12 @@ class ReactionPointKeys(TypedDict, total=False):
     max_rate: str | None
     """No increase goes above it. Default: "unlimited"."""
     extra_fast_recovery: bool | None
-    """Whether a second cut within the same cycle leaves the target rate unchanged (extra fast recovery).
-    Default: true.
+    """If true, a second cut within the same cycle leaves the target rate unchanged (extra fast
+    recovery). Default: true.
     """
     lower_target: bool | None
-    """Whether a target rate above ten times the current rate is divided by eight in the first cycle.
-    Default: true.
+    """If true, the first cycle after a cut divides a target rate of more than ten times the current rate
+    by eight. Default: true.
     """
 
 
@@ -1283,7 +1285,9 @@ class RateReactionKeys(TypedDict, total=False):
     long_interval: str | None
     """The interval used while two consecutive returned rates are close to each other. Default: "never"."""
     near_share: float | None
-    """How close two rates must be, as a fraction of the former. Default: 0.05."""
+    """Largest difference of two rates that count as close, as a fraction of the earlier one. Default:
+    0.05.
+    """
     tag_every: int | None
     """Every n-th frame gets a tag, regardless of time. Default: 0."""
     initial_share: float | None
@@ -1302,8 +1306,9 @@ class PathReactionKeys(TypedDict, total=False):
     """Keys of path rate control."""
 
     method: Method | None
-    """How levels come back: in messages of the receiver ("feedback"), in answers to "probes", as their
-    "round_trip", or in "messages" of congestion points. Default: "feedback".
+    """Path of levels back to the source: in messages of the receiver ("feedback"), in answers to probes
+    ("probes"), measured as the round trip of probes ("round_trip"), or in messages of congestion
+    points ("messages"). Default: "feedback".
     """
     interval: str | None
     """Time between levels. Default: "40 us"."""
@@ -1343,7 +1348,7 @@ class NicLimitsKeys(TypedDict, total=False):
     contexts: int | None
     """Contexts of queue pairs that it keeps, those used last. Default: none."""
     context_fetch: str | None
-    """How long it fetches another context before it sends. Default: "500 ns"."""
+    """Time to fetch a context that is not in the cache, before sending. Default: "500 ns"."""
 
 
 class DomainKeys(TypedDict, total=False):
@@ -1356,8 +1361,8 @@ class DomainKeys(TypedDict, total=False):
     lower one that is none of them, else the next higher one.
     """
     defence: Choice | None
-    """The defence of all ports: "auto" (what the neighbour says decides), "disabled", "edge", "interior"
-    or "interior_ready". Default: "auto".
+    """The defence of all ports: "auto" (as the neighbour announces), "disabled", "edge", "interior" or
+    "interior_ready". Default: "auto".
     """
     ports: Mapping[str, Choice] | None
     """The defence of ports to some neighbours, by the name, range or pattern of the neighbour, like `{
@@ -1393,15 +1398,15 @@ class EtsKeys(TypedDict, total=False):
     """ETS of a port."""
 
     willing: bool | None
-    """Whether the port adopts what its peer recommends. Default: true."""
+    """If true, the port adopts the ETS settings that its peer recommends. Default: true."""
     traffic_classes: int | None
-    """How many traffic classes the port has, 1 to 8. Default: 8."""
+    """Number of traffic classes of the port, 1 to 8. Default: 8."""
     own: TableKeys | None
-    """What the port does unless it adopts something else. Default: what its scheduler does; without a
+    """ETS settings of the port unless it adopts others. Default: those of its scheduler; without a
     scenario, priority n in traffic class n, all strict.
     """
     recommended: TableKeys | None
-    """What it recommends to its peer. Default: nothing."""
+    """ETS settings that the port recommends to its peer. Default: none."""
 
 
 class TableKeys(TypedDict, total=False):
@@ -1412,8 +1417,8 @@ class TableKeys(TypedDict, total=False):
     percent: Sequence[int] | None
     """Per cent of each traffic class, up to eight. Default: none."""
     algorithms: Sequence[TransmissionSelection] | None
-    """How each traffic class is served, up to eight: "strict", "credit_based_shaper", "ets" or "vendor".
-    Default: none.
+    """Transmission selection algorithm of each traffic class, up to eight: "strict",
+    "credit_based_shaper", "ets" or "vendor". Default: none.
     """
 
 
@@ -1421,9 +1426,9 @@ class PfcKeys(TypedDict, total=False):
     """PFC of a port."""
 
     exchanged: bool | None
-    """Whether PFC is part of the exchange. Default: true."""
+    """If true, the port sends and accepts the PFC TLV. Default: true."""
     willing: bool | None
-    """Whether the port adopts what its peer has. Default: true."""
+    """If true, the port adopts the PFC priorities of its peer. Default: true."""
     priorities: Sequence[int] | None
     """Priorities with PFC unless the port adopts others, 0 to 7 each. Default: those of its flow
     control; without a scenario, none.
@@ -1438,8 +1443,8 @@ class Entry2Keys(TypedDict, total=False):
     """The priority of an application."""
 
     selector: Required[ApplicationSelector]
-    """What the application is known by: "ether_type", "stream_port" (TCP, SCTP), "datagram_port" (UDP,
-    DCCP), "port" (any of them) or "dscp".
+    """Field that identifies the application: "ether_type", "stream_port" (TCP, SCTP), "datagram_port"
+    (UDP, DCCP), "port" (any of them) or "dscp".
     """
     protocol: Required[int]
     """EtherType (0: all that no other entry names), port, or code point 0 to 63."""
@@ -1506,8 +1511,8 @@ class SwitchKeys(TypedDict, total=False):
     none.
     """
     trimming: TrimmingKeys | None
-    """Packet trimming: frames that find no room lose their payload, and what is left goes on in a queue
-    of its own, so that receivers know of the loss. Default: none.
+    """Packet trimming: frames that find no room lose their payload, and their headers continue in a
+    queue of their own, so that receivers detect the loss. Default: none.
     """
     flow_control: FlowControl | None
     """Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the
@@ -1530,12 +1535,12 @@ class SwitchKeys(TypedDict, total=False):
 
 
 class CrossbarKeys(TypedDict, total=False):
-    """How a crossbar is built."""
+    """Keys of a crossbar."""
 
     speedup: float | None
     """The speed of the crossbar relative to the fastest link of the switch. Default: 1.5."""
     arbitration: Arbitration | None
-    """Who sends to whom: "round_robin" or "islip". Default: "round_robin"."""
+    """Arbitration between inputs and outputs: "round_robin" or "islip". Default: "round_robin"."""
     iterations: int | None
     """Iterations of "islip" at most. Default: 4."""
     inputs: Inputs | None
@@ -1554,7 +1559,7 @@ class CrossbarKeys(TypedDict, total=False):
 
 
 class HashingKeys(TypedDict, total=False):
-    """How a switch hashes."""
+    """Hash with which a switch chooses among equal paths."""
 
     fields: Sequence[Field] | None
     """The fields that are hashed: a list, not empty, of "source", "destination" (the two hosts),
@@ -1568,7 +1573,7 @@ class HashingKeys(TypedDict, total=False):
 
 
 class FlowletKeys(TypedDict, total=False):
-    """How the bursts of a flow are distinguished."""
+    """Keys of flowlet switching: how the bursts of a flow are distinguished."""
 
     gap: Required[str]
     """A flow that has sent nothing for this long begins a new burst."""
@@ -1582,9 +1587,9 @@ class AdaptiveKeys(TypedDict, total=False):
     quantum: str | None
     """Steps in which queues are compared: those within the same step count as equal. Default: "8000 B"."""
     pause: bool | None
-    """Whether a port whose class is paused counts as longer than any that is not. Default: true."""
+    """If true, a port whose class is paused ranks behind all ports that are not paused. Default: true."""
     two_choices: bool | None
-    """Whether two ports drawn at random are compared, in place of all. Default: false."""
+    """If true, the switch compares two ports drawn at random instead of all ports. Default: false."""
 
 
 class UgalKeys(TypedDict, total=False):
@@ -1651,7 +1656,7 @@ class DynamicThresholdKeys(TypedDict, total=False):
     """
 
     alpha: float | None
-    """What a queue may hold, as a multiple of the free shared memory. Default: 1.0."""
+    """Threshold of a queue, as a multiple of the free shared memory. Default: 1.0."""
     minimum: str | None
     """Memory that belongs to each queue: each traffic class of each port, and each lossless priority
     that comes in through it (with PAUSE: all together) if flow control counts at the ingress.
@@ -1662,11 +1667,11 @@ class DynamicThresholdKeys(TypedDict, total=False):
     together have in flight after XOFF. Default: "0 B".
     """
     resume_offset: str | None
-    """How far below its threshold a paused queue resumes its senders. Default: "0 B"."""
+    """Distance below its threshold at which a paused queue sends XON. Default: "0 B"."""
 
 
 class MemoryKeys(TypedDict, total=False):
-    """Pools of the memory of a switch, and who may take how much of them."""
+    """Pools of the memory of a switch, and the limits of groups and queues in them."""
 
     pools: Required[Mapping[str, PoolKeys]]
     """Pools by name."""
@@ -1682,14 +1687,14 @@ class PoolKeys(TypedDict, total=False):
     """A pool."""
 
     side: Required[Side]
-    """Where it counts frames: by the port that they came in through ("ingress") or leave through
+    """Side on which it counts frames: by the port that they came in through ("ingress") or leave through
     ("egress").
     """
     size: Required[str]
-    """What its queues share."""
+    """Memory shared by its queues, without headroom and reserved memory."""
     mode: PoolMode | None
-    """What limits profiles that say neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static"
-    (the size of the pool). Default: "dynamic".
+    """Limit of profiles with neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static" (the
+    size of the pool). Default: "dynamic".
     """
     headroom: str | None
     """Headroom that all groups of an ingress pool share. Default: none."""
@@ -1703,19 +1708,17 @@ class ProfileKeys(TypedDict, total=False):
     reserved: str | None
     """Memory that each group or queue with this profile has for itself. Default: "0 B"."""
     alpha: float | None
-    """What it may take of the pool, as a multiple of what is free there. Default: by the mode of the
+    """Limit of shared memory, as a multiple of the free memory of the pool. Default: by the mode of the
     pool.
     """
     threshold: str | None
     """The limit in bytes, in place of `alpha`. Default: by the mode of the pool."""
     headroom: str | None
-    """What a group may hold above its limit after XOFF. Default: "0 B"."""
+    """Headroom: memory of a group above its limit, for frames that arrive after XOFF. Default: "0 B"."""
     xon: str | None
-    """A paused group lets go at this or below. Default: what is reserved."""
+    """XON level: a paused group sends XON at or below it. Default: its reserved memory."""
     xon_offset: str | None
-    """It lets go this far below its XOFF, if that is above `xon`. Default: "0 B"; never, if `xon` is
-    given.
-    """
+    """Distance of XON below XOFF, if that is above `xon`. Default: "0 B"; never, if `xon` is given."""
     discard_action: DiscardAction | None
     """Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by
     `trimming` of the switch. Default: "drop".
@@ -1723,7 +1726,7 @@ class ProfileKeys(TypedDict, total=False):
 
 
 class AttachmentKeys(TypedDict, total=False):
-    """What has a profile."""
+    """Assignment of a profile to groups or queues."""
 
     profile: Required[str]
     """The profile."""
@@ -1786,30 +1789,30 @@ class RedKeys(TypedDict, total=False):
     max_probability: float | None
     """Probability at the maximum threshold. Default: 0.02."""
     gentle: bool | None
-    """Whether the probability rises to 1 between `max` and twice `max`. Default: true."""
+    """If true, the probability rises to 1 between `max` and twice `max`. Default: true."""
     mode: Mode | None
-    """What the probability applies to: each "frame", or each "byte", so that long frames are picked more
-    often. Default: "frame".
+    """Unit of the probability: each "frame", or each "byte", so that long frames are picked more often.
+    Default: "frame".
     """
     spacing: Spacing | None
-    """How picks are spread: "geometric" (each frame by itself), "uniform" (gaps up to 1/p frames,
-    equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform".
+    """Distribution of the gaps between picks: "geometric" (each frame independently), "uniform" (gaps up
+    to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform".
     """
     action: Action | None
-    """What happens to a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN
-    are dropped) or "mark_only" (they pass, and nothing is ever dropped). Default: "drop".
+    """Action on a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN are
+    dropped) or "mark_only" (they pass, and no frame is ever dropped). Default: "drop".
     """
     mark_above_max: bool | None
-    """Whether frames are marked also where every frame is picked. Default: false."""
+    """If true, frames are marked rather than dropped also where every frame is picked. Default: false."""
     mean_frame: str | None
     """Mean frame: unit of the idle time, and of byte mode. Default: "500 B"."""
     counts: Counts | None
-    """What the length of the queue includes besides the frames that wait: "without_frame" (only them) or
-    "with_frame" (the arriving frame too). Default: "without_frame".
+    """Frames included in the queue length: those that wait ("without_frame"), or also the arriving one
+    ("with_frame"). Default: "without_frame".
     """
     idle_exponent: IdleExponent | None
-    """How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m
-    times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed".
+    """Number of decay steps of the average after an idle time in which m mean frames could have been
+    sent: "elapsed" (m) or "elapsed_and_arrival" (m + 1, as in ns-2). Default: "elapsed".
     """
     at: Moment | None
     """When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is
@@ -1818,17 +1821,17 @@ class RedKeys(TypedDict, total=False):
     reference_rate: str | None
     """Rate of a port at which `min` and `max` hold. Default: none."""
     yellow: ColorKeysKeys | None
-    """What differs for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`.
-    Default: nothing.
+    """Settings that differ for frames of yellow flows: a table of `min`, `max`, `max_probability` and
+    `action`. Default: none.
     """
     red: ColorKeysKeys | None
-    """What differs for frames of red flows: a table of `min`, `max`, `max_probability` and `action`.
-    Default: nothing.
+    """Settings that differ for frames of red flows: a table of `min`, `max`, `max_probability` and
+    `action`. Default: none.
     """
 
 
 class ColorKeysKeys(TypedDict, total=False):
-    """What RED does to frames of one color."""
+    """Settings of RED for frames of one color."""
 
     min: str | None
     """Minimum threshold for frames of this color. Default: that for green frames."""
@@ -1837,8 +1840,8 @@ class ColorKeysKeys(TypedDict, total=False):
     max_probability: float | None
     """Probability at the maximum threshold. Default: that for green frames."""
     action: Action | None
-    """What happens to a frame of this color that is picked: "drop", "mark" or "mark_only". Default: as
-    for green frames.
+    """Action on a frame of this color that is picked: "drop", "mark" or "mark_only". Default: that for
+    green frames.
     """
 
 
@@ -1852,8 +1855,8 @@ class StepParamsKeys(TypedDict, total=False):
     "enqueue".
     """
     counts: Counts | None
-    """What the length of the queue includes besides the frames that wait: "without_frame" (only the
-    others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame".
+    """Frames included in the queue length: those that wait ("without_frame"), or also the one being
+    enqueued or dequeued ("with_frame"). Default: "without_frame".
     """
     reference_rate: str | None
     """Rate of a port at which `threshold` holds. Default: none."""
@@ -1878,9 +1881,9 @@ class CongestionPointKeys(TypedDict, total=False):
     sample_base: str | None
     """Bytes from one sample to the next while there is no congestion. Default: "150000 B"."""
     sampling: Samples | None
-    """How frames are sampled: "regular" (every so many bytes, IEEE 802.1Q) or "random" (each by itself
-    with a probability, its length over that distance, by the congestion that it meets. Default:
-    "regular".
+    """Sampling of frames: "regular" (one every so many bytes, IEEE 802.1Q) or "random" (each frame
+    independently, with a probability of its length divided by that distance, which depends on the
+    congestion on its arrival. Default: "regular".
     """
     jitter_share: float | None
     """Random variation of the distance between samples, in either direction, as a fraction. Default:
@@ -1895,13 +1898,13 @@ class CongestionPointKeys(TypedDict, total=False):
     answer_untagged: bool | None
     """True: frames without a CN-TAG cause messages too. Default: true."""
     scope: Scope | None
-    """What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one
-    for all queues of a port, which samples their frames whatever their priority, and whose length is
-    that of all queues together (Hagen 2012, section 7.6). Default: "queue".
+    """Scope of a congestion point: "queue" (one for each queue, as in IEEE 802.1Q), or "port" (one for
+    all queues of a port: it samples frames of every priority, and its queue length is the sum over
+    the queues. Default: "queue".
     """
     counts: Counts | None
-    """What the length of the queue includes besides the frames that wait: "without_frame" (only the
-    others) or "with_frame" (the frame that enters, too). Default: "with_frame".
+    """Frames included in the queue length: those that wait ("without_frame"), or also the one being
+    enqueued ("with_frame"). Default: "with_frame".
     """
 
 
@@ -1934,9 +1937,7 @@ class RatePointKeys(TypedDict, total=False):
     Default: "never".
     """
     near_share: float | None
-    """How close to 1 the load must be, without queue control: between 1 minus this and 1 plus this.
-    Default: 0.05.
-    """
+    """Largest deviation from 1 of a load that counts as near 1, without queue control. Default: 0.05."""
     phase: Phase | None
     """When intervals begin: at multiples of their length ("aligned"), or at a random time within the
     first ("random"). Default: "aligned".
@@ -1950,11 +1951,11 @@ class RatePointKeys(TypedDict, total=False):
     queue_control: QueueControl | None
     """The control of the queue: its function f is "hyperbolic" or "linear". Default: "hyperbolic"."""
     above_set_point: float | None
-    """How steep the hyperbola is above the set point (a). Default: 1.1."""
+    """Steepness of the hyperbola above the set point (a). Default: 1.1."""
     below_set_point: float | None
-    """How steep it is below (b). Default: 1.002."""
+    """Steepness of the hyperbola below the set point (b). Default: 1.002."""
     slope: float | None
-    """How steep the line is, or how much "additive" adds (k). Default: 0.1."""
+    """Slope of the line, or gain of "additive" (k). Default: 0.1."""
     floor: float | None
     """Lower bound of f, hyperbola or line, and of the factor that "additive" leaves (c). Default: 0.1."""
     average_weight: float | None
@@ -1964,13 +1965,13 @@ class RatePointKeys(TypedDict, total=False):
     paper), or the last ("last"). Default: "previous".
     """
     limit_increase: bool | None
-    """Whether increases have a limit. Default: true."""
+    """If true, increases of the rate are limited. Default: true."""
     min_increase_share: float | None
     """Lower bound of the limit, as a fraction of the rate of the link. Default: 0.001."""
     max_increase_share: float | None
     """Upper bound of the limit, as a fraction of the rate of the link. Default: 1."""
     scope: RateScope | None
-    """What a rate is for: a "queue". Default: "queue"."""
+    """Scope of an advertised rate: a "queue". Default: "queue"."""
     capacity: Capacity | None
     """The capacity that arrivals are compared with (C): the rate of the link ("link"), the bits sent by
     the time that the queue was not idle ("measured"), or "computed": measured where a scheduler
@@ -1978,13 +1979,13 @@ class RatePointKeys(TypedDict, total=False):
     Default: "computed".
     """
     follow_capacity: bool | None
-    """Whether the advertised rate falls with the rate of the link. Default: true."""
+    """If true, the advertised rate falls in proportion when the capacity falls. Default: true."""
     load: Load | None
-    """What counts of a frame that arrives: "wire" (with line overhead) or "frame" (DA to FCS). Default:
-    "wire".
+    """Bytes of an arriving frame that count as load: "wire" (with line overhead) or "frame" (DA to FCS).
+    Default: "wire".
     """
     idle: Idle | None
-    """What happens to the advertised rate in an interval without arrivals: "hold", or "raise" (by the
+    """Effect of an interval without arrivals on the advertised rate: "hold" (none), or "raise" (by the
     limit of increases). Default: "hold".
     """
     stamp_at: Moment | None
@@ -1994,7 +1995,7 @@ class RatePointKeys(TypedDict, total=False):
     min_share: float | None
     """Lower bound of the advertised rate, as a fraction of the rate of the link. Default: 0.001."""
     severe_messages: bool | None
-    """Whether frames that arrive above the severe threshold cause a message to their source (E-FECN).
+    """If true, frames that arrive above the severe threshold cause a message to their source (E-FECN).
     Default: false.
     """
     severe_every: int | None
@@ -2055,7 +2056,7 @@ class TrimmingKeys(TypedDict, total=False):
     the queue. Default: "arriving"; with "htsim" "random".
     """
     last_hop: bool | None
-    """Whether frames that are trimmed at ports to hosts are marked as such, as by a DSCP of their own.
+    """If true, frames trimmed at ports to hosts carry a mark of their own, such as a separate DSCP.
     Default: false with "sonic", else true.
     """
 
@@ -2275,8 +2276,8 @@ class FlowKeys(TypedDict, total=False):
     the `channels` of `[flow_control.credit]`. Default: the channel of the priority.
     """
     bypassable: bool | None
-    """Whether others of its virtual channel may pass its frames while these lack credits (`channels` of
-    credits, "B0" to "B7"). Default: false.
+    """If true, other frames of its virtual channel may pass its frames while these lack credits
+    (`channels` of credits, "B0" to "B7"). Default: false.
     """
     frame: Frame | None
     """Length of frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
@@ -2291,9 +2292,7 @@ class FlowKeys(TypedDict, total=False):
     link). Default: "frame".
     """
     limit: str | None
-    """How much each sender sends in total: the last frame is cut to what is left, and padded to 64 B,
-    the smallest Ethernet frame. Default: "unlimited".
-    """
+    """Bytes that each sender sends in total. Default: "unlimited"."""
     jitter: str | None
     """Delays each frame by a random time, uniform from 0 to this. Default: "0 s"."""
     script: Sequence[StepKeys] | None
@@ -2330,9 +2329,7 @@ class ConstantKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of the source."""
     random_phase: bool | None
-    """Whether the first frame comes at a random time within the first interval, or at the start.
-    Default: true.
-    """
+    """If true, the first frame is sent at a random time within the first interval. Default: true."""
 
 
 class BernoulliKeys(TypedDict, total=False):
@@ -2386,15 +2383,13 @@ class ThreadsKeys(TypedDict, total=False):
     rate: Required[str]
     """The rate of one thread while it is neither blocked nor pausing."""
     count: int | None
-    """How many there are. Default: 1."""
+    """Number of threads. Default: 1."""
     burst: int | None
     """Frames that a thread sends between two delays. Default: 1."""
     delay: str | None
-    """How long a thread pauses after a burst. Default: "0 s"."""
+    """Pause of a thread after a burst. Default: "0 s"."""
     random_phase: bool | None
-    """Whether each thread begins at a random time within its first round, or all at the start. Default:
-    true.
-    """
+    """If true, each thread begins at a random time within its first round. Default: true."""
 
 
 class StreamsKeys(TypedDict, total=False):
@@ -2403,9 +2398,9 @@ class StreamsKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of each stream."""
     count: int | None
-    """How many there are. Default: 1."""
+    """Number of streams. Default: 1."""
     counted: bool | None
-    """Whether the table `streams` has each stream, by destination. Default: false."""
+    """If true, the table `streams` lists each stream, by destination. Default: false."""
 
 
 class BurstsKeys(TypedDict, total=False):
@@ -2423,9 +2418,9 @@ class VideoKeys(TypedDict, total=False):
     rate: Required[str]
     """Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says."""
     count: int | None
-    """How many streams there are. Default: 1."""
+    """Number of streams. Default: 1."""
     counted: bool | None
-    """Whether the table `streams` has each stream, by destination. Default: false."""
+    """If true, the table `streams` lists each stream, by destination. Default: false."""
     interval: str | None
     """Time between two pictures of a stream. Default: "40 ms"."""
     pattern: str | None
@@ -2440,7 +2435,7 @@ class WindowKeys(TypedDict, total=False):
     """A transfer that is clocked by acknowledgements."""
 
     size: str | None
-    """How much may be in flight: bytes (DA to FCS) or full segments. Default: "unlimited"."""
+    """Size of the window: bytes (DA to FCS) or full segments in flight. Default: "unlimited"."""
     rate: str | None
     """The rate of pacing (bits of frames, DA to FCS). Default: "unlimited"."""
     ack: str | None
@@ -2456,7 +2451,7 @@ class WindowKeys(TypedDict, total=False):
     "never".
     """
     ecn: bool | None
-    """Whether switches may mark segments (ECN). Default: false."""
+    """If true, segments are ECN-capable: switches may mark them. Default: false."""
 
 
 class DelayTable(TypedDict, total=False):
@@ -2486,7 +2481,7 @@ class RequestResponseKeys(TypedDict, total=False):
     timeout: str | None
     """After this time without progress a request is repeated. Default: "never"."""
     ecn: bool | None
-    """Whether switches may mark frames (ECN). Default: false."""
+    """If true, frames are ECN-capable: switches may mark them. Default: false."""
     tcp: TcpKeys | None
     """The keys of TCP in both directions, one connection with a stream each way. Default: where none is
     given, all those of the preset "rfc".
@@ -2514,27 +2509,27 @@ class TcpKeys(TypedDict, total=False):
     preset: TcpPreset | None
     """The preset that supplies the keys that are not given. Default: "rfc"."""
     controller: TcpController | None
-    """How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
+    """Congestion control: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
     of one of the last two with its keys. Default: "aimd".
     """
     recovery: LossRecoveryKind | None
-    """How losses are detected and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
+    """Loss recovery: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
     initial_window: str | None
     """The window at the start: bytes of data or full segments, at least one. Default: "10 frames"."""
     initial_threshold: str | None
     """The window at which slow start ends, before the first loss (ssthresh). Default: "unlimited"."""
     growth: Growth | None
-    """What makes the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they
-    acknowledge, RFC 3465). Default: "bytes".
+    """Unit of window growth: "acks" (each acknowledgement, RFC 5681) or "bytes" (the bytes acknowledged,
+    RFC 3465). Default: "bytes".
     """
     grows_unused: bool | None
-    """Whether the window also grows while less than half of it is in flight. Default: false."""
+    """If true, the window also grows while less than half of it is in flight. Default: false."""
     receive_window: str | None
     """Bytes of data, or full segments, that the receiver accepts beyond what it has acknowledged.
     Default: "unlimited".
     """
     window_scaling: bool | None
-    """Whether windows above 65535 B can be advertised (RFC 7323 section 2). Default: true."""
+    """If true, windows above 65535 B can be advertised (RFC 7323 section 2). Default: true."""
     send_buffer: str | None
     """Bytes of data, or full segments, that the sender keeps until they are acknowledged. Default:
     "unlimited".
@@ -2550,19 +2545,23 @@ class TcpKeys(TypedDict, total=False):
     duplicates: int | None
     """Number of duplicate acknowledgements that indicate a loss. Default: 3."""
     limited_transmit: bool | None
-    """Whether the first duplicate acknowledgements release new segments (RFC 3042). Default: true."""
+    """If true, the first duplicate acknowledgements release new segments (limited transmit, RFC 3042).
+    Default: true.
+    """
     impatient: bool | None
-    """Whether NewReno resets its timer only for the first partial acknowledgement (RFC 6582 section 4).
+    """If true, NewReno resets its timer only for the first partial acknowledgement (RFC 6582 section 4).
     Default: true.
     """
     proportional: bool | None
-    """Whether recovery sends in proportion to what arrives (PRR, RFC 6937). Default: false."""
+    """If true, recovery sends in proportion to the data delivered (PRR, RFC 6937). Default: false."""
     ecn: EcnMode | None
     """Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is
     echoed). Default: "off".
     """
     timestamps: bool | None
-    """Whether each acknowledgement measures a round trip (RFC 7323). Default: false."""
+    """If true, segments carry timestamps, 12 B each, and each acknowledgement measures a round trip (RFC
+    7323). Default: false.
+    """
     min_timeout: str | None
     """The minimum timeout. Default: "1 s"."""
     initial_timeout: str | None
@@ -2574,13 +2573,13 @@ class TcpKeys(TypedDict, total=False):
     each connection. Default: "0 s".
     """
     restart_after_idle: bool | None
-    """Whether the window closes to the initial one after an idle time longer than the timeout (RFC 5681
-    section 4.1). Default: true.
+    """If true, the window is reset to the initial one after an idle time longer than the timeout (RFC
+    5681 section 4.1). Default: true.
     """
     send_jitter: str | None
     """Delays whatever an event releases by a random time, uniform from 0 to this. Default: "0 s"."""
     handshake: bool | None
-    """Whether a connection begins with a handshake (SYN), or is open from the start. Default: false."""
+    """If true, a connection begins with a handshake (SYN). Default: false."""
     transfer: str | None
     """Bytes of each transfer. Default: "unlimited"."""
     idle: Delay | None
@@ -2588,7 +2587,7 @@ class TcpKeys(TypedDict, total=False):
     Default: "0 s".
     """
     reconnect: bool | None
-    """Whether each transfer has a connection of its own. Default: false."""
+    """If true, each transfer opens a connection of its own. Default: false."""
 
 
 class CubicKeys(TypedDict, total=False):
@@ -2599,9 +2598,11 @@ class CubicKeys(TypedDict, total=False):
     beta: float | None
     """Fraction of the window that remains after a loss. Default: 0.7."""
     fast_convergence: bool | None
-    """Whether a flow that loses before it has regained its last window aims lower. Default: true."""
+    """If true, a flow with a loss before it has regained its last maximum window lowers that maximum
+    further (fast convergence). Default: true.
+    """
     friendly: bool | None
-    """Whether the window is at least that of a Reno-like flow with the same mean. Default: true."""
+    """If true, the window is at least that of a Reno-like flow with the same mean. Default: true."""
 
 
 class DctcpKeys(TypedDict, total=False):
@@ -2674,23 +2675,22 @@ class RdmaKeys(TypedDict, total=False):
     headers: str | None
     """Bytes of headers in a frame, DA to FCS. Default: "66 B"."""
     verb: RdmaVerb | None
-    """What a message is: "send", "write" (its first packet is 16 B longer), or "read": the receiver asks
-    for the data, which the sender sends at the rate of its own control. Default: "send".
+    """RDMA operation of a message: "send", "write" (its first packet is 16 B longer), or "read" (the
+    receiver requests the data, and the sender sends it at the rate of its own control). Default:
+    "send".
     """
     max_reads: int | None
     """READs that a queue pair has under way at most (`max_rd_atomic`). Default: 16."""
     receive_queue: int | None
     """Messages that the receiver of a queue pair is ready for at once. Default: none."""
     receive_time: str | None
-    """How long the application of the receiver takes for each message, one after the other, before it is
-    ready for another. Default: "0 s".
+    """Time that the application of the receiver takes per message, one after the other, before it frees
+    an entry of the queue. Default: "0 s".
     """
     rnr_timer: str | None
     """Time that a sender waits after an RNR NAK. Default: "640 us"."""
     rnr_retries: int | None
-    """How often in a row it waits and sends again (`rnr_retry`), before the queue pair is in error.
-    Default: 7.
-    """
+    """Consecutive RNR retries before the queue pair enters the error state (`rnr_retry`). Default: 7."""
     message: str | None
     """Bytes of a message of a flow. Default: "unlimited"."""
     queue_pairs: QueuePairs | None
@@ -2699,7 +2699,7 @@ class RdmaKeys(TypedDict, total=False):
     (a new one). Default: "one".
     """
     recovery: RdmaRecovery | None
-    """How lost packets are repaired: "go_back_n". Default: "go_back_n"."""
+    """Loss recovery: "go_back_n". Default: "go_back_n"."""
     window: str | None
     """Bytes of frames, or full packets, in flight at most, whatever the control says. Default: none, or
     "bdp" with recovery = "selective".
@@ -2728,14 +2728,14 @@ class RdmaKeys(TypedDict, total=False):
     cnp_gap: str | None
     """The least time between two congestion notification packets. Default: "50 us"."""
     cnp_scope: CnpScope | None
-    """What shares it: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all
-    of the NIC). Default: "queue_pair".
+    """Queue pairs that share that interval: "queue_pair" (each has its own), "address" (all from the
+    same host) or "port" (all of the NIC). Default: "queue_pair".
     """
     cnp_priority: int | None
     """Priority of congestion notification packets. Default: 6."""
     paths: PathSelection | None
-    """How a queue pair chooses among equal paths, by an entropy value for each packet that switches hash
-    with the flow: "fixed" (one path). Default: "fixed".
+    """Selection among equal paths, by an entropy value for each packet that switches hash with the flow:
+    "fixed" (one path). Default: "fixed".
     """
 
 
@@ -2745,7 +2745,7 @@ class ThetaPowerTcpKeys(TypedDict, total=False):
     gamma: float | None
     """The weight of the newest window. Default: 0.7."""
     ai_rate: str | None
-    """What an update adds to the rate: beta. Default: "computed"."""
+    """Additive increase of the rate at each update: beta. Default: "computed"."""
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
 
@@ -2776,12 +2776,12 @@ class DcqcnKeys(TypedDict, total=False):
     threshold: int | None
     """Steps of timer or counter in fast recovery (F, `rpg_threshold`). Default: 5."""
     ai_rate: str | None
-    """What a step of additive increase adds to the target rate (`rpg_ai_rate`). Default: "40 Mb/s"."""
+    """Increase of the target rate in each step of additive increase (`rpg_ai_rate`). Default: "40 Mb/s"."""
     hai_rate: str | None
-    """What a step of hyper increase adds (`rpg_hai_rate`). Default: "200 Mb/s"."""
+    """Increase of the target rate in each step of hyper increase (`rpg_hai_rate`). Default: "200 Mb/s"."""
     scale_rates: bool | None
-    """Whether `ai_rate` and `hai_rate` are those of 25 Gb/s, and in proportion to the rate of the link.
-    Default: false.
+    """If true, `ai_rate` and `hai_rate` apply to 25 Gb/s and scale in proportion to the rate of the
+    link. Default: false.
     """
     gd: int | None
     """A cut takes the share 1024 alpha / 2^gd of the rate: 11 is alpha / 2 (`rpg_gd`). Default: 11."""
@@ -2796,10 +2796,10 @@ class DcqcnKeys(TypedDict, total=False):
     Default: 1.
     """
     clamp_target: bool | None
-    """Whether each cut sets the target rate to the current one (`clamp_tgt_rate`). Default: true."""
+    """If true, each cut sets the target rate to the current one (`clamp_tgt_rate`). Default: true."""
     clamp_target_after_time: bool | None
-    """Whether a cut does so if the timer has increased the rate since the last one
-    (`clamp_tgt_rate_after_time_inc`). Default: true.
+    """If true, a cut sets the target rate to the current one if the timer has increased the rate since
+    the last cut (`clamp_tgt_rate_after_time_inc`). Default: true.
     """
 
 
@@ -2809,7 +2809,7 @@ class RdmaDctcpKeys(TypedDict, total=False):
     gain: float | None
     """g, the weight of the newest round trip in alpha. Default: 0.0625."""
     ai_rate: str | None
-    """What a round trip without a mark adds to the rate. Default: "computed"."""
+    """Additive increase of the rate after a round trip without a mark. Default: "computed"."""
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
 
@@ -2820,7 +2820,9 @@ class TimelyKeys(TypedDict, total=False):
     ewma: float | None
     """The weight of the newest difference of round trips. Default: 0.875."""
     beta: float | None
-    """How much a round trip above `t_high`, or a gradient, takes of the rate. Default: 0.8."""
+    """Factor of multiplicative decrease, for a round trip above `t_high` or a positive gradient.
+    Default: 0.8.
+    """
     t_low: str | None
     """The round trip below which the rate always grows. Default: "50 us"."""
     t_high: str | None
@@ -2828,15 +2830,15 @@ class TimelyKeys(TypedDict, total=False):
     min_rtt: str | None
     """The round trip that is the unit of the gradient. Default: "20 us"."""
     delta: str | None
-    """What an increase adds to the rate. Default: "10 Mb/s"."""
+    """Additive increase of the rate. Default: "10 Mb/s"."""
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
     initial_rate: str | None
     """The rate at which a queue pair begins, no more than that of the link. Default: "unlimited"."""
     patched: bool | None
-    """Whether the range between the thresholds is that of the patched form. Default: false."""
+    """If true, patched TIMELY applies between the thresholds. Default: false."""
     patched_beta: float | None
-    """How much the distance from `t_low` takes of the rate. Default: 0.008."""
+    """Factor of decrease by the distance from `t_low`. Default: 0.008."""
 
 
 class SwiftKeys(TypedDict, total=False):
@@ -2845,9 +2847,9 @@ class SwiftKeys(TypedDict, total=False):
     base_target: str | None
     """The target of a path without switches. Default: "20 us"."""
     hop_delay: str | None
-    """What a switch adds to the target. Default: "3.05 us"."""
+    """Addition to the target delay for each switch on the path. Default: "3.05 us"."""
     fs_range: str | None
-    """What the smallest windows add to the target. Default: "100 us"."""
+    """Largest addition to the target delay by flow scaling, for the smallest windows. Default: "100 us"."""
     fs_min: float | None
     """The window, in packets, below which all of `fs_range` is added. Default: 0.1."""
     fs_max: float | None
@@ -2855,7 +2857,7 @@ class SwiftKeys(TypedDict, total=False):
     ai: float | None
     """Packets that a window grows by in a round trip. Default: 1."""
     beta: float | None
-    """How much a delay above the target takes of the window. Default: 0.8."""
+    """Factor of multiplicative decrease, for a delay above the target. Default: 0.8."""
     max_mdf: float | None
     """The largest share that a decrease takes. Default: 0.5."""
     min_window: float | None
@@ -2872,11 +2874,11 @@ class HpccKeys(TypedDict, total=False):
     utilisation again. Default: 0.
     """
     ai_rate: str | None
-    """What an update adds to the rate: W_AI / T. Default: "computed"."""
+    """Additive increase of the rate at each update: W_AI / T. Default: "computed"."""
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
     int_bytes: str | None
-    """What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there
+    """Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there
     is room for. Default: "42 B".
     """
 
@@ -2891,7 +2893,7 @@ class HpccPintKeys(TypedDict, total=False):
     utilisation again. Default: 0.
     """
     ai_rate: str | None
-    """What an update adds to the rate: W_AI / T. Default: "computed"."""
+    """Additive increase of the rate at each update: W_AI / T. Default: "computed"."""
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
     base: float | None
@@ -2899,7 +2901,7 @@ class HpccPintKeys(TypedDict, total=False):
     probability: float | None
     """Share of packets that report the utilisation. Default: 1."""
     int_bytes: str | None
-    """What telemetry adds to each data packet and acknowledgement. Default: "1 B"."""
+    """Bytes of telemetry in each data packet and acknowledgement. Default: "1 B"."""
 
 
 class PowerTcpKeys(TypedDict, total=False):
@@ -2910,11 +2912,11 @@ class PowerTcpKeys(TypedDict, total=False):
     eta: float | None
     """The power that the busiest link of a path is held at. Default: 0.95."""
     ai_rate: str | None
-    """What an update adds to the rate: beta. Default: "computed"."""
+    """Additive increase of the rate at each update: beta. Default: "computed"."""
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
     int_bytes: str | None
-    """What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there
+    """Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there
     is room for. Default: "42 B".
     """
 
@@ -2935,7 +2937,7 @@ class ReorderingKeys(TypedDict, total=False):
     time: str | None
     """A missing packet counts as lost only if a later one arrived so long ago. Default: "computed"."""
     nak: bool | None
-    """Whether the receiver reports losses. Default: true."""
+    """If true, the receiver reports losses. Default: true."""
 
 
 class ObliviousKeys(TypedDict, total=False):
@@ -2967,7 +2969,7 @@ class RepsKeys(TypedDict, total=False):
     buffer: int | None
     """Values that are kept for another use. Default: 8."""
     freeze: str | None
-    """How long the values of the buffer are used again after a timeout, where switches trim. Default:
+    """Time after a timeout for which the cached entropy values are reused, where switches trim. Default:
     "10 ms".
     """
     explore: int | None
@@ -3056,20 +3058,22 @@ class UetKeys(TypedDict, total=False):
     Default: "computed".
     """
     paths: PathSelection | None
-    """How a context chooses among equal paths, by an entropy value for each packet that switches hash
-    with the flow: "fixed" (one path). Default: "fixed".
+    """Selection among equal paths, by an entropy value for each packet that switches hash with the flow:
+    "fixed" (one path). Default: "fixed".
     """
     psn_range: int | None
     """Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR).
     Default: 16384.
     """
     trimming: bool | None
-    """Whether switches trim packets instead of dropping them: sets the target of `nscc`, the timeout and
-    `loss_inference`. Default: whether every switch on the way trims the traffic class of the data.
+    """If true, switches trim packets instead of dropping them, which sets the target of `nscc`, the
+    timeout and `loss_inference`. Default: true if every switch on the path trims the traffic class of
+    the data.
     """
     loss_inference: bool | None
-    """Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than
-    1.5 windows, if a control limits the window, and from probes. Default: true unless switches trim.
+    """If true, the sender infers losses where no switch trims (SLEEK): from packets out of order by more
+    than 1.5 windows, if a control limits the window, and from probes. Default: true unless switches
+    trim.
     """
     base_rtt: str | None
     """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
@@ -3118,7 +3122,9 @@ class NsccKeys(TypedDict, total=False):
     delay_gain: float | None
     """Weight of the newest sample in the average delay. Default: 0.0125."""
     quick_adapt: bool | None
-    """Whether the window becomes what arrived when little arrives. Default: true."""
+    """If true, the window is set to the amount that arrived when little arrives (quick adapt). Default:
+    true.
+    """
     qa_gate: int | None
     """Quick adapt needs less than the largest window divided by 2 to this power. Default: 3."""
     qa_threshold: str | None
@@ -3139,7 +3145,7 @@ class RcccKeys(TypedDict, total=False):
     share: float | None
     """Share of the rate of its link at which a NIC grants. Default: 0.99."""
     slow_pulls: bool | None
-    """Whether contexts that have asked for nothing more are granted up to `credit` in advance while no
+    """If true, contexts without outstanding requests are granted up to `credit` in advance while no
     other waits. Default: true.
     """
     oversubscription: float | None
@@ -3160,12 +3166,13 @@ class EqdsKeys(TypedDict, total=False):
     share: float | None
     """Share of the rate of its link at which a NIC grants. Default: 0.99."""
     slow_pulls: bool | None
-    """Whether contexts that have asked for nothing more are granted up to `credit` in advance while no
+    """If true, contexts without outstanding requests are granted up to `credit` in advance while no
     other waits. Default: true.
     """
     pull_order: PullOrder | None
     """Order in which contexts are granted: "round_robin" (a context goes to the end of the queue after
-    each grant), or "fifo" (it is granted all that it has asked for first). Default: "round_robin".
+    each grant), or "fifo" (all requests of a context are granted before those of the next). Default:
+    "round_robin".
     """
 
 
@@ -3233,7 +3240,7 @@ class IwarpKeys(TypedDict, total=False):
     message: str | None
     """Bytes of data. Default: "1 MiB"."""
     markers: bool | None
-    """Whether both receivers ask for markers, 4 B in 512 B of the stream. Default: true."""
+    """If true, both receivers request markers, 4 B in 512 B of the stream. Default: true."""
 
 
 class MpiExchangeKeys(TypedDict, total=False):
@@ -3287,8 +3294,8 @@ class FcoeKeys(TypedDict, total=False):
     ulp_tov: str | None
     """An exchange that has not ended for so long is aborted and repeated (ULP_TOV). Default: "30 s"."""
     requires_lossless: bool | None
-    """Whether an end sends only where flow control is in force for its priority at the port of its host
-    (T11), which DCBX may settle. Default: true.
+    """If true, an end sends only while flow control is in force for its priority at the port of its host
+    (T11), which DCBX may negotiate. Default: true.
     """
 
 
@@ -3298,9 +3305,9 @@ class StepKeys(TypedDict, total=False):
     at: Required[str]
     """When."""
     stop: bool | None
-    """Whether the source stops sending. Default: false."""
+    """If true, the source stops sending. Default: false."""
     start: bool | None
-    """Whether the source resumes sending. Default: false."""
+    """If true, the source resumes sending. Default: false."""
     rate: str | None
     """The new rate (the peak rate of an on/off source), with `start`. Default: as before."""
 
@@ -3326,7 +3333,9 @@ class ArrivalsIncastKeys(TypedDict, total=False):
     every: Required[str]
     """Time between two rounds, the first of which is at `start`."""
     senders: int | None
-    """How many of `from` send in each round, drawn anew each time. Default: all beside the receiver."""
+    """Number of senders in each round, drawn anew from `from` each time. Default: all except the
+    receiver.
+    """
 
 
 class ArrivalsTable(TypedDict, total=False):
@@ -3433,8 +3442,8 @@ class TransfersKeys(TypedDict, total=False):
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     over: Carrier | None
-    """What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`.
-    Default: "frames".
+    """Transport of the transfers: "frames", sent once and never acknowledged, or a table `tcp`, `rdma`
+    or `uet`. Default: "frames".
     """
     header: Header | None
     """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
@@ -3456,8 +3465,8 @@ class MrcKeys(TypedDict, total=False):
     nscc.
     """
     paths: PathSelection | None
-    """How packets are distributed over paths: "mrc", or another selection by name or table, for
-    comparisons. Default: mrc.
+    """Distribution of packets over paths: "mrc", or another selection by name or table, for comparisons.
+    Default: mrc.
     """
     payload: str | None
     """Bytes of payload in a full packet. Default: "computed"."""
@@ -3476,8 +3485,8 @@ class MrcKeys(TypedDict, total=False):
     Default: 1024.
     """
     trimming: bool | None
-    """Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default:
-    whether every switch on the way trims the traffic class of the data.
+    """If true, switches trim packets instead of dropping them, which sets the target of `nscc`. Default:
+    true if every switch on the path trims the traffic class of the data.
     """
     base_rtt: str | None
     """Round trip of a full packet and its acknowledgement without queues, of which windows are made.
@@ -3580,8 +3589,8 @@ class WorkloadKeys(TypedDict, total=False):
     "65535 B".
     """
     algorithm: Algorithm | None
-    """How it is done: "ring", "halving_doubling", "recursive_doubling", "double_tree", "hierarchical" or
-    "in_network" (all_reduce). Default: the first of its operation.
+    """Algorithm of the operation: "ring", "halving_doubling", "recursive_doubling", "double_tree",
+    "hierarchical" or "in_network" (all_reduce). Default: the first of its operation.
     """
     bytes: str | None
     """Bytes of the whole vector (all_reduce, reduce_scatter, broadcast, reduce), of the whole output
@@ -3637,11 +3646,11 @@ class FaultKeys(TypedDict, total=False):
     at: str | None
     """When."""
     down: bool | None
-    """Whether the link goes down, in both directions: what is on it is lost, and pauses are forgotten at
-    both ends. Default: false.
+    """If true, the link goes down in both directions: frames on it are lost, and both ends discard their
+    pause state. Default: false.
     """
     up: bool | None
-    """Whether the link comes back. Default: false."""
+    """If true, the link comes back up. Default: false."""
     rate: str | None
     """The rate of the link from then on, in both directions, or with `towards` in the direction to that
     end.
@@ -3670,20 +3679,20 @@ class FaultKeys(TypedDict, total=False):
     until: str | None
     """When `bit_error_rate`, `pause_loss` or `frame_loss` ends. Default: the duration of the simulation."""
     restart: str | None
-    """How long the switch neither sends nor receives."""
+    """Time for which the switch neither sends nor receives."""
     mean_time_between: str | None
     """Mean time from the end of one random outage to the beginning of the next (exponential)."""
     duration: str | None
     """Length of each random outage, or of the outage that begins with `down`."""
     reroute: bool | None
-    """Whether flows take a shortest path without the failed link or switch while there is one. Default:
+    """If true, flows take a shortest path without the failed link or switch while there is one. Default:
     false.
     """
     after: str | None
     """Time until routing has converged, after the outage begins and after it ends. Default: "50 us"."""
     waiting: WaitingFrames | None
-    """What happens to frames that wait for a link that is down: "lost" at once, or "kept" until it is
-    back. Default: "lost".
+    """Fate of frames queued for a link that is down: "lost" at once, or "kept" until it is back.
+    Default: "lost".
     """
 
 
@@ -3692,9 +3701,9 @@ PathSeedWord = Literal["seed"]
 PathSeed = int | PathSeedWord
 """The seed of the choice of paths."""
 OnLosslessDrop = Literal["stop", "count"]
-"""What a lost frame of a lossless class does."""
+"""Reaction to the loss of a frame of a lossless class."""
 OnDeadlock = Literal["stop", "count"]
-"""What a deadlock does."""
+"""Reaction to a deadlock."""
 Skip = Literal["off", "iterations", "phases", "check"]
 """Treatment of iterations of jobs that repeat earlier ones exactly."""
 ProbesText = ProbesKeys | Sequence[ProbeKeys]
@@ -3803,7 +3812,7 @@ Scheduler = (
 )
 """Which queue sends: a name, with the defaults, or a table of that name with its keys."""
 WhenFull = Literal["block", "drop"]
-"""What a source does when its queue in the NIC is full."""
+"""Reaction of a source to a full queue in the NIC."""
 FlowControl = Literal["off", "pause", "pfc", "credit", "by_class"] | FlowControlTable
 """Link-level flow control: one of these."""
 Weights = Literal["equal"] | Sequence[int]
@@ -3811,9 +3820,9 @@ Weights = Literal["equal"] | Sequence[int]
 Basis = Literal["payload", "frame", "wire"]
 """Which bytes of a frame count."""
 Formula = Literal["published", "analytic", "learned"]
-"""How weights follow from frames."""
+"""Formula of the weights."""
 Mix = Literal["frames", "bytes"]
-"""What sizes are weighed by."""
+"""Weighting of frame sizes."""
 TopBin = Literal["formula", "one"]
 """The weight of the largest frames, which the paper does not have."""
 Representative = Literal["upper_edge", "middle"]
@@ -3821,7 +3830,7 @@ Representative = Literal["upper_edge", "middle"]
 TotalWeight = Literal["fraction", "integer"]
 """The type of the sum of weights in Algorithm 1."""
 Metric = Literal["payload", "frame"]
-"""What counts as throughput."""
+"""Bytes of a frame of length L that count as throughput."""
 Entry = int | WeightedEntryKeys
 """An entry of the deficit table."""
 RateOrShare = str | ShareOfLinkKeys
@@ -3833,7 +3842,7 @@ Accounting = Literal["ingress", "egress"]
 PauseQuanta = Literal["computed"] | int | Sequence[int]
 """Quanta of 512 bit times."""
 TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
-"""How targets are found."""
+"""Method that selects the link partners to pause."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
 XonSent = Literal["once", "every_dequeue"]
@@ -3845,80 +3854,78 @@ ChannelKey = int | str
 ChannelList = Literal["all"] | Sequence[ChannelKey]
 """All channels, or that of each priority."""
 LimiterScope = Literal["flow", "destination", "path", "priority"]
-"""What shares a limiter."""
+"""Set of frames that share a limiter."""
 Method = Literal["feedback", "probes", "round_trip", "messages"]
-"""How levels come back."""
+"""Path of levels back to the source."""
 Law = Literal["scaled", "fixed"]
 """The law of rates."""
 Choice = Literal["auto", "disabled", "edge", "interior", "interior_ready"]
-"""Who decides on the defence of a port."""
+"""Defence of a port: automatic, or fixed."""
 TieBreak = Literal["lower_adopts", "lower_wins"]
 """Which of two willing stations adopts."""
 Dialect = Literal["either", "standard", "older", "oldest"]
 """Which DCBX an agent speaks."""
 TransmissionSelection = Literal["strict", "credit_based_shaper", "ets", "vendor"]
-"""How a traffic class is served."""
+"""Transmission selection algorithm of a traffic class."""
 ApplicationSelector = Literal["ether_type", "stream_port", "datagram_port", "port", "dscp"]
-"""What an application is known by."""
+"""Field that identifies an application."""
 Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
-"""How frames wait in a switch."""
+"""Queueing architecture of a switch."""
 PathChoice = (
     Literal["d_mod_k", "spray", "round_robin", "least_queued", "valiant", "hash", "adaptive", "ugal"]
     | PathChoiceTable
 )
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
-"""How inputs and outputs are matched."""
+"""Matching of inputs and outputs."""
 Inputs = Literal["virtual_output", "fifo"]
-"""How frames wait at an input."""
+"""Queues of an input."""
 Room = Literal["longest", "frame"]
 """When an output buffer takes a frame."""
 Field = Literal["source", "destination", "protocol", "source_port", "destination_port"]
 """A field that a switch may hash."""
 Color = Literal["green", "yellow", "red"]
-"""What a meter at the edge has made of a flow (RFC 2697): who is dropped or marked first."""
+"""Color that a meter at the edge has assigned to a flow (RFC 2697)."""
 Side = Literal["ingress", "egress"]
 """Where a pool counts frames."""
 PoolMode = Literal["dynamic", "static"]
-"""How the profiles of a pool are limited that do not say it."""
+"""Limit of the profiles of a pool that set none."""
 DiscardAction = Literal["drop", "trim"]
 """Action on frames that find no room in their queue: `packet_discard_action` of SONiC."""
 PortSet = Literal["up", "down", "hosts", "switches"] | Sequence[str]
 """Role of a port, or a list of ports."""
 Mode = Literal["frame", "byte"]
-"""What the probability of RED belongs to."""
+"""Unit of the probability of RED."""
 Spacing = Literal["geometric", "uniform", "wait"]
-"""How picks of RED are spread."""
+"""Distribution of the gaps between picks of RED."""
 Action = Literal["drop", "mark", "mark_only"]
-"""What RED does to a frame."""
+"""Action of RED on a frame that is picked."""
 Counts = Literal["without_frame", "with_frame"]
-"""What the length of a queue includes."""
+"""Frames included in the length of a queue."""
 IdleExponent = Literal["elapsed", "elapsed_and_arrival"]
-"""How far an idle time lets the average of RED decay, where m mean frames could have been sent in
-    it.
-    """
+"""Decay of the average of RED over an idle time in which m mean frames could have been sent."""
 Moment = Literal["enqueue", "dequeue"]
 """When step marking looks at the queue."""
 Samples = Literal["regular", "random"]
 """Which frames a congestion point samples."""
 Scope = Literal["queue", "port"]
-"""What a congestion point is of."""
+"""Scope of a congestion point."""
 Phase = Literal["aligned", "random"]
 """When intervals begin."""
 QueueControl = Literal["hyperbolic", "linear", "additive", "off"]
 """The control of the queue."""
 AverageWith = Literal["previous", "last"]
-"""What the newest rate is averaged with."""
+"""Rate that is averaged with the newest one."""
 RateScope = Literal["queue", "port", "switch"]
 """The resource that an advertised rate is for."""
 Capacity = Literal["computed", "link", "measured"]
 """The capacity that arrivals are compared with."""
 Load = Literal["wire", "frame"]
-"""What counts of a frame that arrives."""
+"""Bytes of an arriving frame that count as load."""
 Idle = Literal["hold", "raise"]
-"""What an interval without arrivals does."""
+"""Effect of an interval without arrivals on the advertised rate."""
 TrimmingPreset = Literal["sonic", "uec", "htsim"]
 """Whose values keys of trimming have."""
 Victim = Literal["arriving", "random"]
@@ -3928,13 +3935,13 @@ Llr = Literal["on", "off"] | LlrSettingsKeys
 FrameAction = Literal["discard", "block", "best_effort"]
 """Treatment of frames while no replay buffer is in use."""
 StormAction = Literal["report", "drop", "forward"]
-"""What a watchdog does during a storm."""
+"""Action of a watchdog during a storm."""
 Nodes = str | Sequence[str]
 """One or several nodes: a name, "all", a pattern (`*`, "h1..h32", "leaf0/*"), or a list of these."""
 PermutationWord = Literal["random"]
 """Random permutations."""
 Permutation = PermutationWord | ShiftKeys
-"""How senders are paired with destinations."""
+"""Pairing of senders with destinations."""
 Receivers = Nodes | ReceiversTable
 """Where frames go."""
 FrameWord = Literal["imix"]
@@ -3944,7 +3951,7 @@ Frame = str | FrameWord | FrameTable
 Source = Literal["greedy", "window", "tcp", "rdma", "uet"] | SourceTable
 """When frames are due."""
 RateBasis = Literal["frame", "wire"]
-"""What the bits of a rate count."""
+"""Bits of a frame that count towards a rate."""
 Period = PeriodTable
 """The random length of an on or off period."""
 Delay = str | DelayTable
@@ -3954,9 +3961,9 @@ TcpPreset = Literal["rfc", "ns2", "linux", "mcalpine-2005", "datacenter"]
 TcpController = Literal["aimd", "cubic", "dctcp"] | TcpControllerTable
 """How the window moves: a name, or a table of that name with its keys."""
 LossRecoveryKind = Literal["tahoe", "reno", "newreno", "sack"]
-"""How losses are found and repaired."""
+"""Detection and repair of losses."""
 Growth = Literal["acks", "bytes"]
-"""What lets a window grow."""
+"""Quantity by which a window grows."""
 EcnMode = Literal["off", "rfc3168", "dctcp"]
 """Explicit congestion notification of a connection."""
 RdmaControl = (
@@ -3965,13 +3972,13 @@ RdmaControl = (
 )
 """The congestion control of queue pairs: a name, or a table of that name with its keys."""
 RdmaVerb = Literal["send", "write", "read"]
-"""What a message is to the queue pairs that it passes between."""
+"""RDMA operation of a message."""
 QueuePairs = Literal["one", "free", "each"]
 """Which queue pair takes a transfer."""
 RdmaRecovery = Literal["go_back_n", "selective", "reordering"] | RdmaRecoveryTable
 """How lost packets are repaired: a name, or a table of that name with its keys."""
 CnpScope = Literal["queue_pair", "address", "port"]
-"""What shares the least time between two CNPs."""
+"""Queue pairs that share the minimum interval between CNPs."""
 PathSelection = (
     Literal["fixed", "oblivious", "random_spray", "bitmap", "reps", "mixed", "mrc", "plb"]
     | PathSelectionTable
@@ -4007,7 +4014,7 @@ Messages = (
 )
 """The messages of an exchange."""
 FcpOperation = Literal["read", "write"]
-"""What an exchange does."""
+"""Kind of an exchange."""
 Arrivals = Literal["once"] | ArrivalsTable
 """When transfers begin."""
 PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc", "hadoop", "data_mining"]
@@ -4015,7 +4022,7 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
 Carrier = Literal["frames", "tcp", "rdma", "uet", "mrc"] | CarrierTable
-"""What carries transfers."""
+"""Transport of transfers."""
 HeaderPreset = Literal["ethernet", "esun", "sue", "sue_afh1", "sue_afh2", "sue_lite"]
 """Link headers by name."""
 Header = str | HeaderPreset
@@ -4061,4 +4068,4 @@ LinkWord = Literal["any", "all"]
 FaultLink = LinkWord | Sequence[str]
 """Which link."""
 WaitingFrames = Literal["lost", "kept"]
-"""What happens to frames that wait for a link that is down."""
+"""Fate of frames queued for a link that is down."""

@@ -9,8 +9,9 @@ from penstock.result import Result
 
 from . import theory
 from .bench import Bench, Reader, fill, flow_text, only, star, summaries
-from .queues import ARRIVALS, BYTE_PS, LARGEST, MM1_MEAN, ONE_PORT, OVERHEAD, sizes_file
+from .queues import ARRIVALS, BYTE_PS, LARGEST, MM1_MEAN, ONE_PORT, sizes_file
 from .registry import Row, case, exact, random, within
+from .theory import OVERHEAD
 
 _LIMITED = (
     ONE_PORT

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .bench import Bench, chain, fill, only, star, summaries
-from .loops import GBPS, path_time, picoseconds, wire
-from .registry import Row, case, exact
+from .loops import path_time
+from .registry import Row, case, exact, extremes
+from .theory import GBPS, wire
 
 HEADERS, DATA, ACK = 62, 1460, 64
 """Overhead of a frame in bytes, data of a full frame, and length of an acknowledgement."""
@@ -121,8 +122,7 @@ def conversations(bench: Bench) -> Iterator[Row]:
             )
             found = only(run.rows("connections"), flow="talk")
             label = f"{name}, {application}: "
-            yield exact(label + "shortest", "ps", took, picoseconds(found["exchange_min_ns"]))
-            yield exact(label + "longest", "ps", took, picoseconds(found["exchange_max_ns"]))
+            yield from extremes(label, [took], found, "exchange")
             count = (duration - 1 - _START - took) // (took + _THINK) + 1
             yield exact(label + "number", "exchanges", count, found["exchanges"])
             yield exact(label + "bytes", "B", count * sum(messages), found["application_bytes"])
@@ -258,5 +258,4 @@ def _steps(bench: Bench, label: str, keys: Mapping[str, object], steps: int, too
     run = bench.once(_RING, steps=steps, **keys)
     for row in run.rows("connections"):
         yield exact(f"{label}, {row['flow']}: steps", "steps", steps, row["exchanges"])
-        yield exact(f"{label}, {row['flow']}: shortest", "ps", took, picoseconds(row["exchange_min_ns"]))
-        yield exact(f"{label}, {row['flow']}: longest", "ps", took, picoseconds(row["exchange_max_ns"]))
+        yield from extremes(f"{label}, {row['flow']}: ", [took], row, "exchange")

@@ -13,8 +13,6 @@ from . import theory
 from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, bounded, case, exact
 
-GBPS = 1_000_000_000
-OVERHEAD = 20
 UNIT = 64
 DURATION_PS = 2_000_000_000
 
@@ -57,7 +55,7 @@ class _Setup:
     @property
     def takes(self) -> int:
         """Transmission time of a frame on the link."""
-        return int(theory.wire_time(self.frame + OVERHEAD, 10 * GBPS))
+        return theory.wire(self.frame)
 
     @property
     def round_trip(self) -> int:
@@ -202,7 +200,7 @@ def table_turns(bench: Bench) -> Iterator[Row]:
         yield bounded(
             f"entries at most {distance} apart: longest wait",
             "us",
-            longest_turn(distance, 2 * GBPS) * 1e6,
+            longest_turn(distance, 2 * theory.GBPS) * 1e6,
             queue["wait_max_ns"] / 1e3,
             0.4,
             "an entry sends half of its most on average, and that of the class itself passes without a frame",

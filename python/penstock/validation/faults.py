@@ -12,9 +12,9 @@ from penstock.result import Result
 from . import theory
 from .bench import Bench, around_a_switch, chain, fill, flow_text, only, summaries
 from .registry import Row, case, exact, random
+from .theory import GBPS, OVERHEAD, picoseconds, wire
 
-GBPS = 1_000_000_000
-FRAME, OVERHEAD, PAUSE = 1522, 20, 64
+FRAME, PAUSE = 1522, 64
 FAR_PS = 1_500_000
 """Delay of 300 m of fiber."""
 NEAR_PS = 10_000
@@ -85,7 +85,7 @@ def link_down(bench: Bench) -> Iterator[Row]:
     """Outages of the first link, of the second link, and of the second link with a queue."""
     count = bench.choose(400, 100)
     created = [k * 1_600_000 for k in range(count)]
-    on_link = _wire(LENGTH, 10) + FAR_PS
+    on_link = wire(LENGTH) + FAR_PS
     begins, ends = created[10], created[10] + on_link
     outages = (
         (ends, 5_000_000, "the last bit arrives as the link goes down"),
@@ -103,7 +103,7 @@ def link_down(bench: Bench) -> Iterator[Row]:
     lost = [not _survives(start, start + on_link, at, at + lasts) for start in inner]
     yield from _losses(bench, _Cut(count, at, lasts, ends=("sw", "sink")), "20 us", sum(lost))
     for waiting in ("lost", "kept"):
-        queue = _Broken.of(inner, _wire(LENGTH, 4), FAR_PS, at, at + lasts, keep=waiting == "kept")
+        queue = _Broken.of(inner, wire(LENGTH, 4 * GBPS), FAR_PS, at, at + lasts, keep=waiting == "kept")
         found = _Cut(count, at, lasts, ends=("sw", "sink"), waiting=waiting, out=4).run(bench)
         name = f"link 2 of 4 Gb/s, 20 us, {queue.waited} frames wait, {waiting}: "
         yield exact(name + "frames lost", "frames", queue.lost, found["lost"])
@@ -153,8 +153,8 @@ def _read(result: Result) -> dict[str, float]:
         "lost": by_the_fault if whole and by_the_fault == flow["frames_dropped"] else math.nan,
         "delivered": flow["frames_delivered"],
         "sum": round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"]),
-        "shortest": round(flow["latency_min_ns"] * 1_000),
-        "longest": round(flow["latency_max_ns"] * 1_000),
+        "shortest": picoseconds(flow["latency_min_ns"]),
+        "longest": picoseconds(flow["latency_max_ns"]),
     }
 
 
@@ -186,10 +186,6 @@ class _Broken:
             free = start + service
             ends.append(free + delay)
         return cls(ends, waited)
-
-
-def _wire(length: int, gbps: float) -> int:
-    return math.floor(theory.wire_time(length + OVERHEAD, round(gbps * GBPS)))
 
 
 _BITS = (
@@ -318,7 +314,7 @@ def lost_pauses(bench: Bench) -> Iterator[Row]:
 
 def _full(duration: int) -> tuple[int, int]:
     """Delivered and lost frames if the sender is never paused; times in picoseconds."""
-    came, service, room = _wire(FRAME, 10), _wire(FRAME, 4), 30
+    came, service, room = wire(FRAME), wire(FRAME, 4 * GBPS), 30
     starts: list[int] = []
     delivered = lost = free = place = 0
     arrival = came + NEAR_PS
@@ -375,7 +371,7 @@ def link_rate(bench: Bench) -> Iterator[Row]:
     count = bench.choose(200, 50)
     step = Fraction(LENGTH * 8 * 1_000, 3)
     created = [math.floor(k * step) for k in range(count)]
-    came = [start + _wire(LENGTH, 10) + FAR_PS for start in created]
+    came = [start + wire(LENGTH) + FAR_PS for start in created]
     for gbps, at in (
         (1, 50_000_000),
         (2.5, came[20] + 400_000),

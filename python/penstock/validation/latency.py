@@ -11,9 +11,8 @@ from penstock.result import Result
 
 from . import theory
 from .bench import Bench, Reader, chain, fill, flow_text, only, summaries
-from .registry import Row, case, exact, random
+from .registry import Row, case, exact, extremes, random
 
-GBPS = 1_000_000_000
 LATENCY_NS = 300
 
 
@@ -51,13 +50,11 @@ latency = "300 ns"
 def _hops(rates: Sequence[float], metres: int) -> list[theory.Hop]:
     switches = len(rates) - 1
     return [
-        theory.Hop(round(rate * GBPS), metres * 5_000 + (LATENCY_NS * 1_000 if place < switches else 0))
+        theory.Hop(
+            round(rate * theory.GBPS), metres * 5_000 + (LATENCY_NS * 1_000 if place < switches else 0)
+        )
         for place, rate in enumerate(rates)
     ]
-
-
-def _picoseconds(nanoseconds: float) -> int:
-    return round(nanoseconds * 1_000)
 
 
 def _flow(bench: Bench, **keys: object) -> dict[str, Any]:
@@ -120,7 +117,7 @@ def latency(bench: Bench) -> Iterator[Row]:
             )
             path = "-".join(f"{rate:g}" for rate in rates)
             name = f"{forwarding.replace('_', '-')}, {path} Gb/s, {metres} m, {length} B"
-            yield exact(name, "ps", expected, _picoseconds(flow["latency_max_ns"]))
+            yield exact(name, "ps", expected, theory.picoseconds(flow["latency_max_ns"]))
 
 
 _CODED = (
@@ -194,8 +191,7 @@ def line_codes(bench: Bench) -> Iterator[Row]:
         expected = theory.tandem_latencies(created, length, 20, [theory.Hop(data, 100_000)] * 3)
         flow = only(result.rows("flows"), flow="probe")
         name = f"{code}, {bps / 1e9:g} Gb/s on the wire: "
-        yield exact(name + "shortest", "ps", min(expected), _picoseconds(flow["latency_min_ns"]))
-        yield exact(name + "longest", "ps", max(expected), _picoseconds(flow["latency_max_ns"]))
+        yield from extremes(name, expected, flow, "latency")
         summed = round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"])
         yield exact(name + "sum", "ps", sum(expected), summed)
         port = only(result.rows("ports"), node="h0.0")
@@ -265,8 +261,7 @@ def tandem(bench: Bench) -> Iterator[Row]:
         created = [int(Fraction(k * length * 8 * 1_000, offered)) for k in range(count)]
         expected = theory.tandem_latencies(created, length, 20, _hops(rates, 20))
         name = f"{count} frames at {offered} Gb/s, links {'-'.join(f'{rate:g}' for rate in rates)} Gb/s: "
-        yield exact(name + "shortest", "ps", min(expected), _picoseconds(flow["latency_min_ns"]))
-        yield exact(name + "longest", "ps", max(expected), _picoseconds(flow["latency_max_ns"]))
+        yield from extremes(name, expected, flow, "latency")
         summed = round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"])
         yield exact(name + "sum", "ps", sum(expected), summed)
     chains: tuple[tuple[float, ...], ...] = ((40, 10), (10, 40), (25, 10, 40))

@@ -7,18 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from . import theory
 from .bench import Bench, chain, fabric, fill, flow_text, link_text, only, star, summaries
-from .registry import Row, case, exact
+from .registry import Row, case, exact, extremes
+from .theory import GBPS, OVERHEAD, picoseconds, wire
 
-GBPS = 1_000_000_000
-OVERHEAD, SEGMENT, ACK = 20, 1000, 64
+SEGMENT, ACK = 1000, 64
 
 Links = Sequence[tuple[int, int]]
 """Rate in b/s and delay in picoseconds of each link, starting at the sender."""
-
-
-def wire(length: int, rate: int = 10 * GBPS) -> int:
-    """Transmission time of a frame in picoseconds."""
-    return int(theory.wire_time(length + OVERHEAD, rate))
 
 
 def path_time(lengths: Sequence[int], links: Links, latency: int = 0) -> int:
@@ -52,11 +47,6 @@ def in_row(rates: Sequence[float], delay: int) -> str:
         for x, y, rate in zip(nodes[:-1], nodes[1:], rates, strict=True)
     ]
     return "\n".join([f'[topology.explicit]\nhosts = ["a", "b"]\nswitches = [{switches}]', *links])
-
-
-def picoseconds(nanoseconds: float) -> int:
-    """Converts a time of a result table to picoseconds."""
-    return round(nanoseconds * 1_000)
 
 
 # Round trips
@@ -235,16 +225,14 @@ def _busy(bench: Bench, path: tuple[str, str, str, str, int], switches: tuple[st
     found = only(run.rows("connections"), flow="asks")
     label = f"{name}, behind busy queues: "
     yield exact(label + "exchanges", "exchanges", len(took), found["exchanges"])
-    yield exact(label + "shortest", "ps", min(took), picoseconds(found["exchange_min_ns"]))
-    yield exact(label + "longest", "ps", max(took), picoseconds(found["exchange_max_ns"]))
+    yield from extremes(label, took, found, "exchange")
     summed = round(found["exchange_mean_ns"] * 1_000 * found["exchanges"])
     yield exact(label + "sum", "ps", sum(took), summed)
 
 
 def _asked(bench: Bench, name: str, expected: int, duration: int, **keys: object) -> Iterator[Row]:
     found = only(bench.once(_ASKS, duration=f"{duration} ps", **keys).rows("connections"), flow="asks")
-    yield exact(name + "shortest", "ps", expected, picoseconds(found["exchange_min_ns"]))
-    yield exact(name + "longest", "ps", expected, picoseconds(found["exchange_max_ns"]))
+    yield from extremes(name, [expected], found, "exchange")
     count = (duration - _START - expected) // (expected + _THINK) + 1
     yield exact(name + "number", "exchanges", count, found["exchanges"])
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from penstock.result import Result
 
 from .bench import Bench, fill, flow_text, link_text, summaries
-from .loops import ACK, SEGMENT, wire
+from .loops import ACK, SEGMENT
 from .registry import Row, case, exact, random
+from .theory import wire
 
 FAST, SLOW = wire(SEGMENT), wire(SEGMENT, 1_600_000_000)
 """A segment at 10 Gb/s and at 1.6 Gb/s."""

@@ -8,8 +8,9 @@ from itertools import islice
 from penstock.result import Result
 
 from .bench import Bench, fill, flow_text, only, summaries
-from .loops import GBPS, SEGMENT, in_row, picoseconds, wire
+from .loops import SEGMENT, in_row
 from .registry import Row, bounded, case, exact
+from .theory import GBPS, picoseconds, wire
 
 _LATENCY = 250_000
 

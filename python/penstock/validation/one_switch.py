@@ -11,6 +11,7 @@ from typing import Any
 from penstock.result import Result
 
 from .bench import fill, only, star, summaries
+from .theory import wire
 
 _STAR = (
     summaries("$duration ps", pauses=True)
@@ -41,11 +42,6 @@ LINE = 10**10
 MESSAGE = 84 * 800
 """Transmission time of a control frame in picoseconds."""
 SEND, ARRIVE, TOLD, TIMER, LEAVE = range(5)
-
-
-def wire(length: int) -> int:
-    """Transmission time in picoseconds of a frame of `length` bytes."""
-    return (length + 20) * 800
 
 
 @dataclass

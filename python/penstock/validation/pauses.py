@@ -14,9 +14,9 @@ from penstock.result import Result
 from . import theory
 from .bench import Bench, around_a_switch, fill, flow_text, only, summaries
 from .registry import Row, case, exact
+from .theory import GBPS, OVERHEAD
 
-GBPS = 1_000_000_000
-FRAME, PAUSE, OVERHEAD = 1522, 64, 20
+FRAME, PAUSE = 1522, 64
 
 _CYCLE = (
     summaries(warmup="$warmup", pauses=True)

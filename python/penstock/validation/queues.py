@@ -12,11 +12,11 @@ from penstock.result import Result
 from . import theory
 from .bench import Bench, Reader, fill, flow_text, only, star, summaries
 from .registry import Row, case, random, within
+from .theory import OVERHEAD
 
 RATE = 10_000_000_000
 BYTE_PS = 800.0
 """Time of a byte at `RATE` in ps."""
-OVERHEAD = 20
 
 ONE_PORT = summaries(warmup="$warmup") + star(1, rate="10 Gb/s", length="2 m")
 """The beginning of a scenario with one queue, in front of ``h0``; the keys of its links may follow."""

@@ -10,10 +10,9 @@ from penstock.result import Result
 
 from . import theory
 from .bench import Bench, fill, flow_text, only, star, summaries
-from .registry import Row, case, exact, random, within
+from .registry import Row, case, exact, extremes, random, within
 
-FRAME, OVERHEAD, PAUSE = 1522, 20, 64
-GBPS = 1_000_000_000
+FRAME, PAUSE = 1522, 64
 DELAY_PS = 500_000
 """Delay of 100 m of fiber."""
 
@@ -36,7 +35,9 @@ response_time = "0 ps"
 
 def _service(per_frame_ns: float, gbps: float) -> Fraction:
     """Processing time of a frame in the host, in picoseconds."""
-    return Fraction(round(per_frame_ns * 1000)) + (theory.wire_time(FRAME, round(gbps * GBPS)) if gbps else 0)
+    return Fraction(round(per_frame_ns * 1000)) + (
+        theory.wire_time(FRAME, round(gbps * theory.GBPS)) if gbps else 0
+    )
 
 
 def _keys(per_frame_ns: float, gbps: float) -> str:
@@ -105,7 +106,7 @@ def _without(bench: Bench, room: int) -> Iterator[Row]:
         receive=_keys(0, 4) + f'\nbuffer = "{room * FRAME + FRAME - 1} B"',
         pfc="",
     )
-    wire = math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS))
+    wire = theory.wire(FRAME)
     ends: list[Fraction] = []
     done = lost = 0
     arrival = 2 * (wire + DELAY_PS)
@@ -130,7 +131,7 @@ def _stopping(bench: Bench) -> Iterator[Row]:
     stop, start = 200_000_000, 1_200_000_000
     script = f'script = [{{ at = "{stop} ps", stop = true }}, {{ at = "{start} ps", start = true }}]'
     service = _service(0, 4)
-    first = 2 * (math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS)) + DELAY_PS)
+    first = 2 * (theory.wire(FRAME) + DELAY_PS)
     begun = math.floor((stop - first) / service) + 1  # frames in processing when it stopped
     keys = {"warmup": "0 s", "receive": f"{_keys(0, 4)}\n{script}", "pfc": _PFC}
     before = bench.once(_HOST, duration=f"{start - 1} ps", **keys)
@@ -258,7 +259,7 @@ def interrupted(delay: int, enough: int, frames: int) -> list[int]:
 def interrupts(bench: Bench) -> Iterator[Row]:
     """Interrupts by number of frames, by time, and immediate ones."""
     count = bench.choose(900, 120)
-    way = 2 * (math.floor(theory.wire_time(1000 + OVERHEAD, 10 * GBPS)) + DELAY_PS)
+    way = 2 * (theory.wire(1000) + DELAY_PS)
     for delay_us, enough in ((100, 4), (35, 8), (0, 8), (100, 1), (95, 10)):
         took = interrupted(delay_us * 1_000_000, enough, count)
         # The run ends between the last of these and the next.
@@ -269,7 +270,6 @@ def interrupts(bench: Bench) -> Iterator[Row]:
         name = f"{enough} frames or {delay_us} us: "
         done = [way + time for time in took[: last + 1]]
         yield exact(name + "frames taken in", "frames", len(done), flow["frames_delivered"])
-        yield exact(name + "shortest", "ps", min(done), round(flow["latency_min_ns"] * 1_000))
-        yield exact(name + "longest", "ps", max(done), round(flow["latency_max_ns"] * 1_000))
+        yield from extremes(name, done, flow, "latency")
         summed = round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"])
         yield exact(name + "sum", "ps", sum(done), summed)

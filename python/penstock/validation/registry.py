@@ -18,11 +18,13 @@ one of four rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.analysis.statistics import Interval, student_t_interval
+
+from .theory import picoseconds
 
 if TYPE_CHECKING:
     from .bench import Bench
@@ -156,6 +158,12 @@ def within(
 def bounded(quantity: str, unit: str, bound: float, worst: float, reached: float, reason: str) -> Row:
     """A row with a bound: `worst` must not exceed it, and must reach the share `reached` of it."""
     return Row(quantity, unit, float(bound), (float(worst),), "bound", reached, reason)
+
+
+def extremes(label: str, times: Sequence[int], row: Mapping[str, Any], quantity: str) -> Iterator[Row]:
+    """The extremes of times in picoseconds, beside ``QUANTITY_min_ns`` and ``QUANTITY_max_ns``."""
+    yield exact(label + "shortest", "ps", min(times), picoseconds(row[f"{quantity}_min_ns"]))
+    yield exact(label + "longest", "ps", max(times), picoseconds(row[f"{quantity}_max_ns"]))
 
 
 @dataclass(frozen=True)

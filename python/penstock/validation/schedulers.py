@@ -13,8 +13,9 @@ from penstock.result import Result
 from . import theory
 from .bench import Bench, fill, only, star, summaries
 from .registry import Row, bounded, case, exact, within
+from .theory import OVERHEAD, picoseconds, wire
 
-FRAME, OVERHEAD, HEADER = 1522, 20, 18
+FRAME, HEADER = 1522, 18
 LINK = 10_000_000_000
 ROUNDING = "only the division of two counts is rounded"
 
@@ -52,11 +53,6 @@ def _backlogged(lengths: Sequence[int], scheduler: str, duration: int, warmup: i
     return text + "".join(senders)
 
 
-def _wire(length: int) -> int:
-    """Transmission time in picoseconds at 10 Gb/s, where a bit takes 100 ps."""
-    return (length + OVERHEAD) * 800
-
-
 def _delivered(result: Result, count: int) -> list[int]:
     rows = result.rows("flows")
     return [only(rows, flow=f"class{number}")["frames_delivered"] for number in range(count)]
@@ -92,7 +88,7 @@ def shares(bench: Bench) -> Iterator[Row]:
     """All schedulers with weights, and ETS."""
     weights = [1, 2, 3, 10]
     rounds = bench.choose(200, 20)
-    step = sum(weights) * _wire(FRAME)
+    step = sum(weights) * wire(FRAME)
     percents = [8, 12, 20, 60]
     classes = ", ".join(f"{{ queues = [{i}], percent = {p} }}" for i, p in enumerate(percents))
     runs = [(name, form.format(weights=weights), weights, rounds * 16) for name, form in SHARERS.items()]
@@ -101,7 +97,7 @@ def shares(bench: Bench) -> Iterator[Row]:
     )
     for name, scheduler, parts, frames in runs:
         warmup = 40 * step
-        text = _backlogged([FRAME] * 4, scheduler, warmup + frames * _wire(FRAME), warmup)
+        text = _backlogged([FRAME] * 4, scheduler, warmup + frames * wire(FRAME), warmup)
         got = _delivered(bench.once(text), 4)
         for number, part in enumerate(parts):
             expected = frames * part // sum(parts)
@@ -157,7 +153,7 @@ def billing(bench: Bench) -> Iterator[Row]:
 
 
 def _periods(bench: Bench, length: int, scheduler: str, frames: tuple[int, int], periods: int) -> list[int]:
-    period = frames[0] * _wire(length) + frames[1] * _wire(FRAME)
+    period = frames[0] * wire(length) + frames[1] * wire(FRAME)
     warmup = period * math.ceil(100_000_000 / period)
     return _delivered(
         bench.once(_backlogged([length, FRAME], scheduler, warmup + periods * period, warmup)), 2
@@ -273,9 +269,9 @@ def worst_delay(bench: Bench) -> Iterator[Row]:
 
 def _worst(bench: Bench, scheduler: str, tagged: int, lengths: Sequence[int]) -> float:
     count = bench.choose(128, 16)
-    frame = _wire(lengths[tagged])
+    frame = wire(lengths[tagged])
     rate = LINK * WEIGHTS[tagged] // sum(WEIGHTS)
-    round_ps = sum(weight * _wire(max(lengths)) for weight in WEIGHTS)
+    round_ps = sum(weight * wire(max(lengths)) for weight in WEIGHTS)
     variants: list[Mapping[str, object]] = []
     others = [length for number, length in enumerate(lengths) if number != tagged]
     for phase in range(count):
@@ -387,13 +383,13 @@ def shaper(bench: Bench) -> Iterator[Row]:
                 continue  # no depth at this place
             some = count if megabits > 1 else 10
             created = [math.floor(Fraction(k * SHAPED * 8_000, gbps)) for k in range(some)]
-            rate, link = megabits * 10**6, _wire(SHAPED)
+            rate, link = megabits * 10**6, wire(SHAPED)
             if what == "leaky":
                 starts = theory.leaky_starts(created, 8 * SHAPED, rate, link)
             else:
                 starts = theory.shaped_starts(created, 8 * SHAPED, 8 * depth, rate, link)
             latencies = [
-                begin + _wire(SHAPED) + 10_000 - start for begin, start in zip(starts, created, strict=True)
+                begin + wire(SHAPED) + 10_000 - start for begin, start in zip(starts, created, strict=True)
             ]
             found = bench.once(
                 _SHAPED,
@@ -405,7 +401,7 @@ def shaper(bench: Bench) -> Iterator[Row]:
             flow = only(found.rows("flows"), flow="shaped")
             bucket = "leaky bucket" if what == "leaky" else f"{what}, {depth:,} B"
             name = f"{bucket} at {megabits:,} Mb/s, {some} frames at {gbps} Gb/s: "
-            yield exact(name + "longest latency", "ps", max(latencies), round(flow["latency_max_ns"] * 1000))
+            yield exact(name + "longest latency", "ps", max(latencies), picoseconds(flow["latency_max_ns"]))
             summed = round(flow["latency_mean_ns"] * 1000 * flow["frames_delivered"])
             yield exact(name + "sum of latencies", "ps", sum(latencies), summed)
     for what, form in forms:

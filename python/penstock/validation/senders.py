@@ -10,10 +10,10 @@ from . import theory
 from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, case, exact
 
-FRAME, OVERHEAD, GBPS = 1000, 20, 1_000_000_000
+FRAME = 1000
 DELAY_PS = 500_000
 """Delay of 100 m of fiber."""
-WIRE = math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS))
+WIRE = theory.wire(FRAME)
 WAY = 2 * (WIRE + DELAY_PS)
 """Picoseconds from a NIC through the switch to the other host."""
 
@@ -98,7 +98,7 @@ def threads(bench: Bench) -> Iterator[Row]:
         (40.0, 2, 3, 10, 300.0),
     ):
         cost = round(cost_ns * 1000)
-        work = Fraction(FRAME * 8 * 10**12, round(gbps * GBPS))
+        work = Fraction(FRAME * 8 * 10**12, round(gbps * theory.GBPS))
         send = f'send.time_per_frame = "{cost_ns:g} ns"' if cost else ""
         found = bench.once(
             _THREADS,

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from penstock.result import Result
 
-from . import theory
 from .bench import Bench, fill, flow_text, only, star, summaries
 from .registry import Row, case, exact
+from .theory import picoseconds, wire
 
-GBPS = 1_000_000_000
-LENGTH, OVERHEAD = 1000, 20
+LENGTH = 1000
 DELAY_PS = 500_000
 """Delay of 100 m of fiber."""
 GAP_PS = 2_000_000
@@ -69,7 +68,7 @@ class _Pause:
 
 def _arrival(frame: int) -> int:
     """Time at which a frame has arrived completely at the switch."""
-    return frame * GAP_PS + int(theory.wire_time(LENGTH + OVERHEAD, 10 * GBPS)) + DELAY_PS
+    return frame * GAP_PS + wire(LENGTH) + DELAY_PS
 
 
 def _watchdog(detection: int, restoration: int, action: str) -> str:
@@ -137,21 +136,21 @@ def _forwarding(bench: Bench) -> Iterator[Row]:
     found = bench.once(_STORM, watchdog=_watchdog(detection, 0, "forward"), **keys)
     name = "a host that begins to read again soon, forward"
     storm = only(found.rows("storms"), action="forward")
-    yield exact(f"{name}: found at", "ps", pause.stuck + detection, _ps(storm["detected_ns"]))
+    yield exact(f"{name}: found at", "ps", pause.stuck + detection, picoseconds(storm["detected_ns"]))
     yield exact(f"{name}: longest wait in the switch", "ps", detection, _longest_wait(found))
     yield exact(f"{name}: frames dropped", "frames", 0, _lost(found))
 
 
 def _times(name: str, found: Result, pause: _Pause, detection: int, over: int) -> Iterator[Row]:
     storm = only(found.rows("storms"))
-    yield exact(f"{name}: stuck from", "ps", pause.stuck, _ps(storm["began_ns"]))
-    yield exact(f"{name}: found at", "ps", pause.stuck + detection, _ps(storm["detected_ns"]))
-    yield exact(f"{name}: over at", "ps", over, _ps(storm["over_ns"]))
+    yield exact(f"{name}: stuck from", "ps", pause.stuck, picoseconds(storm["began_ns"]))
+    yield exact(f"{name}: found at", "ps", pause.stuck + detection, picoseconds(storm["detected_ns"]))
+    yield exact(f"{name}: over at", "ps", over, picoseconds(storm["over_ns"]))
 
 
 def _pause(result: Result) -> _Pause:
     row = only(result.rows("pauses"), port="sw.1->h1")
-    return _Pause(_ps(row["start_ns"]), _ps(row["end_ns"]))
+    return _Pause(picoseconds(row["start_ns"]), picoseconds(row["end_ns"]))
 
 
 def _lost(result: Result) -> int:
@@ -159,8 +158,4 @@ def _lost(result: Result) -> int:
 
 
 def _longest_wait(result: Result) -> int:
-    return _ps(only(result.rows("queues"), port="sw.1->h1")["wait_max_ns"])
-
-
-def _ps(nanoseconds: float) -> int:
-    return round(nanoseconds * 1000)
+    return picoseconds(only(result.rows("queues"), port="sw.1->h1")["wait_max_ns"])

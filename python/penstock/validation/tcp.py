@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from penstock.result import Result
 
 from .bench import Bench, around_a_switch, chain, fill, only, summaries
-from .loops import wire
 from .registry import Row, case, exact, random, within
+from .theory import wire
 
 FRAME, ACK, DATA = 1518, 64, 1460
 DELAY = 5_000_000

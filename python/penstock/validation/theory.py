@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 
+GBPS = 1_000_000_000
+OVERHEAD = 20
+"""Bytes of preamble and gap around a frame."""
+
 Sizes = Sequence[tuple[float, float]]
 """Service times (or lengths) and their probabilities."""
 
@@ -335,6 +339,16 @@ def on_off_dispersion(peak: float, on: float, off: float, window: float) -> floa
 def wire_time(length: int, rate: int | Fraction) -> Fraction:
     """Transmission time of bytes on a link of `rate` bits per second, in picoseconds."""
     return length * 8 * 10**12 / Fraction(rate)
+
+
+def wire(length: int, rate: int | Fraction = 10 * GBPS) -> int:
+    """Transmission time of a frame with preamble and gap, in picoseconds, rounded down."""
+    return math.floor(wire_time(length + OVERHEAD, rate))
+
+
+def picoseconds(nanoseconds: float) -> int:
+    """Converts a time of a result table to picoseconds."""
+    return round(nanoseconds * 1_000)
 
 
 @dataclass(frozen=True)

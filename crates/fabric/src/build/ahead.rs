@@ -43,7 +43,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         // A pause is processed at its port even if no class obeys it.
         let peer = plan.node(plan.wiring.peer[number as usize].0);
         let paused = sends_pauses(peer);
-        // Messages, and tags on their way back, go to those who send.
+        // Messages, and tags on their way back, go to senders.
         let peer_id = plan.wiring.neighbour(PortId(number));
         let sends = senders.as_ref().is_none_or(|senders| senders.contains(&peer_id));
         let in_use = if sends || peer.switch().is_some() { in_use } else { of_flows };

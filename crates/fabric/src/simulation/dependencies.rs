@@ -32,7 +32,7 @@ const MOST_STARTS: usize = 256;
 const MOST_LINKS: usize = 20_000;
 const MOST_PORTS: u32 = 512;
 
-/// Whether the search takes longer than a warning is worth.
+/// Returns true if the search takes longer than a warning is worth.
 pub(crate) fn takes_long(spec: &Spec) -> bool {
     let mut ports = vec![0u32; spec.nodes.len()];
     spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| ports[node.at()] += 1);
@@ -88,7 +88,7 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
     shortest(&edges.list)
 }
 
-/// What decides which queues frames wait in.
+/// Properties of a frame that select its queue at each port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     priority: Priority,

@@ -10,7 +10,7 @@ use crate::simulation::{Simulation, State};
 use jobs::{Notice, Request};
 use units::Time;
 
-/// How a step of a driven run ended.
+/// Outcome of a step of a driven run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// There are notices.

@@ -25,7 +25,7 @@ pub(crate) struct JobWatch {
     pub still: bool,
     /// The run is over: all jobs are, or none can go on.
     pub over: bool,
-    /// By job, iterations that had ended at the last look, and whether the time of an iteration was known as precisely as is asked for.
+    /// By job, iterations that had ended at the last check, and true if the mean time of an iteration had the requested precision.
     pub(super) known: Vec<(usize, bool)>,
     /// By job, frames that its ranks had got at the last sample, and the first sample at which they had as many.
     progress: Vec<(u64, Time)>,

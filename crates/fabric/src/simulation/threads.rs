@@ -7,7 +7,7 @@ use engine::{Runner, Way, Workers};
 use std::time::{Duration, Instant};
 use units::Time;
 
-/// How many threads a run uses. The result does not depend on it.
+/// Number of threads of a run. The result does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// This many from the beginning to the end, 1 to 255 and at most one a node: for tests and measurements. It may be
@@ -38,7 +38,7 @@ pub(crate) struct Pilot {
     lost: u32,
 }
 
-/// How far a run had come when it was judged.
+/// Progress of a run when it was judged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Judged {
     events: u64,

@@ -73,7 +73,7 @@ impl Simulation {
         self.parts().map(|part| part.copies.made(path)).sum()
     }
 
-    /// How many ports there are.
+    /// Number of ports.
     pub(crate) fn ports(&self) -> usize {
         self.wiring.peer.len()
     }
@@ -169,7 +169,7 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         part.numbering.queue(part.links.ports[port].queue(class))
     }
-    /// How many queues there are.
+    /// Number of queues.
     pub(crate) fn queues(&self) -> usize {
         self.parts().map(|part| part.buffers.queues.len()).sum()
     }

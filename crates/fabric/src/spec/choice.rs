@@ -85,9 +85,9 @@ pub enum PathChoice {
 pub struct Adaptive {
     /// Steps in which queues are compared: those within the same step count as equal. A size in bytes, at least "1 B". Default: "8000 B".
     pub quantum: Bytes,
-    /// Whether a port whose class is paused counts as longer than any that is not. Default: true.
+    /// If true, a port whose class is paused ranks behind all ports that are not paused. Default: true.
     pub pause: bool,
-    /// Whether two ports drawn at random are compared, in place of all. Default: false.
+    /// If true, the switch compares two ports drawn at random instead of all ports. Default: false.
     pub two_choices: bool,
 }
 
@@ -97,7 +97,7 @@ impl Default for Adaptive {
     }
 }
 
-/// How the bursts of a flow are distinguished.
+/// Keys of flowlet switching: how the bursts of a flow are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flowlet {
@@ -213,7 +213,7 @@ impl PathChoice {
     /// ECMP as it is usual.
     pub const HASH: PathChoice = PathChoice::Hash(Hashing::USUAL);
 
-    /// How it hashes, if it does.
+    /// The hash of this choice; the usual one if the choice does not hash.
     pub fn hashing(self) -> Hashing {
         if let PathChoice::Hash(own) = self { own } else { Hashing::USUAL }
     }
@@ -228,12 +228,12 @@ impl PathChoice {
         matches!(self, PathChoice::Valiant | PathChoice::Ugal(_))
     }
 
-    /// Whether the path of a flow to a destination is known before the run.
+    /// Returns true if the path of a flow to a destination is known before the run.
     pub fn is_static(self) -> bool {
         matches!(self, PathChoice::Hash(_) | PathChoice::DModK)
     }
 
-    /// What cannot be meant; places begin at the name of the choice.
+    /// Validates the keys; places in remarks begin at the name of the choice.
     pub fn check(&self) -> Result<(), Remark> {
         let Flowlet { gap, entries } = match self {
             PathChoice::Hash(own) => return own.check().map_err(|why| why.within("hash")),
@@ -259,7 +259,7 @@ impl PathChoice {
     }
 }
 
-/// What a choice may depend on, beside the candidates.
+/// Inputs of a choice other than the candidate ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen {
     /// The node that decides.
@@ -309,8 +309,8 @@ pub enum Chooser {
 }
 
 impl Chooser {
-    /// The chooser of a node that has `lists` lists of candidates, with a stream of its own, in a fabric whose
-    /// switches know these digits, if any does.
+    /// The chooser of a node that has `lists` lists of candidates, with a stream of its own. `digits` are those of the
+    /// fabric's topology, if it has any.
     ///
     /// # Panics
     /// If the entries of a flowlet table are no power of two.
@@ -330,7 +330,7 @@ impl Chooser {
         }
     }
 
-    /// As `new`, for a node whose ports have weights, if its choice goes by them.
+    /// Adds the weights of the node's ports, if the choice uses them.
     pub(crate) fn weighted(self, weights: Option<PortWeights>) -> Chooser {
         match (self, weights) {
             (Chooser::Hash(own), Some(weights)) => Chooser::WeightedHash(Box::new((own, weights))),
@@ -775,7 +775,7 @@ mod tests {
         }
     }
 
-    /// Whether frames of each flow arrive in the order in which they were sent, over ports with these delays.
+    /// Returns true if frames of each flow arrive in the order in which they were sent, over ports with these delays.
     /// Frames: time since the last one in nanoseconds, flow.
     fn in_order(gap: Time, entries: u32, delays: &[u64], frames: &[(u64, u64)]) -> bool {
         let list = ports(0, delays.len() as u32);
@@ -802,7 +802,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the flows do, and also if they share entries.
+        /// Holds for any arrivals, also if flows share entries of the table.
         #[test]
         fn flowlets_keep_order_if_the_gap_exceeds_the_spread(
             delays in proptest::collection::vec(0u64..2_000, 2..9),

@@ -13,7 +13,7 @@ pub struct SendSpec {
     pub script: Vec<(Time, CoreChange)>,
 }
 
-/// How an end station takes in what arrives.
+/// Receive processing of an end station.
 #[derive(Clone, Debug)]
 pub struct ReceiveSpec {
     /// Processing time of each frame.
@@ -58,7 +58,7 @@ impl Default for ReceiveSpec {
 pub struct InterruptSpec {
     /// Duration of the interrupt.
     pub time: Time,
-    /// How long the first frame waits for it.
+    /// Delay from the arrival of the first frame to the interrupt.
     pub delay: Time,
     /// Number of waiting frames that triggers it at once; `None`: no number does.
     pub frames: Option<u32>,

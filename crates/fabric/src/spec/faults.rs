@@ -15,7 +15,7 @@ pub enum FaultSpec {
         link: u32,
         /// When.
         at: Time,
-        /// How stations react.
+        /// Reaction of stations.
         reaction: Reaction,
     },
     /// A link that is down comes back. Random outages of the link go on.
@@ -112,7 +112,7 @@ pub enum FaultSpec {
         mean_time_between: Time,
         /// Length of each outage.
         lasts: Time,
-        /// How stations react.
+        /// Reaction of stations.
         reaction: Reaction,
     },
 }
@@ -143,7 +143,7 @@ pub enum Says {
 }
 
 impl Says {
-    /// How many different times above 0 it has.
+    /// Number of distinct pause times above 0 in the frame.
     pub fn times(&self) -> u64 {
         match self {
             Says::Pause(quanta) => u64::from(*quanta > 0),
@@ -158,7 +158,7 @@ impl Says {
     }
 }
 
-/// How stations react to a link that is down.
+/// Reaction of stations to a link that is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaction {
     /// True if frames wait for a failed link; otherwise they are lost at once.

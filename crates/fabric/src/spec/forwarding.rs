@@ -51,7 +51,7 @@ impl EdgeGroups {
         EdgeGroups { group_of, neighbours }
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn count(&self) -> usize {
         self.neighbours.len()
     }
@@ -218,7 +218,7 @@ impl ForwardingTable {
         self.row(node).iter().map(|run| run.group)
     }
 
-    /// How many different lists of ports a node has.
+    /// Number of distinct lists of ports at a node.
     pub fn lists(&self, node: NodeId) -> usize {
         (self.first_list[node.at() + 1] - self.first_list[node.at()]) as usize
     }

@@ -57,7 +57,7 @@ impl Skip {
     pub const FEWEST_ITERATIONS: u32 = 4;
 }
 
-/// What a deadlock does.
+/// Reaction to a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDeadlock {

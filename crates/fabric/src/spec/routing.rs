@@ -88,7 +88,7 @@ impl Wiring {
         self.costs.get(self.link_of[port.at()] as usize).copied().unwrap_or(1)
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.first_port.len() - 1
     }
@@ -436,7 +436,7 @@ impl<'a> Routes<'a> {
         neighbours
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.wiring.nodes()
     }

@@ -80,7 +80,7 @@ fn all_fields() -> Fields {
     Fields::ALL
 }
 
-/// How a switch hashes.
+/// Hash with which a switch chooses among equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hashing {

@@ -5,7 +5,7 @@ use queueing::CrossbarKeys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How frames wait in a switch.
+/// Queueing architecture of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Queueing {

@@ -9,7 +9,7 @@ use frame::{NodeId, Priority};
 use std::collections::BTreeMap;
 use workload::Destinations;
 
-/// How the frames of a flow find their way.
+/// Routing of the frames of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Along a shortest path to each destination, found before the run.
@@ -23,7 +23,7 @@ pub enum Way {
 }
 
 impl FlowSpec {
-    /// How many paths it has.
+    /// Number of paths of the flow.
     pub fn paths(&self) -> usize {
         if self.way == Way::ByDestination { 1 } else { self.source.destinations.count() }
     }

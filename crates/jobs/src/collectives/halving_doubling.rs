@@ -29,7 +29,7 @@ pub(crate) struct HalvingDoubling {
     pub halves: Halves,
 }
 
-/// How the ranks of a power of two are numbered among `n`.
+/// Mapping of `n` ranks to a power of two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
     /// log2 of the largest power of two that is not above n.

@@ -6,7 +6,7 @@
 
 use units::Time;
 
-/// What a step is.
+/// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// A processor computes.
@@ -24,7 +24,7 @@ pub enum StepKind {
 /// A step of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it is.
+    /// Its kind.
     pub kind: StepKind,
     /// Its iteration, from 0.
     pub iteration: u32,

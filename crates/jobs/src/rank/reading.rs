@@ -1,4 +1,4 @@
-//! State of a rank, for results and for whoever looks why it does not end.
+//! State of a rank, for results and for diagnosing a rank that does not end.
 
 use super::{Blocked, IterationTimes, Peer, PeerCounts, Post, Rank, RankCounts, Step, Unsent};
 use std::cmp::Reverse;

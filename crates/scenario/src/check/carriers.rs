@@ -65,7 +65,7 @@ pub fn of_job(
     Some((framing, Arc::new(ConnectionSpec { start: job.start, stop: None, application })))
 }
 
-/// How bytes lie in frames of this length without a transport.
+/// Layout of the bytes of transfers in frames of this length without a transport.
 fn framing_of(
     frame: u16,
     header: Option<HeaderText>,

@@ -43,7 +43,7 @@ impl Units {
             None => fabric.name(node).to_string(),
         }
     }
-    /// How many there are.
+    /// Number of units.
     pub fn count(&self) -> usize {
         self.switches.len()
     }

@@ -25,10 +25,10 @@ pub struct Fault {
     /// When. A time with unit. Required with `down`, `up`, `rate`, `scheduler`, `control_frame` (when its last bit is there) and `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// Whether the link goes down, in both directions: what is on it is lost, and pauses are forgotten at both ends. Default: false.
+    /// If true, the link goes down in both directions: frames on it are lost, and both ends discard their pause state. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub down: bool,
-    /// Whether the link comes back. Default: false.
+    /// If true, the link comes back up. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub up: bool,
     /// The rate of the link from then on, in both directions, or with `towards` in the direction to that end; the frame on the wire completes at its old rate. On a link with a `line_code` it is the rate on the wire, as in the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
@@ -49,7 +49,7 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub frame_loss: Option<f64>,
-    /// A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE, PFC, a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has, if it is for the address of that host (02:00:00:00:00:00 and the number of the station, from 1); or an LLDPDU, of which the congestion notification TLV is heard. What is not legal, for another station, or nothing that the station has, is ignored; the table `faults` tells. Two hexadecimal digits an octet, from the destination to the octet before the FCS; blanks and colons may stand between.
+    /// A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE, PFC, a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has, if it is for the address of that host (02:00:00:00:00:00 and the number of the station, from 1); or an LLDPDU, of which the congestion notification TLV is processed. Frames that are malformed, for another station, or of a protocol that the station does not use are ignored and reported in the table `faults`. Two hexadecimal digits an octet, from the destination to the octet before the FCS; blanks and colons may stand between.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([ :]*[0-9A-Fa-f][ :]*[0-9A-Fa-f])+[ :]*$"))]
     pub control_frame: Option<String>,
@@ -62,7 +62,7 @@ pub struct Fault {
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// How long the switch neither sends nor receives; it loses everything it holds and forgets all pauses. A time with
+    /// Time for which the switch neither sends nor receives; it loses all its frames and its pause state. A time with
     /// unit, above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Time>,
@@ -73,13 +73,13 @@ pub struct Fault {
     /// Length of each random outage, or of the outage that begins with `down`. A time with unit, above 0. Required with `mean_time_between`. Default with `down`: until an entry with `up`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
-    /// Whether flows take a shortest path without the failed link or switch while there is one; those with a `route` keep it. Default: false.
+    /// If true, flows take a shortest path without the failed link or switch while there is one; flows with a `route` keep it. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reroute: Option<bool>,
     /// Time until routing has converged, after the outage begins and after it ends. A time with unit. Default: "50 us" (detection in hardware and a local repair). Only with `reroute`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Time>,
-    /// What happens to frames that wait for a link that is down: "lost" at once, or "kept" until it is back. Default: "lost".
+    /// Fate of frames queued for a link that is down: "lost" at once, or "kept" until it is back. Default: "lost".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingFrames>,
 }
@@ -104,7 +104,7 @@ pub enum LinkWord {
     All,
 }
 
-/// What happens to frames that wait for a link that is down.
+/// Fate of frames queued for a link that is down.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingFrames {
@@ -114,7 +114,7 @@ pub enum WaitingFrames {
     Kept,
 }
 
-/// How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate` of a core, one after the other.
+/// Receive processing of a host: each frame takes `time_per_frame + bytes / rate` of a core, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
@@ -134,7 +134,7 @@ pub struct Receive {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64), extend("default" = 1))]
     pub cores: Option<u64>,
-    /// How long the first frame waits for the interrupt that wakes an idle core; a core that is awake takes frames in until none is waiting. A time with unit, at most 1 s. Default: "0 s" (an interrupt at once).
+    /// Delay from the arrival of the first frame at an idle core to the interrupt that wakes it; a core that is awake processes frames until none is waiting. A time with unit, at most 1 s. Default: "0 s" (an interrupt at once).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub interrupt_delay: Option<Time>,
@@ -151,8 +151,8 @@ pub struct Receive {
     pub script: Option<Vec<ReceiveStep>>,
 }
 
-/// What a host spends on a frame before its NIC has it: `time_per_frame + bytes / rate` of the core that also takes in what
-/// arrives of the flow.
+/// Send processing of a host: before the NIC, each frame takes `time_per_frame + bytes / rate` of the core that also processes
+/// arrivals of the flow.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Send {
@@ -189,7 +189,7 @@ pub struct SendStep {
 pub struct ReceiveStep {
     /// When. A time with unit, not before the step above. Required.
     pub at: Time,
-    /// Whether the host stops taking frames in; it finishes the current one. Exactly one of `stop` and `start` is true. Default: false.
+    /// If true, the host stops processing arrivals; it finishes the current frame. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stop: bool,
     /// True: it resumes, perhaps at another speed. Exactly one of `stop` and `start` is true. Default: false.

@@ -45,7 +45,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([BO][0-7]|M[0-3]|[0-9]+)$"))]
     pub channel: Option<String>,
-    /// Whether others of its virtual channel may pass its frames while these lack credits (`channels` of credits, "B0" to "B7"); of a connection the frames that its sender sends, what comes back may not. Default: false.
+    /// If true, other frames of its virtual channel may pass its frames while these lack credits (`channels` of credits, "B0" to "B7"). On a connection this applies to the frames of the sender only, not to the reverse direction. Default: false.
     #[serde(default)]
     pub bypassable: bool,
     /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
@@ -62,7 +62,7 @@ pub struct Flow {
     /// Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateBasis,
-    /// How much each sender sends in total: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` and `fcoe` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
+    /// Bytes that each sender sends in total. The last frame is cut to the rest and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` and `fcoe` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
     /// Delays each frame by a random time, uniform from 0 to this; frames keep their order, and their rate does not change. A greedy source has none, as it sends when the link is free; nor have endpoints that answer each other (over TCP: `send_jitter`). A time with unit. Default: "0 s" (sources are exact).
@@ -163,10 +163,10 @@ impl SourceText {
 pub struct Step {
     /// When. A time with unit, not before the step above. Required.
     pub at: Time,
-    /// Whether the source stops sending. Exactly one of `stop` and `start` is true. Default: false.
+    /// If true, the source stops sending. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
     pub stop: bool,
-    /// Whether the source resumes sending. Exactly one of `stop` and `start` is true. Default: false.
+    /// If true, the source resumes sending. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
     pub start: bool,
     /// The new rate (the peak rate of an on/off source), with `start`. A rate with unit, above 0. Default: as before.

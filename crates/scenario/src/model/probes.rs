@@ -23,7 +23,7 @@ pub struct Probes {
     /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, or the time of twelve of the longest frames on the slowest link if that is longer, but at most a 50th of `duration`; rounded up to whole nanoseconds. Of each kind (flows, ports, their classes, queues) the 256 busiest series are kept, at most 1000000 bins together. A kind that would take more than 64 MiB is not recorded, and the run says so; `[[probes]]` chooses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<Or<Time, Off>>,
-    /// Whether each pause is recorded as an interval. Default: true.
+    /// If true, each pause is recorded as an interval. Default: true.
     #[serde(default = "yes")]
     pub pauses: bool,
 }
@@ -55,15 +55,15 @@ pub struct ProbeText {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhatText {
-    /// What of a flow arrives at its destination.
+    /// Traffic of a flow that arrives at its destination.
     Flow,
-    /// What a port sends and receives.
+    /// Traffic that a port sends and receives.
     Port,
-    /// What a class of a port sends.
+    /// Traffic that a class of a port sends.
     Class,
-    /// What waits in a queue.
+    /// Length of a queue.
     Queue,
-    /// How long an occupancy was how high.
+    /// Distribution of an occupancy over time.
     Occupancy,
     /// The distribution of a flow's latency.
     Latency,

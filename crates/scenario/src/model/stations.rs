@@ -49,14 +49,14 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub queue_limit: Option<Or<Amount, Unlimited>>,
-    /// What a source does when its queue is full: "block" (waits, nothing is lost) or "drop". Default: "block" (as an operating system does).
+    /// Reaction of a source to a full queue: "block" (waits, nothing is lost) or "drop". Default: "block" (as an operating system does).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "block"))]
     pub when_full: Option<WhenFull>,
     /// Link-level flow control that these hosts obey, and send if `receive` holds them up: a kind, or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
-    /// How these hosts process what arrives. Default: no limit, as fast as frames arrive.
+    /// Receive processing of these hosts. Default: no limit, as fast as frames arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
     /// The processing time of frames that these hosts send, on the cores of `receive`. Default: nothing.
@@ -65,7 +65,7 @@ pub struct HostSettings {
     /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
-    /// What the NICs of these hosts spend on messages and queue pairs of RDMA that they send. Default: nothing.
+    /// Limits of the NICs of these hosts on RDMA messages and queue pairs that they send. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rdma: Option<NicLimits>,
     /// The part of these stations in a congestion notification domain: the priorities with congestion notification, and the defence of ports for them. Default: none (no CN-TAGs; all ports take all priorities).
@@ -123,7 +123,7 @@ pub struct SwitchSettings {
     /// Queue managers, which mark, drop early or notify sources, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
-    /// Packet trimming: frames that find no room lose their payload, and what is left goes on in a queue of its own, so that receivers know of the loss. Default: none (they are dropped).
+    /// Packet trimming: frames that find no room lose their payload, and their headers continue in a queue of their own, so that receivers detect the loss. Default: none (they are dropped).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimming: Option<TrimmingKeys>,
     /// Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the scenario.

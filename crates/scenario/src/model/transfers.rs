@@ -49,7 +49,7 @@ pub struct Transfers {
     /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B; the last frame of a transfer is as long as it has to be, and padded to 64 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
-    /// What carries them: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`. Default: "frames".
+    /// Transport of the transfers: "frames", sent once and never acknowledged, or a table `tcp`, `rdma` or `uet`. Default: "frames".
     #[serde(default)]
     pub over: CarrierText,
     /// Bytes of each frame that do not belong to the transfer; over TCP, RDMA and UET see their key `headers`. A size with unit, below `frame`, or a preset: "ethernet" (18 B), "esun" (22 B), "sue" (50 B), "sue_afh1" or "sue_afh2" (22 B), "sue_lite" (20 B). Default: "18 B" (Ethernet header and FCS).
@@ -66,7 +66,7 @@ pub struct Transfers {
     pub stop: Option<Time>,
 }
 
-/// What carries transfers.
+/// Transport of transfers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CarrierText {

@@ -19,7 +19,7 @@
 //! an interval after the last one if that was answered; else an interval, three base round trips and 64 us after it, whichever is later. So
 //! an answer may take longer than an interval. A loss of a packet that left before its value came back changes nothing.
 //!
-//! Values of a plane whose link is down at either end have no turn, and a loss takes none of them out: both ends know the status of their
+//! Values of a plane whose link is down at either end have no turn, and a loss takes none of them out: both ends observe the status of their
 //! ports, and the receiver reports its own at once and in each acknowledgement. They are not probed until it is up: their probes would take
 //! other planes. If all planes are down, their values are used as before.
 //!

@@ -36,7 +36,7 @@ pub struct RepsKeys {
     /// Values that are kept for another use. A number, 1 to 64. Default: 8.
     #[schemars(range(min = 1, max = 64))]
     pub buffer: u64,
-    /// How long the values of the buffer are used again after a timeout, where switches trim. A time with unit. Default: "10 ms".
+    /// Time after a timeout for which the cached entropy values are reused, where switches trim. A time with unit. Default: "10 ms".
     pub freeze: Time,
     /// Packets with random values after that. A number, 0 to 65536. Default: 16.
     #[schemars(range(max = 65536))]

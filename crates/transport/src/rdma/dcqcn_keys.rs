@@ -19,7 +19,7 @@ pub enum DcqcnPreset {
     /// The older defaults of the same vendor: a timer of 2 us, 10 Mb/s, cuts each 2 us.
     #[serde(rename = "mlx-2016")]
     Mlx2016,
-    /// What the HPCC paper compared with: as `mlx`, with rates in proportion to the link (5 and 50 Mb/s at 25 Gb/s).
+    /// Baseline of the HPCC paper: `mlx` with rates in proportion to the link (5 and 50 Mb/s at 25 Gb/s).
     Hpcc,
 }
 
@@ -72,11 +72,11 @@ dcqcn_keys! {
     /// Steps of timer or counter in fast recovery (F, `rpg_threshold`). A count, 1 to 1000. Default: 5 (preset "paper").
     #[schemars(range(min = 1, max = 1000))]
     threshold: u64,
-    /// What a step of additive increase adds to the target rate (`rpg_ai_rate`). A rate with unit. Default: "40 Mb/s" (preset "paper").
+    /// Increase of the target rate in each step of additive increase (`rpg_ai_rate`). A rate with unit. Default: "40 Mb/s" (preset "paper").
     ai_rate: BitRate,
-    /// What a step of hyper increase adds (`rpg_hai_rate`). A rate with unit. Default: "200 Mb/s" (preset "paper").
+    /// Increase of the target rate in each step of hyper increase (`rpg_hai_rate`). A rate with unit. Default: "200 Mb/s" (preset "paper").
     hai_rate: BitRate,
-    /// Whether `ai_rate` and `hai_rate` are those of 25 Gb/s, and in proportion to the rate of the link. Default: false (preset "paper").
+    /// If true, `ai_rate` and `hai_rate` apply to 25 Gb/s and scale in proportion to the rate of the link. Default: false (preset "paper").
     scale_rates: bool,
     /// A cut takes the share 1024 alpha / 2^gd of the rate: 11 is alpha / 2 (`rpg_gd`). A count, 0 to 30. Default: 11 (preset "paper").
     #[schemars(range(min = 0, max = 30))]
@@ -89,9 +89,9 @@ dcqcn_keys! {
     max_rate: Or<BitRate, Unlimited>,
     /// The first CNP multiplies the rate by this, before anything else (`rate_to_set_on_first_cnp`); with a `monitor_period`. A number, above 0 and at most 1. Default: 1.
     first_factor: f64,
-    /// Whether each cut sets the target rate to the current one (`clamp_tgt_rate`). Default: true (preset "paper").
+    /// If true, each cut sets the target rate to the current one (`clamp_tgt_rate`). Default: true (preset "paper").
     clamp_target: bool,
-    /// Whether a cut does so if the timer has increased the rate since the last one (`clamp_tgt_rate_after_time_inc`). Default: true (preset "paper").
+    /// If true, a cut sets the target rate to the current one if the timer has increased the rate since the last cut (`clamp_tgt_rate_after_time_inc`). Default: true (preset "paper").
     clamp_target_after_time: bool,
 }
 

@@ -34,7 +34,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Computed, Or, Time};
 
-/// Of the additive increase, at 25 Gb/s.
+/// Additive increase of an update at 25 Gb/s, in b/s.
 pub const AI_AT_25G: f64 = 10e6;
 /// Stages that make sense.
 const MOST_STAGES: u64 = 1_000;
@@ -48,11 +48,11 @@ pub struct HpccKeys {
     /// Round trips in a row without congestion that only add to the window, before one sets it by the utilisation again. A count, 0 to 1000. Default: 0 (the authors' simulations; the paper prints 5, a misprint as they say).
     #[schemars(range(min = 0, max = 1000))]
     pub max_stage: u64,
-    /// What an update adds to the rate: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    /// Additive increase of the rate at each update: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (the sample of the authors' simulator; its runs have 1 Gb/s).
     pub min_rate: BitRate,
-    /// What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there is room for. A size with unit, "10 B" to "66 B". Default: "42 B" (the authors' simulator: five hops).
+    /// Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there is room for. A size with unit, "10 B" to "66 B". Default: "42 B" (the authors' simulator: five hops).
     pub int_bytes: Bytes,
 }
 

@@ -30,7 +30,7 @@ pub struct HpccPintKeys {
     /// Round trips in a row without congestion that only add to the window, before one sets it by the utilisation again. A count, 0 to 1000. Default: 0 (the HPCC authors' simulations).
     #[schemars(range(min = 0, max = 1000))]
     pub max_stage: u64,
-    /// What an update adds to the rate: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the HPCC authors' simulator).
+    /// Additive increase of the rate at each update: W_AI / T. A rate with unit, above 0; or "computed": 10 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the HPCC authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (the sample of the HPCC authors' simulator; its runs have 1 Gb/s).
     pub min_rate: BitRate,
@@ -38,7 +38,7 @@ pub struct HpccPintKeys {
     pub base: f64,
     /// Share of packets that report the utilisation. A number, above 0 and at most 1. Default: 1.
     pub probability: f64,
-    /// What telemetry adds to each data packet and acknowledgement. A size with unit, "1 B" to "66 B". Default: "1 B" (SIGCOMM 2020).
+    /// Bytes of telemetry in each data packet and acknowledgement. A size with unit, "1 B" to "66 B". Default: "1 B" (SIGCOMM 2020).
     pub int_bytes: Bytes,
 }
 

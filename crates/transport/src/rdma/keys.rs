@@ -34,7 +34,7 @@ pub struct RdmaKeys {
     pub mtu: Or<Bytes, Computed>,
     /// Bytes of headers in a frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "66 B" (tagged Ethernet, IPv4, UDP, BTH, invariant CRC).
     pub headers: Bytes,
-    /// What a message is: "send", "write" (its first packet is 16 B longer), or "read": the receiver asks for the data, which the sender sends at the rate of its own control. Default: "send".
+    /// RDMA operation of a message: "send", "write" (its first packet is 16 B longer), or "read" (the receiver requests the data, and the sender sends it at the rate of its own control). Default: "send".
     pub verb: RdmaVerb,
     /// READs that a queue pair has under way at most (`max_rd_atomic`). A count, 1 to 255. Default: 16 (what NICs allow).
     #[schemars(range(min = 1, max = 255))]
@@ -43,18 +43,18 @@ pub struct RdmaKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000000))]
     pub receive_queue: Option<u64>,
-    /// How long the application of the receiver takes for each message, one after the other, before it is ready for another; with `receive_queue`. A time with unit. Default: "0 s".
+    /// Time that the application of the receiver takes per message, one after the other, before it frees an entry of the queue; with `receive_queue`. A time with unit. Default: "0 s".
     pub receive_time: Time,
     /// Time that a sender waits after an RNR NAK; with `receive_queue`. A time with unit, above 0. Default: "640 us" (code 12 of the RNR NAK timer, InfiniBand volume 1 section 9.7.5.2.8).
     pub rnr_timer: Time,
-    /// How often in a row it waits and sends again (`rnr_retry`), before the queue pair is in error; with `receive_queue`. A count, 0 to 7; 7: for ever. Default: 7.
+    /// Consecutive RNR retries before the queue pair enters the error state (`rnr_retry`); with `receive_queue`. A count, 0 to 7; 7: no limit. Default: 7.
     #[schemars(range(min = 0, max = 7))]
     pub rnr_retries: u64,
     /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
     /// Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
     pub queue_pairs: QueuePairs,
-    /// How lost packets are repaired: "go_back_n"; "selective" (IRN: the receiver keeps what comes out of order, and each such packet counts as a loss); or "reordering" (the receiver distinguishes losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
+    /// Loss recovery: "go_back_n"; "selective" (IRN: the receiver keeps packets that arrive out of order, and each such packet counts as a loss); or "reordering" (the receiver distinguishes losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
     pub recovery: RdmaRecovery,
     /// Bytes of frames, or full packets, in flight at most, whatever the control says. A size with unit or a number of frames, at least one packet; or "bdp": what fills the path. Default: none, or "bdp" with recovery = "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,12 +81,12 @@ pub struct RdmaKeys {
     pub retries: u64,
     /// The least time between two congestion notification packets. A time with unit. Default: "50 us" (SIGCOMM 2015; NICs of today "4 us" or less).
     pub cnp_gap: Time,
-    /// What shares it: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all of the NIC). Default: "queue_pair" (SIGCOMM 2015; NICs often have one a port).
+    /// Queue pairs that share that interval: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all of the NIC). Default: "queue_pair" (SIGCOMM 2015; NICs often have one a port).
     pub cnp_scope: CnpScope,
     /// Priority of congestion notification packets. A whole number, 0 to 7. Default: 6 (DSCP 48, as vendors recommend).
     #[schemars(range(min = 0, max = 7))]
     pub cnp_priority: u64,
-    /// How a queue pair chooses among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
+    /// Selection among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
     pub paths: PathSelectionKeys,
 }
 

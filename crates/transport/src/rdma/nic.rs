@@ -31,7 +31,7 @@ pub struct NicLimits {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100000000))]
     pub contexts: Option<u64>,
-    /// How long it fetches another context before it sends; with `contexts`. A time with unit. Default: "500 ns" (a read over PCIe).
+    /// Time to fetch a context that is not in the cache, before sending; with `contexts`. A time with unit. Default: "500 ns" (a read over PCIe).
     pub context_fetch: Time,
 }
 

@@ -1,7 +1,7 @@
 //! No congestion control: a queue pair sends at the rate of its link.
 //!
-//! What is in flight is limited by the key `window` of the queue pair alone. On a fabric with PFC nothing is lost all the
-//! same, and pauses spread from the queue that overflows to those who feed it.
+//! What is in flight is limited by the key `window` of the queue pair alone. On a fabric with PFC still no packet is
+//! lost, and pauses spread from the congested queue to its senders.
 //!
 //! Source: IEEE 802.1Q-2018 clause 36 (priority-based flow control, which is then alone); Y. Zhu et al., "Congestion Control
 //! for Large-Scale RDMA Deployments", SIGCOMM 2015, section 2 (what comes of that).

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Computed, Or, Time};
 
-/// Of the additive increase, at 25 Gb/s.
+/// Additive increase of an update at 25 Gb/s, in b/s.
 const AI_AT_25G: f64 = 150e6;
 /// The least current, in parts of the rate of the link.
 pub const LEAST_CURRENT: f64 = 0.5;
@@ -38,11 +38,11 @@ pub struct PowerTcpKeys {
     pub gamma: f64,
     /// The power that the busiest link of a path is held at. A number, above 0 and at most 10; above 1 something always waits. Default: 0.95 (the authors' simulator).
     pub eta: f64,
-    /// What an update adds to the rate: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    /// Additive increase of the rate at each update: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
-    /// What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there is room for. A size with unit, "10 B" to "66 B". Default: "42 B" (as for hpcc).
+    /// Bytes of telemetry in each data packet and acknowledgement: 2 B, and 8 B for each hop that there is room for. A size with unit, "10 B" to "66 B". Default: "42 B" (as for hpcc).
     pub int_bytes: Bytes,
 }
 

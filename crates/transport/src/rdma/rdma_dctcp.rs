@@ -26,7 +26,7 @@ use units::{BitRate, Computed, Or, Time};
 pub struct RdmaDctcpKeys {
     /// g, the weight of the newest round trip in alpha. A number, above 0 and at most 1. Default: 0.0625 (SIGCOMM 2010: 1/16).
     pub gain: f64,
-    /// What a round trip without a mark adds to the rate. A rate with unit, above 0; or "computed": a packet a round trip. Default: "computed".
+    /// Additive increase of the rate after a round trip without a mark. A rate with unit, above 0; or "computed": a packet a round trip. Default: "computed".
     pub ai_rate: Or<BitRate, Computed>,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,

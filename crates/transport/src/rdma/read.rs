@@ -1,4 +1,4 @@
-//! READ: the receiver asks for messages, and the sender sends them as responses.
+//! READ: the receiver requests messages, and the sender sends them as responses.
 //!
 //! The requester reserves as many packet sequence numbers as the response has packets. Its request names the first of them and the number of
 //! bytes; at most `max_reads` requests are without their whole response. The responder sends the responses one after the

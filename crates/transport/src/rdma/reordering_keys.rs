@@ -118,7 +118,7 @@ pub struct ReorderingKeys {
     pub distance: u64,
     /// A missing packet counts as lost only if a later one arrived so long ago; "0 s": distance alone decides. A time with unit; or "computed": a quarter of the base round trip, but at least 128 us (400 kB at 25 Gb/s, above which the HPCC paper marks all). Default: "computed".
     pub time: Or<Time, Computed>,
-    /// Whether the receiver reports losses; false: the timeout alone repairs them. Default: true (preset "roce").
+    /// If true, the receiver reports losses; if false, only the timeout repairs them. Default: true (preset "roce").
     pub nak: bool,
 }
 

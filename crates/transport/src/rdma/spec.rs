@@ -17,11 +17,11 @@ const CNP_BYTES: u16 = 16;
 /// Bytes of a message of InfiniBand, at most.
 const LONGEST: u64 = 1 << 31;
 
-/// What a message is to the queue pairs that it passes between.
+/// RDMA operation of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RdmaVerb {
-    /// The sender sends, and the receiver has to have asked for a message.
+    /// The sender sends, and the receiver has to have posted a receive request.
     #[default]
     Send,
     /// The sender writes into the memory of the receiver.
@@ -82,7 +82,7 @@ pub enum QueuePairs {
     Each,
 }
 
-/// What shares the least time between two CNPs.
+/// Queue pairs that share the minimum interval between CNPs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CnpScope {

@@ -28,9 +28,9 @@ const RESET_AFTER: u32 = 5;
 pub struct SwiftKeys {
     /// The target of a path without switches. A time with unit, above 0. Default: "20 us" (htsim; the paper has 25 us).
     pub base_target: Time,
-    /// What a switch adds to the target. A time with unit. Default: "3.05 us" (htsim; the paper has about 1 us).
+    /// Addition to the target delay for each switch on the path. A time with unit. Default: "3.05 us" (htsim; the paper has about 1 us).
     pub hop_delay: Time,
-    /// What the smallest windows add to the target. A time with unit. Default: "100 us" (htsim: five times the base).
+    /// Largest addition to the target delay by flow scaling, for the smallest windows. A time with unit. Default: "100 us" (htsim: five times the base).
     pub fs_range: Time,
     /// The window, in packets, below which all of `fs_range` is added. A number, above 0. Default: 0.1 (SIGCOMM 2020).
     pub fs_min: f64,
@@ -38,7 +38,7 @@ pub struct SwiftKeys {
     pub fs_max: f64,
     /// Packets that a window grows by in a round trip. A number, above 0. Default: 1 (SIGCOMM 2020).
     pub ai: f64,
-    /// How much a delay above the target takes of the window. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2020).
+    /// Factor of multiplicative decrease, for a delay above the target. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2020).
     pub beta: f64,
     /// The largest share that a decrease takes. A number, above 0 and at most 1. Default: 0.5 (SIGCOMM 2020).
     pub max_mdf: f64,
@@ -115,7 +115,7 @@ pub struct Swift {
     /// In picoseconds.
     base: f64,
     range: f64,
-    /// Of the scaling: a and b.
+    /// Coefficients of flow scaling: a and b.
     scale: [f64; 2],
     ai: f64,
     beta: f64,

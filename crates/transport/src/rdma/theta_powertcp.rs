@@ -37,7 +37,7 @@ const POWER: f64 = 1.0;
 pub struct ThetaPowerTcpKeys {
     /// The weight of the newest window. A number, above 0 and at most 1. Default: 0.7 (the authors' simulator).
     pub gamma: f64,
-    /// What an update adds to the rate: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    /// Additive increase of the rate at each update: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,

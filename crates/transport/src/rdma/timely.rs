@@ -36,7 +36,7 @@ const HYPER_AFTER: u32 = 5;
 pub struct TimelyKeys {
     /// The weight of the newest difference of round trips. A number, above 0 and at most 1. Default: 0.875 (CoNEXT 2016).
     pub ewma: f64,
-    /// How much a round trip above `t_high`, or a gradient, takes of the rate. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2015).
+    /// Factor of multiplicative decrease, for a round trip above `t_high` or a positive gradient. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2015).
     pub beta: f64,
     /// The round trip below which the rate always grows. A time with unit, above 0. Default: "50 us" (SIGCOMM 2015).
     pub t_low: Time,
@@ -44,15 +44,15 @@ pub struct TimelyKeys {
     pub t_high: Time,
     /// The round trip that is the unit of the gradient. A time with unit, above 0. Default: "20 us" (CoNEXT 2016).
     pub min_rtt: Time,
-    /// What an increase adds to the rate. A rate with unit, above 0. Default: "10 Mb/s" (SIGCOMM 2015).
+    /// Additive increase of the rate. A rate with unit, above 0. Default: "10 Mb/s" (SIGCOMM 2015).
     pub delta: BitRate,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
     /// The rate at which a queue pair begins, no more than that of the link. A rate with unit, not below `min_rate`; or "unlimited": that of the link. Default: "unlimited" (CoNEXT 2016 also begins at the share of one more flow, C / (N + 1)).
     pub initial_rate: Or<BitRate, Unlimited>,
-    /// Whether the range between the thresholds is that of the patched form. Default: false.
+    /// If true, patched TIMELY applies between the thresholds. Default: false.
     pub patched: bool,
-    /// How much the distance from `t_low` takes of the rate; with `patched`. A number, above 0 and at most 1. Default: 0.008 (CoNEXT 2016).
+    /// Factor of decrease by the distance from `t_low`; with `patched`. A number, above 0 and at most 1. Default: 0.008 (CoNEXT 2016).
     pub patched_beta: f64,
 }
 

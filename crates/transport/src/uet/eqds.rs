@@ -28,9 +28,9 @@ pub struct EqdsKeys {
     pub pull: Bytes,
     /// Share of the rate of its link at which a NIC grants. A number, above 0 and at most 1. Default: 0.99.
     pub share: f64,
-    /// Whether contexts that have asked for nothing more are granted up to `credit` in advance while no other waits. Default: true.
+    /// If true, contexts without outstanding requests are granted up to `credit` in advance while no other waits. Default: true.
     pub slow_pulls: bool,
-    /// Order in which contexts are granted: "round_robin" (a context goes to the end of the queue after each grant), or "fifo" (it is granted all that it has asked for first). Default: "round_robin" (EQDS; uet-htsim).
+    /// Order in which contexts are granted: "round_robin" (a context goes to the end of the queue after each grant), or "fifo" (all requests of a context are granted before those of the next). Default: "round_robin" (EQDS; uet-htsim).
     pub pull_order: PullOrder,
 }
 
@@ -41,7 +41,7 @@ pub enum PullOrder {
     /// A context goes to the end of the queue after each grant, so that all are served alike.
     #[default]
     RoundRobin,
-    /// A context is granted all that it has asked for before the next one is, in the order in which they began to ask.
+    /// All requests of a context are granted before those of the next, in the order of their first requests.
     Fifo,
 }
 

@@ -78,15 +78,15 @@ pub struct UetKeys {
     pub message: Or<Bytes, Unlimited>,
     /// Bytes that arrive for one acknowledgement, beside those that marks, requests and duplicates cause. A size with unit, 1 B to 1 GiB; or "computed": 16 KiB, or a quarter of the bandwidth-delay product if that is less; each packet with control = "ndp". Default: "computed".
     pub ack_every: Or<Bytes, Computed>,
-    /// How a context chooses among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
+    /// Selection among equal paths, by an entropy value for each packet that switches hash with the flow: "fixed" (one path); "oblivious", "random_spray", "bitmap", "reps" or "mixed" (each packet), or "plb" (a change after congestion), also as a table with its keys. Default: "fixed".
     pub paths: PathSelectionKeys,
     /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A count, 1 to 1048576. Default: 16384.
     #[schemars(range(min = 1, max = 1048576))]
     pub psn_range: u64,
-    /// Whether switches trim packets instead of dropping them: sets the target of `nscc`, the timeout and `loss_inference`. Default: whether every switch on the way trims the traffic class of the data.
+    /// If true, switches trim packets instead of dropping them, which sets the target of `nscc`, the timeout and `loss_inference`. Default: true if every switch on the path trims the traffic class of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimming: Option<bool>,
-    /// Whether losses are inferred where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, if a control limits the window, and from probes; with mode = "rud". Default: true unless switches trim.
+    /// If true, the sender infers losses where no switch trims (SLEEK): from packets out of order by more than 1.5 windows, if a control limits the window, and from probes; with mode = "rud". Default: true unless switches trim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_inference: Option<bool>,
     /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".

@@ -52,7 +52,7 @@ const ENDLESS: u64 = 25;
 pub struct MrcKeys {
     /// Congestion control of each connection: "none" or "nscc", also as a table with its keys. Default: nscc.
     pub control: UetControlKeys,
-    /// How packets are distributed over paths: "mrc", or another selection by name or table, for comparisons. Default: mrc.
+    /// Distribution of packets over paths: "mrc", or another selection by name or table, for comparisons. Default: mrc.
     pub paths: PathSelectionKeys,
     /// Bytes of payload in a full packet. A size with unit, 1 B to 4096 B, up to what `frame` holds beside `headers`; or "computed": the largest power of two from 256 to 4096 B that fits. Default: "computed".
     pub payload: Or<Bytes, Computed>,
@@ -68,7 +68,7 @@ pub struct MrcKeys {
     /// Packets between the oldest one that is not acknowledged and the newest (maximum PSN range, MPR). A multiple of 128, 128 to 32640. Default: 1024 (example of the API).
     #[schemars(range(min = 128, max = 32640))]
     pub psn_range: u64,
-    /// Whether switches trim packets instead of dropping them: sets the target of `nscc`. Default: whether every switch on the way trims the traffic class of the data.
+    /// If true, switches trim packets instead of dropping them, which sets the target of `nscc`. Default: true if every switch on the path trims the traffic class of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimming: Option<bool>,
     /// Round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".

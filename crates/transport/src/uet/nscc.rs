@@ -61,7 +61,7 @@ pub struct NsccKeys {
     pub max_decrease: f64,
     /// Weight of the newest sample in the average delay. A number, above 0 and at most 1. Default: 0.0125.
     pub delay_gain: f64,
-    /// Whether the window becomes what arrived when little arrives. Default: true.
+    /// If true, the window is set to the amount that arrived when little arrives (quick adapt). Default: true.
     pub quick_adapt: bool,
     /// Quick adapt needs less than the largest window divided by 2 to this power; with `quick_adapt`. A count, 0 to 16. Default: 3.
     #[schemars(range(min = 0, max = 16))]

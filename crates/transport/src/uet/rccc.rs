@@ -45,7 +45,7 @@ pub struct RcccKeys {
     pub pull: Bytes,
     /// Share of the rate of its link at which a NIC grants. A number, above 0 and at most 1. Default: 0.99.
     pub share: f64,
-    /// Whether contexts that have asked for nothing more are granted up to `credit` in advance while no other waits. Default: true.
+    /// If true, contexts without outstanding requests are granted up to `credit` in advance while no other waits. Default: true.
     pub slow_pulls: bool,
     /// Capacity of the links of hosts for each unit of the core; above 1 the rate of grants follows marks and trims of the core. A number, 1 to 1000. Default: 1.
     pub oversubscription: f64,

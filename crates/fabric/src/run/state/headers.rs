@@ -240,7 +240,7 @@ impl Headers {
         self.slots[slot as usize]
     }
 
-    /// How many wide frames there are.
+    /// Number of wide frames in use.
     pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }

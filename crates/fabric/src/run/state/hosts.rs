@@ -67,7 +67,7 @@ pub(crate) struct Receiver {
     pub bytes: u64,
     /// Of all frames.
     pub latency: Latency,
-    /// Of the frame that was made last among those that have arrived.
+    /// Latest creation time of any frame that has arrived.
     #[counts(not)]
     pub last_created: Time,
     pub reordered: u64,

@@ -31,7 +31,7 @@ pub(crate) struct LimiterMeasured {
 pub(crate) struct Slowed {
     /// True if the congestion point measures the whole backlog of its port instead of one class.
     pub of_port: bool,
-    /// How often it has lowered the rate.
+    /// Number of cuts of the rate.
     pub times: u64,
     /// All cuts together, in bits a second.
     pub cut: u64,

@@ -37,7 +37,7 @@ pub fn report_links(here: &mut NodeView, port: PortIx, now: Time, events: &mut E
     }
 }
 
-/// Of the links of a host that lead to a node, those that are down: bit n for the n-th one.
+/// Bit mask of the links from a host towards a node that are down: bit n for the n-th one.
 fn links_down(here: &NodeView, port: PortIx, destination: NodeId) -> u16 {
     let id = NodeId(here.numbering.first_node + here.node_of[port].number());
     let Some(spreading) = here.routes.spreading.as_deref() else { return 0 };

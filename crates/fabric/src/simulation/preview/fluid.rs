@@ -223,7 +223,7 @@ impl Fluid {
         self.heap = heap;
     }
 
-    /// What each class used of its port, where it did not use all that it might.
+    /// Sets the demand of each class: the rate that it used, or infinity if its port is saturated.
     fn note_demand(&mut self, flows: &[&Usage], rates: &[f64]) {
         for &own in &self.in_use {
             let full =
