@@ -110,7 +110,8 @@ properties: $(VENV)/developed ## tries what `make test` draws from a fixed seed 
 	PROPTEST_RNG_SEED=$(SEED) PROPTEST_CASES=500 cargo test --locked --workspace --quiet
 	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) -m hypothesis --hypothesis-seed=$(SEED)
 
-PYTEST = $(TIMED) "tests of the package" $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci
+PYTEST = $(TIMED) "tests of the package" $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci \
+	--durations=25 --durations-min=5
 
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules, but those of tests/long.txt
 	@$(PYTEST) -m "not slow and not long"
