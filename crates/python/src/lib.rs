@@ -8,6 +8,7 @@ mod frames;
 mod guarantees;
 mod headroom;
 mod interruptible;
+mod json_rows;
 mod mechanisms;
 mod memory;
 mod parquet;
@@ -262,6 +263,19 @@ mod _core {
         per_frame: Option<f64>,
     ) -> PyResult<(Vec<Option<f64>>, Option<f64>)> {
         super::weights::learned(metric, per_frame, &counters).map_err(PyValueError::new_err)
+    }
+
+    /// Rows of a table as JSON: each has the cells of `columns` between `texts`.
+    #[pyfunction]
+    #[pyo3(signature = (texts, columns, *, ascii_only, between))]
+    fn json_rows(
+        py: Python<'_>,
+        texts: Vec<String>,
+        columns: Vec<super::json_rows::Cells>,
+        ascii_only: bool,
+        between: &str,
+    ) -> PyResult<String> {
+        super::json_rows::json_rows(py, &texts, columns, ascii_only, between)
     }
 
     /// The headroom above XOFF that a link needs: JSON.

@@ -211,8 +211,8 @@ def console() -> Screen:
 class Lines(Protocol):
     """Rows that can be written as JSON, one per line, such as `penstock.result.rows.Rows`."""
 
-    def json_lines(self, *, ascii_only: bool) -> Iterator[str]:
-        """Each row as JSON."""
+    def json_blocks(self, *, ascii_only: bool, between: str) -> Iterator[str]:
+        """Several rows at a time as JSON, with a text between them."""
 
 
 def print_json(document: object, *, indent: int | None = 2) -> None:
@@ -270,14 +270,23 @@ def _in_rows(document: dict[str, object]) -> Iterator[str]:
         between = ",\n  "
         if isinstance(value, Lines | Iterator):
             before = "["
-            lines = value.json_lines(ascii_only=ascii_only) if isinstance(value, Lines) else map(_json, value)
-            while some := list(islice(lines, _LINES_AT_A_TIME)):
-                yield f"{before}\n    " + ",\n    ".join(some)
+            for some in _blocks(value, ",\n    ", ascii_only=ascii_only):
+                yield f"{before}\n    {some}"
                 before = ","
             yield "[]" if before == "[" else "\n  ]"
         else:
             yield _json(value, 2).replace("\n", "\n  ")
     yield "\n}\n"
+
+
+def _blocks(rows: Lines | Iterator[object], between: str, *, ascii_only: bool) -> Iterator[str]:
+    """Yields some thousand rows at a time as JSON."""
+    if isinstance(rows, Lines):
+        yield from rows.json_blocks(ascii_only=ascii_only, between=between)
+        return
+    lines = map(_json, rows)
+    while some := list(islice(lines, _LINES_AT_A_TIME)):
+        yield between.join(some)
 
 
 def print_rows(

@@ -1,24 +1,24 @@
-"""Rows of a table as dictionaries, or as lines of JSON that are encoded column by column."""
+"""Rows of a table as dictionaries, or as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
-from penstock import measurements
+from penstock import _core, measurements
 from penstock.measurements import numpy_of, values_of
 
 if TYPE_CHECKING:
     from penstock.arrow import Column
 
 ROWS_AT_A_TIME = 4_096
+_CELL = "\0"
+"""Place of a cell in the text of a row."""
 
 
 @dataclass(frozen=True)
@@ -50,28 +50,30 @@ class Rows:
                     for key, parts in self.nested.items()
                 }
 
-    def json_lines(self, *, ascii_only: bool) -> Iterator[str]:
-        """Each row as a line of JSON, as ``json.dumps`` writes it.
+    def json_blocks(self, *, ascii_only: bool, between: str) -> Iterator[str]:
+        """Some thousand rows at a time as JSON, as ``json.dumps`` writes each of them.
 
         Parameters
         ----------
         ascii_only : bool
             Whether characters beyond ASCII are written as escapes.
+        between : str
+            Text between two rows.
         """
         has = set(self.table.column_names)
         known = self._known()
         names = list(known.values())
-        parts = [f"{_key(key)}: %s" for key in known]
+        parts = [f"{json.dumps(key)}: {_CELL}" for key in known]
         for key, columns in self.nested.items():
             own = ", ".join(
-                f"{_key(part)}: {'%s' if name in has else 'null'}" for part, name in columns.items()
+                f"{json.dumps(part)}: {_CELL if name in has else 'null'}" for part, name in columns.items()
             )
-            parts.append(f"{_key(key)}: {{{own}}}")
+            parts.append(f"{json.dumps(key)}: {{{own}}}")
             names += [name for name in columns.values() if name in has]
-        template = "{" + ", ".join(parts) + "}"
+        texts = ("{" + ", ".join(parts) + "}").split(_CELL)
         for piece in self._pieces():
-            cells = [encoded(piece[name], ascii_only=ascii_only) for name in names]
-            yield from map(template.__mod__, zip(*cells, strict=True))
+            cells = [_cells(piece[name], ascii_only=ascii_only) for name in names]
+            yield _core.json_rows(texts, cells, ascii_only=ascii_only, between=between)
 
     def _known(self) -> dict[str, str]:
         has = set(self.table.column_names)
@@ -85,31 +87,18 @@ class Rows:
             yield table.slice(first, ROWS_AT_A_TIME)
 
 
-def encoded(column: Column, *, ascii_only: bool) -> Sequence[str]:
-    """Each entry as JSON, as ``json.dumps`` writes it; what is not a finite number is ``null``."""
+def _cells(column: Column, *, ascii_only: bool) -> Any:
+    """A column as the engine writes it: numbers, the parts of an Arrow array of texts, or JSON."""
     kind = column.type
     if pa.types.is_string(kind) and not column.null_count:
-        return list(map(encode_basestring_ascii if ascii_only else encode_basestring, column.to_pylist()))
-    if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and not column.null_count):
-        return _numbers(np.ascontiguousarray(numpy_of(column)))
+        texts = column.combine_chunks()
+        texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
+        _, offsets, data = texts.buffers()
+        ends = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
+        return ends - ends[0], data.slice(ends[0], ends[-1] - ends[0]).to_pybytes() if data else b""
+    if pa.types.is_floating(kind) or (pa.types.is_uint64(kind) and not column.null_count):
+        return np.ascontiguousarray(numpy_of(column), np.float64 if pa.types.is_floating(kind) else None)
     return [json.dumps(value, ensure_ascii=ascii_only) for value in values_of(column)]
-
-
-def _numbers(values: np.ndarray[Any, Any]) -> list[str]:
-    if not len(values):
-        return []
-    texts = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].decode().split(",")
-    if values.dtype.kind == "f":
-        # Only here do orjson and repr differ: in where the exponent begins, and in how it is written.
-        sizes = np.abs(values)
-        apart = np.isfinite(values) & (values != 0) & ((sizes < 1e-3) | (sizes >= 1e15))
-        for at in np.flatnonzero(apart).tolist():
-            texts[at] = repr(float(values[at]))
-    return texts
-
-
-def _key(name: str) -> str:
-    return json.dumps(name).replace("%", "%%")
 
 
 def mapped(names: Iterable[str]) -> dict[str, str]:

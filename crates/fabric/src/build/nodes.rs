@@ -75,7 +75,7 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     fabric.nodes.push(
         Node {
             first_port,
-            classes: node.classes(),
+            classes: plan.queued(node),
             is_host: node.host().is_some(),
             lossless: control.map_or(0, |control| control.kind.priorities()),
             returns_tags: returns_tags(node),
@@ -234,10 +234,11 @@ fn receiver_point(plan: &Plan, port: u32) -> Option<Box<ReceiverPoint>> {
 /// Adds the queue managers of a port, whose queues begin there, each with a random stream of its own. Whether it has any.
 pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &mut Managers)) -> bool {
     let (node, link) = (plan.node(port), plan.link(port));
-    let specs = node.switch().map_or_else(Vec::new, |switch| {
-        let of_port = |port: &PortFacts<'_>| switch.managers.of_port(port, switch.classes.classes());
-        with_port(plan.spec, plan.wiring, PortId(port), of_port)
-    });
+    let Some(switch) = node.switch().filter(|switch| switch.managers.all().next().is_some()) else {
+        return false;
+    };
+    let of_port = |port: &PortFacts<'_>| switch.managers.of_port(port, switch.classes.classes());
+    let specs = with_port(plan.spec, plan.wiring, PortId(port), of_port);
     let local = plan.wiring.local(PortId(port));
     let same_manager = |shared: Option<&ManagerSpec>| {
         shared.and_then(|_| specs.iter().position(|other| other.as_ref() == shared))

@@ -144,10 +144,13 @@ impl fmt::Display for RouteError {
 }
 impl std::error::Error for RouteError {}
 
-/// Costs from every switch to one destination: links, where all cost 1. A value may be reused for the next destination.
+/// Costs from every switch to one destination: links, where all cost 1. A value may be reused for the next destination of the same
+/// [`Routes`].
 #[derive(Clone, Debug)]
 pub struct Distances {
     destination: NodeId,
+    /// The only switch next to the destination, if the distances were computed from its links of cost 1 alone.
+    edge: Option<NodeId>,
     hops: Vec<u32>,
     queue: Vec<NodeId>,
 }
@@ -156,13 +159,14 @@ const UNREACHED: u32 = u32::MAX;
 
 impl Default for Distances {
     fn default() -> Distances {
-        Distances { destination: NodeId(u32::MAX), hops: Vec::new(), queue: Vec::new() }
+        Distances { destination: NodeId(u32::MAX), edge: None, hops: Vec::new(), queue: Vec::new() }
     }
 }
 
 impl Distances {
     fn clear(&mut self, nodes: usize, destination: NodeId) {
         self.destination = destination;
+        self.edge = None;
         self.hops.clear();
         self.hops.resize(nodes, UNREACHED);
         self.queue.clear();
@@ -298,12 +302,31 @@ impl<'a> Routes<'a> {
     /// The distances to a destination whose links lead to these neighbours. They hold for every destination with the same
     /// neighbours: [`Distances::redirect`] sets which one is meant.
     pub fn distances_beyond(&self, neighbours: &[NodeId], into: &mut Distances) {
+        let edge = match neighbours {
+            &[only] if !self.is_host[only.at()] && self.wiring.costs.is_empty() => Some(only),
+            _ => None,
+        };
+        if let (Some(before), Some(edge)) = (into.edge, edge)
+            && self.have_same_uplinks(before, edge)
+        {
+            // All other switches are as far from one as from the other: one search serves the edge switches of a pod.
+            into.hops.swap(before.at(), edge.at());
+            (into.destination, into.edge) = (NodeId(u32::MAX), Some(edge));
+            return;
+        }
         into.clear(self.wiring.nodes(), NodeId(u32::MAX));
         for &neighbour in neighbours.iter().filter(|neighbour| !self.is_host[neighbour.at()]) {
             into.hops[neighbour.at()] = 1;
             into.queue.push(neighbour);
         }
         self.search(into);
+        into.edge = edge;
+    }
+
+    /// Returns true if two switches have links to the same switches, in the same order.
+    fn have_same_uplinks(&self, one: NodeId, other: NodeId) -> bool {
+        let switches = |node| self.uplinks(node).iter().map(|uplink| uplink.switch);
+        switches(one).eq(switches(other))
     }
 
     /// Goes on from the nodes in the queue, all of which have the same distance.
@@ -554,6 +577,20 @@ mod tests {
         assert_eq!(routes.path(&to, by_name(&graph, "core3"), 7u64).unwrap().len(), 3);
     }
 
+    #[test]
+    fn switches_with_the_same_neighbours_share_a_search() {
+        let graph = FatTree::new(4, CABLE).graph().unwrap();
+        let wiring = wire(&graph);
+        let routes = routes(&graph, &wiring);
+        let mut to = Distances::default();
+        for edge in graph.switches().flat_map(|one| graph.switches().flat_map(move |other| [one, other])) {
+            let mut fresh = Distances::default();
+            routes.distances_beyond(&[edge], &mut fresh);
+            routes.distances_beyond(&[edge], &mut to);
+            assert_eq!((&to.hops, to.edge), (&fresh.hops, Some(edge)));
+        }
+    }
+
     /// Pearson's statistic of counts that should be equal.
     fn chi_square(counts: &[u32]) -> f64 {
         let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
@@ -734,6 +771,12 @@ mod tests {
             }
             let routes = Routes::new(&wiring, |node| is_host[node.at()]);
             let mut to = Distances::default();
+            for edge in (0..nodes as u32).map(NodeId) {
+                let mut fresh = Distances::default();
+                routes.distances_beyond(&[edge], &mut fresh);
+                routes.distances_beyond(&[edge], &mut to);
+                prop_assert_eq!(&to.hops, &fresh.hops);
+            }
             for destination in (0..nodes as u32).map(NodeId) {
                 routes.distances_into(destination, &mut to);
                 let expected = relaxed(nodes, &links, &costs, &is_host, destination);

@@ -26,6 +26,7 @@
 use crate::run::fabric::Fabric;
 use crate::run::state::credit_waits::Fill;
 use crate::run::state::culprits::RootPlace;
+use crate::run::state::link_control::PauseState;
 use crate::run::state::pause_sender::PauseCause;
 use crate::run::state::probes::{PauseRecord, Stopped};
 use crate::tables::View;
@@ -254,7 +255,11 @@ impl View<'_> {
         };
         let mut records: Vec<PauseRecord<u32>> =
             self.s.parts().flat_map(|part| part.probes.pauses.iter().flatten().map(ended(part))).collect();
-        for (port, _) in self.s.cold_ports() {
+        for (port, cold) in self.s.cold_ports() {
+            let control = &cold.control;
+            if control.credits().is_none() && !control.pauses().is_some_and(PauseState::any_in_force) {
+                continue;
+            }
             let places = (0..CHANNELS as u8)
                 .flat_map(|priority| [false, true].map(|bypass| Stopped { port, priority, bypass }));
             records.extend(places.filter_map(|stopped| self.in_force(stopped)));

@@ -79,11 +79,12 @@ impl View<'_> {
         for queue in self.used_queues() {
             mean_bytes[queue.port as usize] += queue.mean[0];
         }
+        let node_names = || self.s.spec.nodes.iter().map(|node| node.name.clone()).collect();
         PORTS
             .builder()
             .texts("port", each().map(|p| self.s.port_name(p)))
-            .texts("node", each().map(|p| self.node_name(self.s.wiring.node_of[p as usize])))
-            .texts("peer", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
+            .named("node", node_names(), each().map(|p| self.s.wiring.node_of[p as usize].0))
+            .named("peer", node_names(), each().map(|p| self.s.wiring.neighbour(id(p)).0))
             .reals("rate_bps", each().map(|p| self.s.cold(p).rate.bps_f64()))
             .integers("overhead_bytes", each().map(|p| self.overhead(p as usize)))
             .reals("utilisation", each().map(utilisation))

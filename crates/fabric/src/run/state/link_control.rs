@@ -291,6 +291,11 @@ impl PauseState {
         }
     }
 
+    /// Returns true if a priority has a pause that has not been found to be over.
+    pub fn any_in_force(&self) -> bool {
+        self.in_force.iter().any(Option::is_some)
+    }
+
     /// Returns true if a pause frame waits.
     pub fn has_signal(&self) -> bool {
         !self.signal.is_empty()
