@@ -1,4 +1,4 @@
-"""Commands convert no table of a large fabric to one dictionary a row, which takes seconds with 65,536 hosts."""
+"""Commands convert no table of a large fabric to one dictionary a row: that takes seconds at 65,536 hosts."""
 
 from __future__ import annotations
 

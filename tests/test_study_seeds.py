@@ -304,6 +304,7 @@ def rule(one: dict[str, Any]) -> str:
 
 
 DRAWS_NOTHING = [
+    ("collectives/algebra", "star"),
     ("hagen-2012/ch5", "storage"),
     ("hagen-2012/ch6", "awc"),
     ("hagen-2012/ch6", "three-streams"),

@@ -346,23 +346,14 @@ impl Protocol for Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipe::{Outcome, Pipe, connect};
+    use crate::pipe::{Pipe, connect};
     use crate::tcp_properties::{any_spec, nonsense};
-    use crate::testbed::{DELAY, RATE, START, draws, over, tcp};
+    use crate::testbed::{DELAY, RATE, START, draws, over, rough, tcp};
     use crate::{Application, ConnectionSpec, Endpoint, LossRecoveryKind, TcpSpec, TransferSpec};
     use proptest::prelude::*;
 
     const NEVER: Time = Time::NEVER;
-    const FACTS: PathFacts = PathFacts {
-        rate: RATE,
-        arrival_rate: RATE,
-        base_rtt: Time::from_us(10),
-        packet: 1_000,
-        hops: 0,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(RATE, Time::from_us(10), 1_000, 0);
 
     fn tcp_of(end: &Conversation) -> &crate::TcpSender {
         end.tcp_sender().expect("over TCP")
@@ -498,14 +489,7 @@ mod tests {
             let near = Conversation::opener(&spec, (START, None), FACTS, draws(seed).1);
             let far = Conversation::answerer(&spec, FACTS, draws(seed ^ 1).1);
             let mut pipe = Pipe::new(near, far, RATE, DELAY);
-            let mut draw = draws(!seed).0;
-            pipe.run(NEVER, |_, _| Outcome {
-                lost: draw(100) < loss.into(),
-                trimmed: false,
-                marked: draw(100) < 20,
-                twice: draw(100) < 10,
-                extra: Time::from_ns(draw(3_000)),
-            });
+            pipe.run(NEVER, rough(loss, draws(!seed).0));
             let found = exchanges(&pipe);
             prop_assert_eq!(found.len() as u64, count);
             prop_assert!(found.is_sorted_by_key(|it| it.end));

@@ -45,6 +45,30 @@ pub struct Segment {
     pub entropy: u16,
 }
 
+impl Segment {
+    /// A frame without a header and without an entropy value, which is not ECN-capable.
+    #[inline]
+    pub const fn new(kind: FrameKind, word: u32, bytes: u16) -> Segment {
+        Segment { kind, word, header: None, bytes, ecn_capable: false, entropy: 0 }
+    }
+}
+
+impl From<&Segment> for Received {
+    /// A segment, created at time 0, that arrives whole and without a mark.
+    fn from(segment: &Segment) -> Received {
+        Received {
+            kind: segment.kind,
+            word: segment.word,
+            header: segment.header,
+            bytes: segment.bytes,
+            congestion_experienced: false,
+            created: Time::ZERO,
+            trim: Trim::Whole,
+            entropy: segment.entropy,
+        }
+    }
+}
+
 /// Frames of data that have come to an endpoint and that its application has not got: discarded, or kept behind a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, recurrence::Counts)]
 pub struct Undelivered {

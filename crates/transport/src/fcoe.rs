@@ -394,14 +394,7 @@ impl Protocol for Fcoe {
             }
             (label, bytes)
         };
-        Some(Segment {
-            kind: FrameKind::Data,
-            word: label.word(),
-            header: None,
-            bytes,
-            ecn_capable: false,
-            entropy: 0,
-        })
+        Some(Segment::new(FrameKind::Data, label.word(), bytes))
     }
 
     fn poll_record(&mut self) -> Option<Record> {
@@ -417,23 +410,11 @@ impl Protocol for Fcoe {
     }
     fn facts(&self, _now: Time) -> TransportFacts {
         TransportFacts {
-            retransmitted: self.retransmitted(),
-            discarded: self.discarded(),
-            undelivered: self.undelivered(),
+            retransmitted: self.retransmitted,
+            discarded: self.discarded,
+            undelivered: self.undelivered,
             ..TransportFacts::default()
         }
-    }
-}
-
-impl Fcoe {
-    pub(crate) fn retransmitted(&self) -> u64 {
-        self.retransmitted
-    }
-    pub(crate) fn discarded(&self) -> u64 {
-        self.discarded
-    }
-    pub(crate) fn undelivered(&self) -> Undelivered {
-        self.undelivered
     }
 }
 

@@ -120,14 +120,8 @@ impl Protocol for FrameSender {
             self.in_nic.extend(self.posted.pop_front());
         }
         let header = MessageHeader { number, label: self.labels[number as usize], frame, frames };
-        Some(Segment {
-            kind: FrameKind::Data,
-            word: 0,
-            header: Some(Header::Message(header)),
-            bytes,
-            ecn_capable: false,
-            entropy: 0,
-        })
+        let header = Some(Header::Message(header));
+        Some(Segment { header, ..Segment::new(FrameKind::Data, 0, bytes) })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

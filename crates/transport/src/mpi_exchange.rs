@@ -233,22 +233,13 @@ impl Protocol for MpiExchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipe::{Outcome, Pipe};
+    use crate::pipe::Pipe;
     use crate::tcp_properties::{any_spec, nonsense};
-    use crate::testbed::{DELAY, RATE, START, draws, of_kind, tcp};
+    use crate::testbed::{DELAY, RATE, START, draws, of_kind, rough, tcp};
     use crate::{Delay, LossRecoveryKind, TcpSpec, TransferSpec};
     use proptest::prelude::*;
 
-    const FACTS: PathFacts = PathFacts {
-        rate: RATE,
-        arrival_rate: RATE,
-        base_rtt: Time::from_us(10),
-        packet: 1_000,
-        hops: 0,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(RATE, Time::from_us(10), 1_000, 0);
 
     fn tcp_of(end: &Alone) -> &crate::TcpSender {
         match &end.0.duplex {
@@ -414,14 +405,7 @@ mod tests {
             let spec = over(tcp, message, count);
             let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, (START, None), FACTS, draws(seed).1));
             let mut pipe = Pipe::new(end(true, seed), end(false, seed ^ 1), RATE, DELAY);
-            let mut draw = draws(!seed).0;
-            pipe.run(Time::NEVER, |_, _| Outcome {
-                lost: draw(100) < loss.into(),
-                trimmed: false,
-                marked: draw(100) < 20,
-                twice: draw(100) < 10,
-                extra: Time::from_ns(draw(3_000)),
-            });
+            pipe.run(Time::NEVER, rough(loss, draws(!seed).0));
             let found = steps(&pipe);
             prop_assert_eq!(found.len() as u64, count);
             prop_assert!(found.windows(2).all(|two| two[0].1 == two[1].0));

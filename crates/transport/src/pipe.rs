@@ -21,6 +21,21 @@ pub struct Outcome {
     pub extra: Time,
 }
 
+/// Loses the n-th frames that the near end sends, counted from 0.
+pub fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
+    losing_of(0, lost)
+}
+
+/// Loses the n-th frames that this end sends, counted from 0.
+pub fn losing_of(sender: usize, lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
+    let mut sent = 0;
+    move |end, _| {
+        let hit = end == sender && lost.contains(&sent);
+        sent += usize::from(end == sender);
+        Outcome { lost: hit, ..Outcome::default() }
+    }
+}
+
 /// A frame that was sent: by which end, when, and the state of the sender then.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -61,16 +76,7 @@ pub struct Pipe<A, B> {
 pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate::Endpoint, crate::Endpoint> {
     assert_eq!(spec.check(), Ok(()));
     let stream = Xoshiro256PlusPlus::seed_from_u64;
-    let facts = PathFacts {
-        rate,
-        arrival_rate: rate,
-        base_rtt: delay + delay,
-        packet: 0,
-        hops: 0,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    let facts = PathFacts::new(rate, delay + delay, 0, 0);
     let (near, far) = spec.start(&[].into(), [facts; 2], [stream(1), stream(2)]);
     Pipe::new(near, far, rate, delay)
 }
@@ -206,14 +212,11 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         let trim = if cut { Trim::Trimmed } else { Trim::Whole };
         if !outcome.lost && (!cut || self.end(1 - end).accepts_trimmed()) {
             let received = Received {
-                kind: segment.kind,
-                word: segment.word,
-                header: segment.header,
                 bytes: if trim == Trim::Whole { segment.bytes } else { segment.bytes.min(128) },
                 congestion_experienced: outcome.marked && segment.ecn_capable,
                 created: self.now,
                 trim,
-                entropy: segment.entropy,
+                ..Received::from(&segment)
             };
             self.in_transit.push((received, stamps));
             let arrives = Event::Arrives(self.in_transit.len() - 1);

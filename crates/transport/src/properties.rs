@@ -304,10 +304,8 @@ proptest! {
         let mut draw = draws(seed).0;
         pipe.run(Time::from_ms(1_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
-            trimmed: false,
-            marked: false,
-            twice: false,
             extra: Time::from_ns(draw(jitter + 1)),
+            ..Outcome::default()
         });
         let transfers = of_kind(&pipe.records, RecordKind::Transfer);
         prop_assert_eq!(transfers.iter().map(|record| record.bytes).collect::<Vec<_>>(), [bytes]);
@@ -357,10 +355,8 @@ proptest! {
         let mut draw = draws(seed).0;
         pipe.run(Time::from_ms(10_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
-            trimmed: false,
-            marked: false,
-            twice: false,
             extra: Time::from_ns(draw(jitter + 1)),
+            ..Outcome::default()
         });
         prop_assert_eq!(pipe.records.len() as u64, requests);
         let open_at = |at: Time| pipe.records.iter().filter(|it| it.start <= at && at < it.end).count();

@@ -1,6 +1,6 @@
 //! Queue pairs over a wire: examples by hand, closed forms, and invariants under loss, marks, reordering and repetition.
 
-use crate::pipe::{Outcome, Pipe};
+use crate::pipe::{Outcome, Pipe, losing};
 use crate::rdma::queue_pair::header_of;
 use crate::testbed::{DELAY, Facts as _, RATE, draws, of_kind};
 use crate::{
@@ -54,17 +54,7 @@ pub(crate) fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> W
     Pipe::new(sender, RdmaReceiver::reading(&spec, &[].into(), us(3), stop), RATE, DELAY)
 }
 pub(crate) fn number(segment: &Segment) -> u32 {
-    let received = Received {
-        kind: segment.kind,
-        word: segment.word,
-        header: segment.header,
-        bytes: segment.bytes,
-        congestion_experienced: false,
-        created: Time::ZERO,
-        trim: Trim::Whole,
-        entropy: segment.entropy,
-    };
-    RdmaWord::of(header_of(&received).word).number
+    RdmaWord::of(header_of(&Received::from(segment)).word).number
 }
 /// Returns the numbers of the packets sent, in order.
 pub(crate) fn packets(pipe: &Wire) -> Vec<u32> {
@@ -82,16 +72,6 @@ pub(crate) fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
     let (pair, ordinal) = pipe.near.place_of(transfer)?;
     pipe.far.delivered(pair, ordinal)
 }
-/// Loses the n-th packets of data that are sent, counted from 0.
-pub(crate) fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
-    let mut sent = 0;
-    move |end, _| {
-        let hit = end == 0 && lost.contains(&sent);
-        sent += usize::from(end == 0);
-        Outcome { lost: hit, ..Outcome::default() }
-    }
-}
-
 #[test]
 fn messages_of_one_queue_pair_follow_each_other() {
     // Three packets, the last of 500 B, and one: all back to back. Packets of 1058 B take 846.4 ns.

@@ -441,7 +441,7 @@ impl Protocol for RdmaReceiver {
         let (word, header) =
             labelled(RdmaHeader { word: word.bits(), pair: number, ..RdmaHeader::default() });
         let bytes = self.spec.cnp_bytes();
-        Some(Segment { kind: FrameKind::Cnp, word, header, bytes, ecn_capable: false, entropy: 0 })
+        Some(Segment { header, ..Segment::new(FrameKind::Cnp, word, bytes) })
     }
 
     fn stamps(&self, pair: u32) -> Option<&Stamps> {

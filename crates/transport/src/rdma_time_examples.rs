@@ -1,8 +1,8 @@
 //! Time of messages over RDMA by cause, worked out by hand; memory of queue pairs; refused keys.
 
 use crate::endpoint::Protocol;
-use crate::pipe::Outcome;
-use crate::rdma_examples::{NEVER, Wire, dcqcn, keys, losing, spec, transfers, us};
+use crate::pipe::{Outcome, losing};
+use crate::rdma_examples::{NEVER, Wire, dcqcn, keys, spec, transfers, us};
 use crate::testbed::{DELAY, RATE};
 use crate::{
     DcqcnKeys, PathFacts, QueuePair, RdmaControlKeys, RdmaKeys, RdmaRecovery, RdmaVerb, Spent, StaticWindow,
@@ -148,15 +148,6 @@ fn what_cannot_be_meant_is_refused() {
     let (spec, _) = bdp.carrier(None, 1_522).unwrap();
     assert_eq!((spec.window, spec.ack_every), (StaticWindow::Bdp, 1));
     // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
-    let facts = PathFacts {
-        rate: units::BitRate::from_gbps(40),
-        arrival_rate: units::BitRate::from_gbps(40),
-        base_rtt: us(24),
-        packet: 1_090,
-        hops: 0,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    let facts = PathFacts::new(units::BitRate::from_gbps(40), us(24), 1_090, 0);
     assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }

@@ -1,14 +1,12 @@
 //! SEND, WRITE and READ over a wire, and receivers that are not ready: by hand and by closed forms.
 
-use crate::pipe::Outcome;
+use crate::pipe::{Outcome, losing, losing_of};
 use crate::rdma::queue_pair::header_of;
-use crate::rdma_examples::{
-    NEVER, Wire, came, delivered, flow, keys, losing, number, packets, transfers, us,
-};
+use crate::rdma_examples::{NEVER, Wire, came, delivered, flow, keys, number, packets, transfers, us};
 use crate::testbed::DELAY;
 use crate::{Protocol, RdmaKeys, RdmaVerb, RdmaWord, Received, Segment};
-use frame::{FrameKind, Trim};
-use units::{Bytes, Or, Time};
+use frame::FrameKind;
+use units::{Bytes, Or};
 
 fn read() -> RdmaKeys {
     RdmaKeys { verb: RdmaVerb::Read, ..keys() }
@@ -21,28 +19,8 @@ fn lengths(pipe: &Wire) -> Vec<u16> {
     pipe.sent_by(0).iter().map(|(_, segment)| segment.bytes).collect()
 }
 fn flags(segment: &Segment) -> [bool; 3] {
-    let received = Received {
-        kind: segment.kind,
-        word: segment.word,
-        header: segment.header,
-        bytes: segment.bytes,
-        congestion_experienced: false,
-        created: Time::ZERO,
-        trim: Trim::Whole,
-        entropy: segment.entropy,
-    };
-    RdmaWord::of(header_of(&received).word).flags
+    RdmaWord::of(header_of(&Received::from(segment)).word).flags
 }
-/// Loses the n-th frames of the far end, counted from 0.
-fn losing_back(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
-    let mut sent = 0;
-    move |end, _| {
-        let hit = end == 1 && lost.contains(&sent);
-        sent += usize::from(end == 1);
-        Outcome { lost: hit, ..Outcome::default() }
-    }
-}
-
 #[test]
 fn extended_headers_are_where_the_standard_has_them() {
     for (verb, expected) in [
@@ -118,7 +96,7 @@ fn what_is_lost_is_asked_for_again() {
     for lost in [0, 39] {
         let mut pipe = transfers(&read(), &[(0, 40_000)]);
         if lost == 0 {
-            pipe.run(NEVER, losing_back(&[0]))
+            pipe.run(NEVER, losing_of(1, &[0]))
         } else {
             pipe.run(NEVER, losing(&[lost]))
         }
@@ -131,7 +109,7 @@ fn what_is_lost_is_asked_for_again() {
 #[test]
 fn a_request_behind_a_lost_one_is_answered_with_a_nak() {
     let mut pipe = transfers(&read(), &[(0, 3_000), (0, 3_000), (0, 3_000)]);
-    pipe.run(NEVER, losing_back(&[1]));
+    pipe.run(NEVER, losing_of(1, &[1]));
     assert_eq!(requests(&pipe), [0, 3, 6, 3, 6]);
     assert_eq!((came(&pipe), pipe.far.read_counts(0).unwrap().timeouts), ((3, 9), 0));
     let naks = pipe.sent_by(0).iter().filter(|(_, it)| it.kind == FrameKind::Ack).count();

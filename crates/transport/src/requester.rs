@@ -205,14 +205,7 @@ impl Protocol for Requester {
             self.schedule();
         }
         let (word, bytes) = (label.word(), self.request.frame_bytes(sent));
-        Some(Segment {
-            kind: FrameKind::Data,
-            word,
-            header: None,
-            bytes,
-            ecn_capable: self.ecn_capable,
-            entropy: 0,
-        })
+        Some(Segment { ecn_capable: self.ecn_capable, ..Segment::new(FrameKind::Data, word, bytes) })
     }
 
     fn poll_record(&mut self) -> Option<Record> {
@@ -220,18 +213,9 @@ impl Protocol for Requester {
     }
     fn facts(&self, _now: Time) -> TransportFacts {
         TransportFacts {
-            retransmitted: self.retransmitted(),
-            discarded: self.discarded(),
+            retransmitted: self.retransmitted,
+            discarded: self.discarded,
             ..TransportFacts::default()
         }
-    }
-}
-
-impl Requester {
-    pub(crate) fn retransmitted(&self) -> u64 {
-        self.retransmitted
-    }
-    pub(crate) fn discarded(&self) -> u64 {
-        self.discarded
     }
 }

@@ -161,30 +161,14 @@ impl Protocol for Responder {
             self.sending.pop_front();
         }
         let (word, bytes) = (label.word(), self.response.frame_bytes(sent));
-        Some(Segment {
-            kind: FrameKind::Data,
-            word,
-            header: None,
-            bytes,
-            ecn_capable: self.ecn_capable,
-            entropy: 0,
-        })
+        Some(Segment { ecn_capable: self.ecn_capable, ..Segment::new(FrameKind::Data, word, bytes) })
     }
 
     fn facts(&self, _now: Time) -> TransportFacts {
         TransportFacts {
-            discarded: self.discarded(),
-            undelivered: self.undelivered(),
+            discarded: self.discarded,
+            undelivered: self.undelivered,
             ..TransportFacts::default()
         }
-    }
-}
-
-impl Responder {
-    pub(crate) fn discarded(&self) -> u64 {
-        self.discarded
-    }
-    pub(crate) fn undelivered(&self) -> Undelivered {
-        self.undelivered
     }
 }

@@ -212,14 +212,8 @@ impl TcpReceiver {
         let ts_ecr = (self.spec.timestamps && !due.syn).then_some(due.first_sent);
         let header = TcpHeader { number, syn: due.syn, ts_ecr, sacks, ..TcpHeader::default() };
         let says_more = due.syn || ts_ecr.is_some() || count > 0;
-        Segment {
-            kind,
-            word: number,
-            header: says_more.then_some(Header::Tcp(header)),
-            bytes: self.spec.ack_frame_bytes(count),
-            ecn_capable: false,
-            entropy: 0,
-        }
+        let header = says_more.then_some(Header::Tcp(header));
+        Segment { header, ..Segment::new(kind, number, self.spec.ack_frame_bytes(count)) }
     }
 
     /// Returns up to three blocks, the most recently grown first, and their number.
@@ -297,7 +291,7 @@ impl Protocol for TcpReceiver {
         }
         let (kind, word) = due.kind_and_word();
         let bytes = self.spec.ack_frame_bytes(0);
-        (Some(Segment { kind, word, header: None, bytes, ecn_capable: false, entropy: 0 }), requests)
+        (Some(Segment::new(kind, word, bytes)), requests)
     }
 
     fn memory_bytes(&self) -> usize {

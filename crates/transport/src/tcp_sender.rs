@@ -271,15 +271,8 @@ impl TcpSender {
         self.state = State::SynSent { first: (!again).then_some(now) };
         self.start_timer(now);
         let word = self.unacknowledged as u32;
-        let header = TcpHeader { number: word, syn: true, ..TcpHeader::default() };
-        Segment {
-            kind: FrameKind::Ack,
-            word,
-            header: Some(Header::Tcp(header)),
-            bytes: self.spec.ack_frame_bytes(0),
-            ecn_capable: false,
-            entropy: 0,
-        }
+        let header = Some(Header::Tcp(TcpHeader { number: word, syn: true, ..TcpHeader::default() }));
+        Segment { header, ..Segment::new(FrameKind::Ack, word, self.spec.ack_frame_bytes(0)) }
     }
 
     /// Sends a segment during handshake, loss recovery or go-back.
@@ -350,7 +343,7 @@ impl TcpSender {
         if cwr || self.spec.data_in(bytes) != data {
             return self.wide(from, data, cwr, ecn_capable);
         }
-        Segment { kind: FrameKind::Data, word: from as u32, header: None, bytes, ecn_capable, entropy: 0 }
+        Segment { ecn_capable, ..Segment::new(FrameKind::Data, from as u32, bytes) }
     }
 
     /// Variant of `segment` for segments whose header has more than a number.
@@ -360,7 +353,7 @@ impl TcpSender {
         let payload = (self.spec.data_in(bytes) != data).then_some(data);
         let header = TcpHeader { number: from as u32, payload, cwr, ..TcpHeader::default() };
         let header = Some(Header::Tcp(header));
-        Segment { kind: FrameKind::Data, word: from as u32, header, bytes, ecn_capable, entropy: 0 }
+        Segment { header, ecn_capable, ..Segment::new(FrameKind::Data, from as u32, bytes) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Connections and draws that tests share.
 
-use crate::pipe::{Pipe, connect};
+use crate::pipe::{Outcome, Pipe, connect};
 use crate::{
     Ack, AimdParams, Application, ConnectionSpec, ControllerSpec, Delay, EcnMode, Endpoint,
-    FixedWindowParams, Growth, LossRecoveryKind, Protocol, Record, RecordKind, RequestResponseSpec, TcpSpec,
-    TimerSpec, TransferSpec, WindowSpec,
+    FixedWindowParams, Growth, LossRecoveryKind, Protocol, Record, RecordKind, RequestResponseSpec, Segment,
+    TcpSpec, TimerSpec, TransferSpec, WindowSpec,
 };
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -60,6 +60,17 @@ pub fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let stream = rng.clone();
     (move |limit| workload::below(&mut rng, limit), stream)
+}
+
+/// A wire that loses `loss`, marks 20 and repeats 10 per cent of the frames, and delays each by up to 3 us.
+pub fn rough(loss: u32, mut draw: impl FnMut(u64) -> u64) -> impl FnMut(usize, &Segment) -> Outcome {
+    move |_, _| Outcome {
+        lost: draw(100) < loss.into(),
+        trimmed: false,
+        marked: draw(100) < 20,
+        twice: draw(100) < 10,
+        extra: Time::from_ns(draw(3_000)),
+    }
 }
 
 /// Returns an acknowledgement of `bytes` to a sender limited by its window.

@@ -4,7 +4,7 @@ mod clean;
 mod control_losses;
 mod recovery;
 
-use crate::pipe::{Outcome, Pipe};
+use crate::pipe::{Outcome, Pipe, losing};
 use crate::testbed::{DELAY, RATE, draws, of_kind};
 use crate::uet_sender::header_of;
 use crate::{
@@ -50,20 +50,8 @@ fn transfers(keys: &UetKeys, rows: &[(u64, u64)]) -> Wire {
     let receiver = UetReceiver::new(&spec, rows.len(), &facts);
     Pipe::new(UetSender::new(&spec, due(rows), facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
-fn received(segment: &Segment) -> Received {
-    Received {
-        kind: segment.kind,
-        word: segment.word,
-        header: segment.header,
-        bytes: segment.bytes,
-        congestion_experienced: false,
-        created: Time::ZERO,
-        trim: Trim::Whole,
-        entropy: 0,
-    }
-}
 fn header(segment: &Segment) -> UetHeader {
-    header_of(&received(segment))
+    header_of(&Received::from(segment))
 }
 /// Sequence numbers of the packets that were sent, in order.
 fn packets(pipe: &Wire) -> Vec<u32> {
@@ -76,16 +64,6 @@ fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
     let (context, last) = pipe.near.last_psn(transfer)?;
     pipe.far.delivered(context, last)
 }
-/// Loses the n-th packets of data that are sent, counted from 0.
-fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
-    let mut sent = 0;
-    move |end, _| {
-        let hit = end == 0 && lost.contains(&sent);
-        sent += usize::from(end == 0);
-        Outcome { lost: hit, ..Outcome::default() }
-    }
-}
-
 #[test]
 fn sizes_are_those_of_the_headers() {
     let full = |keys: UetKeys, frame| {

@@ -109,23 +109,14 @@ impl Protocol for WindowReceiver {
         let kind = if self.ece { FrameKind::MarkedAck } else { FrameKind::Ack };
         (self.ack_due, self.ece, self.unanswered) = (false, false, 0);
         let word = self.expected as u32;
-        Some(Segment { kind, word, header: None, bytes: self.ack_bytes, ecn_capable: false, entropy: 0 })
+        Some(Segment::new(kind, word, self.ack_bytes))
     }
 
     fn facts(&self, _now: Time) -> TransportFacts {
         TransportFacts {
-            discarded: self.discarded(),
-            undelivered: self.undelivered(),
+            discarded: self.discarded,
+            undelivered: self.undelivered,
             ..TransportFacts::default()
         }
-    }
-}
-
-impl WindowReceiver {
-    pub(crate) fn discarded(&self) -> u64 {
-        self.discarded
-    }
-    pub(crate) fn undelivered(&self) -> Undelivered {
-        self.undelivered
     }
 }

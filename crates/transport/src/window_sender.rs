@@ -216,14 +216,7 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         self.retransmission.on_send(now);
         self.pacer.set_rate(self.controller.rate());
         self.pacer.on_send(now, bytes.into());
-        Some(Segment {
-            kind: FrameKind::Data,
-            word,
-            header: None,
-            bytes,
-            ecn_capable: self.ecn_capable,
-            entropy: 0,
-        })
+        Some(Segment { ecn_capable: self.ecn_capable, ..Segment::new(FrameKind::Data, word, bytes) })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

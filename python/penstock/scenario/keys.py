@@ -2728,8 +2728,8 @@ class RdmaKeys(TypedDict, total=False):
     cnp_gap: str | None
     """The least time between two congestion notification packets. Default: "50 us"."""
     cnp_scope: CnpScope | None
-    """Queue pairs that share that interval: "queue_pair" (each has its own), "address" (all from the
-    same host) or "port" (all of the NIC). Default: "queue_pair".
+    """Scope of `cnp_gap`: "queue_pair" (each has its own), "address" (all from the same host) or "port"
+    (all of the NIC). Default: "queue_pair".
     """
     cnp_priority: int | None
     """Priority of congestion notification packets. Default: 6."""

@@ -17,9 +17,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from penstock.scenario import Scenario
+
     from .reproduce import Context
 
 Measured = TypeVar("Measured", bound="DataclassInstance")
+
+PATHS: Mapping[str, Any] = {"hash": "hash", "spray": "spray", "adaptive": {"adaptive": {}}}
+CONTROLS: Mapping[str, Any] = {
+    "PFC": {"rdma": {"control": "none"}},
+    "PFC and DCQCN": {"rdma": {"control": "dcqcn"}},
+    "NSCC": {"uet": {}},
+}
+"""Transports of jobs. Queue pairs tolerate reordering if their packets take several paths."""
+
+
+def arranged(base: Scenario, paths: str, control: str) -> Scenario:
+    """A scenario of jobs with these of `PATHS` and this one of `CONTROLS`."""
+    over = CONTROLS[control]
+    if "rdma" in over and paths != "hash":
+        over = {"rdma": {**over["rdma"], "recovery": "reordering"}}
+    scenario = base.with_value("switch.path_choice", PATHS[paths])
+    if "uet" in over:
+        scenario = scenario.with_value("flow_control", None)
+    return scenario.with_value("jobs", [{**job, "over": over} for job in base.to_dict()["jobs"]])
 
 
 def measure_all(
@@ -64,6 +85,13 @@ def percentile(
     sized = [row["slowdown"] for row in transfers if least <= row["bytes"] <= largest]
     slow = [math.inf if value is None else value for value in sized]
     return float(np.percentile(slow, at, method="higher")) if slow else math.nan
+
+
+def factor(value: float) -> str:
+    """A slowdown as text; NaN is none, and an infinite one is of transfers that did not all end."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def listed(runs: Mapping[str, Mapping[str, Measured]], workload: str, text: Callable[[Measured], str]) -> str:

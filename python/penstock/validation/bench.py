@@ -160,6 +160,11 @@ def flow_text(name: str, sender: str, receiver: str, *lines: str) -> str:
     )
 
 
+def picoseconds(nanoseconds: float) -> int:
+    """Converts a time of a result table to picoseconds."""
+    return round(nanoseconds * 1_000)
+
+
 def workers() -> int:
     """Number of concurrent runs."""
     return os.cpu_count() or 1

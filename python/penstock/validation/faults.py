@@ -10,9 +10,9 @@ from fractions import Fraction
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, around_a_switch, chain, fill, flow_text, only, summaries
+from .bench import Bench, around_a_switch, chain, fill, flow_text, only, picoseconds, summaries
 from .registry import Row, case, exact, random
-from .theory import GBPS, OVERHEAD, picoseconds, wire
+from .theory import GBPS, OVERHEAD, wire
 
 FRAME, PAUSE = 1522, 64
 FAR_PS = 1_500_000

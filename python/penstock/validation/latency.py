@@ -10,7 +10,7 @@ from typing import Any
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, Reader, chain, fill, flow_text, only, summaries
+from .bench import Bench, Reader, chain, fill, flow_text, only, picoseconds, summaries
 from .registry import Row, case, exact, extremes, random
 
 LATENCY_NS = 300
@@ -117,7 +117,7 @@ def latency(bench: Bench) -> Iterator[Row]:
             )
             path = "-".join(f"{rate:g}" for rate in rates)
             name = f"{forwarding.replace('_', '-')}, {path} Gb/s, {metres} m, {length} B"
-            yield exact(name, "ps", expected, theory.picoseconds(flow["latency_max_ns"]))
+            yield exact(name, "ps", expected, picoseconds(flow["latency_max_ns"]))
 
 
 _CODED = (

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from . import theory
-from .bench import Bench, chain, fabric, fill, flow_text, link_text, only, star, summaries
+from .bench import Bench, chain, fabric, fill, flow_text, link_text, only, picoseconds, star, summaries
 from .registry import Row, case, exact, extremes
-from .theory import GBPS, OVERHEAD, picoseconds, wire
+from .theory import GBPS, OVERHEAD, wire
 
 SEGMENT, ACK = 1000, 64
 

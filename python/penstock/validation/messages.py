@@ -7,10 +7,10 @@ from itertools import islice
 
 from penstock.result import Result
 
-from .bench import Bench, fill, flow_text, only, summaries
+from .bench import Bench, fill, flow_text, only, picoseconds, summaries
 from .loops import SEGMENT, in_row
 from .registry import Row, bounded, case, exact
-from .theory import GBPS, picoseconds, wire
+from .theory import GBPS, wire
 
 _LATENCY = 250_000
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from penstock.result import Result
 
-from .bench import Bench, only
+from .bench import Bench, only, picoseconds
 from .one_switch import LINE, MESSAGE, Point, Sender, measured, queue, run, scenario
 from .registry import Row, case, exact, within
-from .theory import picoseconds
 
 _SET_POINT = 26_000
 _SAMPLES = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500)

@@ -20,14 +20,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from penstock.analysis.statistics import Interval, student_t_interval
 
-from .theory import picoseconds
-
-if TYPE_CHECKING:
-    from .bench import Bench
+from .bench import Bench, picoseconds
 
 ROWS = 150
 """Number of random rows by which the false-alarm probability is divided; a test fails if there are more."""

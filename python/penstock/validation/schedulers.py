@@ -11,9 +11,9 @@ import numpy as np
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only, star, summaries
+from .bench import Bench, fill, only, picoseconds, star, summaries
 from .registry import Row, bounded, case, exact, within
-from .theory import OVERHEAD, picoseconds, wire
+from .theory import OVERHEAD, wire
 
 FRAME, HEADER = 1522, 18
 LINK = 10_000_000_000

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from penstock.result import Result
 
-from .bench import Bench, fill, flow_text, only, star, summaries
+from .bench import Bench, fill, flow_text, only, picoseconds, star, summaries
 from .registry import Row, case, exact
-from .theory import picoseconds, wire
+from .theory import wire
 
 LENGTH = 1000
 DELAY_PS = 500_000

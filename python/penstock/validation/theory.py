@@ -346,11 +346,6 @@ def wire(length: int, rate: int | Fraction = 10 * GBPS) -> int:
     return math.floor(wire_time(length + OVERHEAD, rate))
 
 
-def picoseconds(nanoseconds: float) -> int:
-    """Converts a time of a result table to picoseconds."""
-    return round(nanoseconds * 1_000)
-
-
 @dataclass(frozen=True)
 class Hop:
     """A link, with the time from its far end to the next queue (propagation and switch latency)."""

@@ -82,16 +82,7 @@ mod tests {
     #[test]
     fn a_cnp_halves_and_the_lowest_rate_stays() {
         let rate = BitRate::from_gbps(10);
-        let facts = PathFacts {
-            rate,
-            arrival_rate: rate,
-            base_rtt: Time::from_us(10),
-            packet: 1_000,
-            hops: 1,
-            overhead: 20,
-            planes: 1,
-            trims: false,
-        };
+        let facts = PathFacts::new(rate, Time::from_us(10), 1_000, 1);
         let mut brake = Brake::new(&BrakeKeys::default(), &facts);
         for expected in [1e9, 5e8, 2.5e8, 1.25e8, 1e8, 1e8] {
             assert_eq!(brake.rate(Time::ZERO), expected);

@@ -320,7 +320,7 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 
         let hops = there.len().saturating_sub(1) as u16;
         let there = one_way(plan, &mut there.iter().copied(), full);
         let base_rtt = there + one_way(plan, &mut back.iter().copied(), answer);
-        PathFacts { rate, arrival_rate, base_rtt, packet: full, hops, overhead, planes: 1, trims: false }
+        PathFacts { arrival_rate, overhead, ..PathFacts::new(rate, base_rtt, full, hops) }
     };
     [from(path, &back), from(&back, path)]
 }

@@ -12,7 +12,7 @@ use super::idle::IdlePath;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use transport::{Protocol, Received, Segment, TcpReceiver, TcpSender, TcpSpec, TransferSpec};
+use transport::{Protocol, Received, TcpReceiver, TcpSender, TcpSpec, TransferSpec};
 use units::Time;
 use workload::Framing;
 
@@ -62,20 +62,7 @@ impl<P: Protocol> End<P> {
             return None;
         }
         let segment = self.endpoint.poll_transmit(now)?;
-        Some((self.way_out.send(now, segment.bytes), received(&segment, now)))
-    }
-}
-
-fn received(segment: &Segment, created: Time) -> Received {
-    Received {
-        kind: segment.kind,
-        word: segment.word,
-        header: segment.header,
-        bytes: segment.bytes,
-        congestion_experienced: false,
-        created,
-        trim: frame::Trim::Whole,
-        entropy: segment.entropy,
+        Some((self.way_out.send(now, segment.bytes), Received { created: now, ..Received::from(&segment) }))
     }
 }
 

@@ -12,13 +12,17 @@ use fabric::spec::{
 use fabric::topology::{Cable, FatTree, NodeRole, Shape};
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
-use frame::{ClassMap, NodeId, Priority};
+use frame::{ClassMap, NodeId, Ports, Priority};
 use measure::{Table, Values};
-use queueing::BufferSpec;
+use queueing::{BufferSpec, Counts, ManagerSpec, Moment, StepParams};
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
+use transport::{Application, ConnectionSpec, Scheduled};
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
-use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
+use workload::{
+    Arrivals, ConstantParams, Destinations, FrameSizes, Framing, RateBasis, ServiceOrder, SourceSpec,
+    Transfer, TransferList,
+};
 
 pub const fn ns(ns: u64) -> Time {
     Time::from_ns(ns)
@@ -128,6 +132,58 @@ pub fn greedy(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
     SourceSpec { arrivals: Arrivals::Greedy, limit: None, ..one(to, bytes, start) }
 }
 
+/// Transfers: start, index of the destination, bytes.
+pub fn transfers(
+    to: &[NodeId],
+    framing: Framing,
+    order: ServiceOrder,
+    rows: &[(Time, u32, u64)],
+) -> SourceSpec {
+    let mut list = TransferList::new(framing, order);
+    for &(start, destination, bytes) in rows {
+        list.push(Transfer { start, destination, bytes, ports: Ports::default() });
+    }
+    SourceSpec {
+        arrivals: Arrivals::Transfers(Arc::new(list)),
+        destinations: Destinations::Uniform(to.to_vec()),
+        ..greedy(to[0], framing.frame, Time::ZERO)
+    }
+}
+
+/// A switch with this queue manager for each of its queues.
+pub fn managed(manager: ManagerSpec) -> SwitchSpec {
+    SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() }
+}
+
+/// A switch that marks frames that leave more than this many behind.
+pub fn marking(frames: u64) -> SwitchSpec {
+    managed(ManagerSpec::Step(StepParams {
+        threshold: Amount::Frames(frames),
+        counts: Counts::WithoutFrame,
+        at: Moment::Dequeue,
+        reference_rate: None,
+    }))
+}
+
+/// Hosts "h0" and so on at a switch, over links of 10 Gb/s and 1 us without overhead.
+pub fn star(hosts: usize, duration: Time, spec: SwitchSpec) -> (Net, Vec<NodeId>) {
+    let mut net = Net::new(duration);
+    let all: Vec<NodeId> = (0..hosts).map(|nth| net.host(&format!("h{nth}"), host())).collect();
+    let sw = net.switch("sw", spec);
+    all.iter().for_each(|&host| net.link(host, sw, gbps(10), us(1)).overhead = 0);
+    (net, all)
+}
+
+/// Hosts "h0" and so on at a switch, over links of 10 Gb/s and 1 us: `senders` of them, and one more.
+pub fn hosts_at(sw: SwitchSpec, senders: usize, duration: Time) -> (Net, Vec<NodeId>) {
+    let mut net = Net::new(duration);
+    let of_host = HostSpec { flow_control: sw.flow_control.clone(), ..host() };
+    let hosts: Vec<NodeId> = (0..=senders).map(|n| net.host(&format!("h{n}"), of_host.clone())).collect();
+    let sw = net.switch("sw", sw);
+    net.attach(&hosts, sw, gbps(10), us(1));
+    (net, hosts)
+}
+
 /// All of a kind is recorded.
 pub fn everything(what: Watched) -> Probe {
     Probe { what, which: Which::All, every: None, max_rows: 1_000_000, one_in: 1, start: Time::ZERO }
@@ -188,6 +244,23 @@ impl Net {
         });
         self.0.links.last_mut().unwrap()
     }
+    /// Replaces all nodes by plain ones under [`pfc`].
+    pub fn under_pfc(&mut self, priorities: u8) {
+        let flow_control = Some(pfc(priorities).into());
+        for node in &mut self.0.nodes {
+            let flow_control = flow_control.clone();
+            node.role = match &node.role {
+                Role::Host(_) => Role::Host(Arc::new(HostSpec { flow_control, ..host() })),
+                Role::Switch(_) => Role::Switch(Arc::new(SwitchSpec { flow_control, ..switch() })),
+            };
+        }
+    }
+    /// Links of this rate and delay from each of these ends to a switch.
+    pub fn attach(&mut self, ends: &[NodeId], switch: NodeId, rate: BitRate, delay: Time) {
+        for &end in ends {
+            self.link(end, switch, rate, delay);
+        }
+    }
     pub fn flow(&mut self, name: &str, from: NodeId, priority: u8, source: SourceSpec) -> &mut FlowSpec {
         let name = name.to_string();
         self.0.flows.push(FlowSpec {
@@ -212,6 +285,20 @@ impl Net {
         net.0.faults = (0..net.0.links.len() as u32).map(fault).collect();
         net
     }
+    /// Transfers of a host in class 3: start, index of the destination, bytes.
+    pub fn scheduled(
+        &mut self,
+        (from, to): (NodeId, &[NodeId]),
+        framing: Framing,
+        carrier: Scheduled,
+        rows: &[(Time, u32, u64)],
+    ) {
+        let name = format!("t[{}]", self.0.nodes[from.at()].name);
+        let application = Application::Transfers(carrier);
+        let connection = ConnectionSpec { start: Time::ZERO, stop: None, application };
+        let source = transfers(to, framing, ServiceOrder::RoundRobin, rows);
+        self.flow(&name, from, 3, source).transport = Some(Arc::new(connection));
+    }
     /// Runs to the end.
     pub fn run(&self) -> Outcome {
         let outcome = self.try_run();
@@ -221,6 +308,34 @@ impl Net {
     /// Runs to the end or to the first broken promise.
     pub fn try_run(&self) -> Outcome {
         self.run_in_steps(u64::MAX)
+    }
+    /// Runs to the end, with the same results on several threads.
+    pub fn run_on_threads(&self) -> Outcome {
+        let outcome = self.try_run_on_threads();
+        assert_eq!(outcome.error, None);
+        outcome
+    }
+    /// Runs to the end or to the first broken promise, with the same results on several threads.
+    pub fn try_run_on_threads(&self) -> Outcome {
+        let alone = self.try_run();
+        self.assert_threads_agree(&alone);
+        alone
+    }
+    /// Asserts that runs on two and three threads end as `alone` did, and if there was no error with the same results.
+    pub fn assert_threads_agree(&self, alone: &Outcome) {
+        for threads in [2, 3] {
+            let several = self.run_on(threads, 5_000);
+            assert_eq!(several.error, alone.error, "{threads} threads");
+            if alone.error.is_none() {
+                assert_eq!(several.fingerprint, alone.fingerprint, "{threads} threads");
+                // As text, because NaN is not equal to itself.
+                assert_eq!(
+                    format!("{:?}", several.tables),
+                    format!("{:?}", alone.tables),
+                    "{threads} threads"
+                );
+            }
+        }
     }
     /// As [`Net::try_run`], coming back every `budget` events.
     pub fn run_in_steps(&self, budget: u64) -> Outcome {
@@ -236,12 +351,7 @@ impl Net {
                 Err(error) => break Some(error.to_string()),
             }
         };
-        Outcome {
-            fingerprint: simulation.fingerprint(),
-            now: simulation.now(),
-            tables: spelt_out(simulation.tables()),
-            error,
-        }
+        Outcome::of(&mut simulation, error)
     }
 }
 
@@ -300,6 +410,15 @@ pub fn spelt_out(mut tables: Vec<Table>) -> Vec<Table> {
 }
 
 impl Outcome {
+    /// Measurements of a simulation.
+    pub fn of(simulation: &mut Simulation, error: Option<String>) -> Outcome {
+        Outcome {
+            fingerprint: simulation.fingerprint(),
+            now: simulation.now(),
+            tables: spelt_out(simulation.tables()),
+            error,
+        }
+    }
     /// All tables of a run except that of its faults.
     pub fn told(&self) -> String {
         let tables: Vec<_> = self.tables.iter().filter(|table| table.spec.name != "faults").collect();

@@ -326,11 +326,6 @@ fn looking_changes_nothing() {
         simulation.tables();
         assert_eq!(simulation.frame_hops(), hops);
     }
-    let outcome = Outcome {
-        fingerprint: simulation.fingerprint(),
-        now: simulation.now(),
-        tables: crate::common::spelt_out(simulation.tables()),
-        error: None,
-    };
+    let outcome = Outcome::of(&mut simulation, None);
     assert_eq!(outcome.told(), net.deciding().run().told());
 }

@@ -409,9 +409,7 @@ proptest! {
             nodes.push(node);
         }
         let sinks = [0, 1].map(|nth| net.host(&format!("sink{nth}"), host()));
-        for sink in sinks {
-            net.link(sink, sw, gbps(10), ns(100));
-        }
+        net.attach(&sinks, sw, gbps(10), ns(100));
         for (nth, flow) in flows.iter().enumerate() {
             net.flow(&format!("f{nth}"), nodes[flow.host], 3, at_once(sinks[flow.sink], flow.frames, flow.start));
         }

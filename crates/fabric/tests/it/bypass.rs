@@ -23,16 +23,6 @@ fn one(count: u64, name: &str) -> CreditSpec {
     named(count, [name; 8])
 }
 
-fn on_threads(net: &Net) -> Outcome {
-    let alone = net.run();
-    for threads in [2, 3] {
-        let several = net.run_on(threads, 5_000);
-        assert_eq!(several.fingerprint, alone.fingerprint, "{threads} threads");
-        assert_eq!(format!("{:?}", several.tables), format!("{:?}", alone.tables), "{threads} threads");
-    }
-    alone
-}
-
 /// Queues at outputs, virtual output queues, and inputs of crossbars of either kind, with either rule for room.
 fn queueings() -> Vec<Queueing> {
     let bar = |inputs, room| Queueing::Crossbar(CrossbarKeys { inputs, room, ..CrossbarKeys::default() });
@@ -60,7 +50,7 @@ fn a_frame_without_credits_is_passed_at_once() {
         net.link(a, b, gbps(10), us(2)).overhead = 0;
         net.flow("reads", a, 0, burst(b, 1_000, 2, us(1))).bypassable = true;
         net.flow("write", a, 0, burst(b, 1_000, 1, us(1) + ns(1)));
-        let outcome = on_threads(&with_credits(net, &one(16, name)));
+        let outcome = with_credits(net, &one(16, name)).run_on_threads();
         ["latency_min_ns", "latency_max_ns"].map(|column| {
             let all = outcome.reals("flows", column);
             (exact(all[0]), exact(all[1]))
@@ -82,7 +72,7 @@ fn a_frame_whose_credits_come_while_another_leaves_goes_next() {
     net.link(a, b, gbps(10), us(2)).overhead = 0;
     net.flow("reads", a, 0, burst(b, 1_000, 2, us(1))).bypassable = true;
     net.flow("writes", a, 0, burst(b, 500, 2, us(5) + ns(600)));
-    let outcome = on_threads(&with_credits(net, &one(16, "B0")));
+    let outcome = with_credits(net, &one(16, "B0")).run_on_threads();
     let latest = outcome.reals("flows", "latency_max_ns");
     assert_eq!(exact(latest[0]), us(6) + ns(2_800) - us(1), "it leaves at 6 us");
     assert_eq!(exact(latest[1]), ns(400 + 800 + 400) + us(2), "the second write is behind it");
@@ -109,7 +99,7 @@ fn read_and_write(
     reads_slowly(&mut net, h[2]);
     net.flow("reads", h[0], 1, greedy(h[2], 600, Time::ZERO)).bypassable = true;
     net.flow("writes", h[writer], 1, greedy(h[3], 1_000, Time::ZERO));
-    let outcome = on_threads(&with_credits(net, &one(160, name)));
+    let outcome = with_credits(net, &one(160, name)).run_on_threads();
     assert_eq!(outcome.reals("flows", "frames_reordered"), [0.0, 0.0]);
     let frames = outcome.integers("flows", "frames_delivered");
     [frames[0] as f64 * 600.0, frames[1] as f64 * 1_000.0].map(|bytes| bytes / 250_000.0)
@@ -165,7 +155,7 @@ fn reads_close_no_circle(queueing: &Queueing) {
     let outcome = deadlocked.run();
     assert_eq!(outcome.table("deadlocks").rows(), 3, "the circle closes");
     let stuck: u64 = outcome.integers("flows", "frames_delivered").iter().sum();
-    let passed = on_threads(&ring_with_bypass("B0", queueing));
+    let passed = ring_with_bypass("B0", queueing).run_on_threads();
     let frames = passed.integers("flows", "frames_delivered");
     assert!(frames.iter().all(|&frames| frames > 200), "{frames:?}");
     assert!(stuck < frames.iter().sum::<u64>() / 2, "{stuck}");
@@ -237,7 +227,7 @@ proptest! {
             update_after: after, update_within: ns(within), update_bytes, piggyback: carried, ..named(room, names)
         };
         net.0.probes.chosen = Some(vec![everything(Watched::Frames), everything(Watched::Pauses)]);
-        let outcome = on_threads(&with_credits(net, &spec));
+        let outcome = with_credits(net, &spec).run_on_threads();
         let passed = bypassable.map(|may| may && !matches!(queueing, Queueing::VirtualOutput));
         waits_exclude_each_other(&outcome, &passed);
         prop_assert_eq!(outcome.integers("flows", "frames_delivered"), vec![40; 6]);

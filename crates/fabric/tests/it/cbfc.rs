@@ -37,22 +37,12 @@ fn burst(to: NodeId, count: u64) -> SourceSpec {
     SourceSpec { limit: Some(Bytes::new(1230 * count)), ..greedy(to, 1230, Time::ZERO) }
 }
 
-fn run(net: &Net) -> Outcome {
-    let outcome = net.run();
-    for threads in [2, 3] {
-        let other = net.run_on(threads, 5_000);
-        assert_eq!((other.fingerprint, &other.error), (outcome.fingerprint, &None), "{threads} threads");
-        assert!(other.told() == outcome.told(), "{threads} threads");
-    }
-    outcome
-}
-
 #[test]
 fn credits_of_a_damaged_frame_come_back_with_the_next_message() {
     let (mut net, a, b) = line(&cbfc(5), us(60));
     net.flow("f", a, 0, burst(b, 2));
     net.0.faults = vec![FaultSpec::BitErrors { link: 0, from: Time::ZERO, until: ns(1), rate: 1.0 }];
-    let outcome = run(&net);
+    let outcome = net.run_on_threads();
     // The first frame takes all five credits with it. The message of 10 us is here 84 B and 1 us later; the update that it makes due
     // takes 8 B, 1 us and 10 ns: then the second frame goes, which is at `b` 4 us later.
     let goes = us(10) + ps(67_200) + us(1) + ps(6_400) + us(1) + ns(10);
@@ -74,7 +64,7 @@ fn a_lost_update_is_repeated_after_the_longest_distance() {
         net.flow("f", a, 0, burst(b, 2));
         // The first frame leaves `sw` at 2 us, and the update of its credits with it.
         net.0.faults = vec![FaultSpec::PauseLoss { link: 0, from: us(1), until: us(3), probability: 1.0 }];
-        let outcome = run(&net);
+        let outcome = net.run_on_threads();
         (outcome.delivered("f"), outcome.latency("f").1)
     };
     assert_eq!(with(0).0, 1, "nothing comes any more");
@@ -108,7 +98,7 @@ proptest! {
         }
         let until = net.0.duration;
         net.0.faults = (0..2).map(|link| FaultSpec::BitErrors { link, from: Time::ZERO, until, rate }).collect();
-        let outcome = run(&net);
+        let outcome = net.run_on_threads();
         let lost = outcome.total("drops", "frames");
         prop_assert_eq!(outcome.delivered("f0") + outcome.delivered("f1") + lost, 80);
         prop_assert_eq!(outcome.total("credits", "leaked"), outcome.total("credits", "restored"));

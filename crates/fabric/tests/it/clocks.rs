@@ -183,18 +183,7 @@ fn clocks_are_the_same_on_any_number_of_threads() {
 #[test]
 fn computed_thresholds_hold_what_fast_clocks_send() {
     let mut net = star(4, BufferSpec::default(), Time::from_ms(2), all_that_goes);
-    for node in &mut net.0.nodes {
-        node.role = match &node.role {
-            fabric::spec::Role::Host(_) => fabric::spec::Role::Host(std::sync::Arc::new(HostSpec {
-                flow_control: Some(pfc(1).into()),
-                ..host()
-            })),
-            fabric::spec::Role::Switch(_) => fabric::spec::Role::Switch(std::sync::Arc::new(SwitchSpec {
-                flow_control: Some(pfc(1).into()),
-                ..switch()
-            })),
-        };
-    }
+    net.under_pfc(1);
     let exact = net.run();
     let loose = tolerant(net, ClockTolerance::from_ppm(1000)).run();
     for outcome in [&exact, &loose] {

@@ -38,9 +38,7 @@ fn delivered(priority: u8, faults: Vec<FaultSpec>) -> u64 {
     net.flow("f", h, priority, greedy(sink, FRAME, Time::ZERO));
     net.0.faults = faults;
     let outcome = net.run();
-    for threads in [2, 3] {
-        assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
-    }
+    net.assert_threads_agree(&outcome);
     outcome.delivered("f")
 }
 

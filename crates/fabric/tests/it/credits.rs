@@ -19,27 +19,6 @@ fn pair(duration: Time, delay: Time) -> (Net, NodeId, NodeId) {
     (net, a, b)
 }
 
-/// Some hosts at one switch, all links at 10 Gb/s and 1 us.
-fn star(hosts: usize, duration: Time, spec: SwitchSpec) -> (Net, Vec<NodeId>) {
-    let mut net = Net::new(duration);
-    let all: Vec<NodeId> = (0..hosts).map(|nth| net.host(&format!("h{nth}"), host())).collect();
-    let sw = net.switch("sw", spec);
-    all.iter().for_each(|&host| net.link(host, sw, gbps(10), us(1)).overhead = 0);
-    (net, all)
-}
-
-fn on_threads(net: &Net) -> Outcome {
-    let alone = net.try_run();
-    for threads in [2, 3] {
-        let several = net.run_on(threads, 5_000);
-        assert_eq!(several.error, alone.error);
-        assert!(alone.error.is_some() || several.fingerprint == alone.fingerprint, "{threads} threads");
-        let tables = |outcome: &Outcome| format!("{:?}", outcome.tables);
-        assert!(alone.error.is_some() || tables(&several) == tables(&alone), "{threads} threads");
-    }
-    alone
-}
-
 /// Frames that have arrived by then, of a sender that fills the link while it has credits: frame n begins when frame
 /// n - 1 has left, and when the credits of frame n - `most` are back.
 fn arrived(until: Time, most: usize, takes: Time, delay: Time, back: Time) -> u64 {
@@ -65,7 +44,7 @@ fn a_link_carries_its_credits_in_a_round_trip_until_it_is_full() {
         let need = u64::from(bytes).div_ceil(64);
         // What is left over is not enough for a frame.
         let net = with_credits(net, &credits(most * need + need - 1));
-        let outcome = on_threads(&net);
+        let outcome = net.try_run_on_threads();
         let takes = ps(u64::from(bytes) * 800);
         let frames = outcome.integers("flows", "frames_delivered")[0];
         assert_eq!(frames, arrived(duration, most as usize, takes, delay, delay), "{most} of {bytes} B");
@@ -109,7 +88,7 @@ fn updates_may_take_their_share_of_the_link() {
         let (mut net, a, b) = pair(us(1_000), us(1));
         net.flow("there", a, 0, greedy(b, 1_000, Time::ZERO));
         net.flow("back", b, 0, greedy(a, 1_000, Time::ZERO));
-        on_threads(&with_credits(net, &CreditSpec { update_bytes, ..credits(160) }))
+        with_credits(net, &CreditSpec { update_bytes, ..credits(160) }).try_run_on_threads()
     };
     let (free, cost) = (run(0), run(250));
     // A frame each way and an update for it: four fifths of the link are left.
@@ -129,7 +108,7 @@ fn frames_that_go_back_may_carry_updates() {
         if back {
             net.flow("back", b, 0, greedy(a, 1_000, Time::ZERO));
         }
-        on_threads(&with_credits(net, &spec)).integers("flows", "frames_delivered").to_vec()
+        with_credits(net, &spec).try_run_on_threads().integers("flows", "frames_delivered").to_vec()
     };
     // Frames alone carry updates: separate updates are due after a second.
     let silent = CreditSpec { update_after: 161, update_within: us(1_000_000), ..credits(160) };
@@ -155,7 +134,7 @@ fn channels_do_not_stop_each_other_unless_they_share() {
         }
         net.flow("slow", h[0], 1, greedy(h[2], 1_000, Time::ZERO));
         net.flow("fast", h[0], 0, greedy(h[3], 1_000, Time::ZERO));
-        let outcome = on_threads(&with_credits(net, &CreditSpec { channels, ..credits(160) }));
+        let outcome = with_credits(net, &CreditSpec { channels, ..credits(160) }).try_run_on_threads();
         [0, 1].map(|flow| outcome.integers("flows", "frames_delivered")[flow] as f64 / 250.0)
     };
     let [slow, fast] = run(ClassMap::SEPARATE);
@@ -186,7 +165,7 @@ fn a_channel_without_credits_gives_its_share_to_the_others() {
         for (class, to) in [(0, h[1]), (1, h[2]), (2, h[3])] {
             net.flow(&class.to_string(), h[0], class, greedy(to, 1_000, Time::ZERO));
         }
-        let outcome = on_threads(&with_credits(net, &credits(136)));
+        let outcome = with_credits(net, &credits(136)).try_run_on_threads();
         let gbps: Vec<f64> = outcome
             .integers("flows", "frames_delivered")
             .iter()
@@ -205,7 +184,7 @@ fn many_to_one_loses_nothing_and_fills_the_link() {
             net.flow(&format!("f{nth}"), from, (nth % 8) as u8, greedy(h[0], 1_522, Time::ZERO));
         }
         let settings = CreditSettings::default().spec();
-        let outcome = on_threads(&with_credits(net, &settings));
+        let outcome = with_credits(net, &settings).try_run_on_threads();
         let frames: u64 = outcome.integers("flows", "frames_delivered").iter().sum();
         assert!(frames as f64 > 0.99 * 500.0 / 1.2176, "{frames}");
         assert_eq!(outcome.integers("flows", "frames_dropped").iter().sum::<u64>(), 0);
@@ -218,7 +197,7 @@ fn a_lost_frame_takes_its_credits_and_stops_the_run() {
     net.flow("f", a, 5, paced(b, 1_000, 100, Time::ZERO, us(5)));
     let (from, until) = (us(50), us(51));
     net.0.faults = vec![FaultSpec::FrameLoss { link: 0, towards: None, from, until, probability: 1.0 }];
-    let outcome = on_threads(&with_credits(net, &credits(160)));
+    let outcome = with_credits(net, &credits(160)).try_run_on_threads();
     let error = outcome.error.expect("credits leak");
     assert!(error.contains("credits leak at 51.8 us: 16 of channel 5 of the link a.0->b"), "{error}");
 }
@@ -229,9 +208,9 @@ fn a_lost_update_is_made_up_for_by_the_next() {
     net.flow("f", a, 5, greedy(b, 1_000, Time::ZERO));
     let (from, until) = (us(50), us(52));
     net.0.faults = vec![FaultSpec::PauseLoss { link: 0, from, until, probability: 1.0 }];
-    let with = on_threads(&with_credits(net.clone(), &credits(160)));
+    let with = with_credits(net.clone(), &credits(160)).try_run_on_threads();
     net.0.faults.clear();
-    let without = on_threads(&with_credits(net, &credits(160)));
+    let without = with_credits(net, &credits(160)).try_run_on_threads();
     let frames = |outcome: &Outcome| outcome.integers("flows", "frames_delivered")[0];
     assert_eq!(with.error, None);
     assert_eq!(frames(&with), frames(&without), "ten frames of credits last for the gap");
@@ -269,7 +248,7 @@ proptest! {
             channels, update_after: after, update_within: ns(within), update_bytes, piggyback: carried,
             ..credits(u64::from(room))
         };
-        let outcome = on_threads(&with_credits(net, &spec));
+        let outcome = with_credits(net, &spec).try_run_on_threads();
         prop_assert_eq!(outcome.error.as_deref(), None);
         prop_assert_eq!(outcome.integers("flows", "frames_delivered"), vec![40; 4]);
     }

@@ -3,7 +3,6 @@
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, Queueing, Reaction, Role, SwitchSpec};
 use flow_control::CreditSettings;
-use frame::NodeId;
 use proptest::prelude::*;
 use queueing::{
     Action, Arbitration, Counts, CrossbarKeys, IdleExponent, Inputs, ManagerSpec, Mode, RedParams, Room,
@@ -20,15 +19,6 @@ fn crossbar(keys: CrossbarKeys) -> SwitchSpec {
 
 fn speedup(speedup: f64) -> CrossbarKeys {
     CrossbarKeys { speedup: Speedup::new(speedup).unwrap(), ..CrossbarKeys::default() }
-}
-
-/// Hosts around one switch, links of 10 Gb/s and 1 us without overhead.
-fn star(hosts: usize, duration: Time, spec: SwitchSpec) -> (Net, Vec<NodeId>) {
-    let mut net = Net::new(duration);
-    let all: Vec<NodeId> = (0..hosts).map(|nth| net.host(&format!("h{nth}"), host())).collect();
-    let sw = net.switch("sw", spec);
-    all.iter().for_each(|&host| net.link(host, sw, gbps(10), us(1)).overhead = 0);
-    (net, all)
 }
 
 #[test]

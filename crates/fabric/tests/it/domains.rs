@@ -18,9 +18,7 @@ fn star(parts: [Option<Domain>; 4], managers: &[Option<ManagerSpec>]) -> Net {
     let mut net = Net::new(us(200));
     let hosts = [0, 1, 2].map(|n| net.host(&format!("h{n}"), host()));
     let sw = net.switch("sw", SwitchSpec { managers: managers.to_vec().into(), ..switch() });
-    for host in hosts {
-        net.link(host, sw, gbps(10), ns(100));
-    }
+    net.attach(&hosts, sw, gbps(10), ns(100));
     for (name, from) in [("f", hosts[0]), ("g", hosts[1])] {
         net.flow(name, from, 3, paced(hosts[2], 1_230, 80, Time::ZERO, us(2)));
     }
@@ -76,9 +74,7 @@ fn a_neighbour_that_says_so_changes_both_ends_of_its_link() {
     net.0.faults = vec![says(us(50), BIT, 0), says(us(100), 0, 0)];
     let outcome = net.run();
     assert_eq!(sent(&outcome, "sw.2->h2").1, [2, 3]);
-    for threads in [2, 3, 4] {
-        assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint, "{threads} threads");
-    }
+    net.assert_threads_agree(&outcome);
     let alone = |port: &str| outcome.count("ports", port, "frames_sent");
     assert_eq!(alone("h0.0->sw"), 80);
     // Stations without a domain do nothing.
@@ -106,9 +102,7 @@ fn only_frames_with_a_tag_are_answered_if_that_is_wanted() {
             flow.source = greedy(NodeId(2), 1_230, Time::ZERO);
         }
         let outcome = net.run();
-        for threads in [2, 4] {
-            assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint, "{threads} threads");
-        }
+        net.assert_threads_agree(&outcome);
         ["sw.0->h0", "sw.1->h1"].map(|port| sent(&outcome, port).0)
     };
     let [outside, inside] = told(false);

@@ -211,9 +211,7 @@ fn a_nic_pulls_from_its_endpoints_by_turns_and_a_paused_class_stops_its_own_only
     let (a, b, c) = (net.host("a", control()), net.host("b", control()), net.host("c", control()));
     let d = net.host("d", control());
     let sw = net.switch("sw", SwitchSpec { flow_control: Some(pfc(0b1000).into()), ..switch() });
-    for node in [a, b, c, d] {
-        net.link(node, sw, gbps(10), ns(100));
-    }
+    net.attach(&[a, b, c, d], sw, gbps(10), ns(100));
     // Three connections in the paused class to the congested host, two in another class to another.
     for n in 0..3 {
         connect(
@@ -449,9 +447,7 @@ fn replies_go_on_when_their_link_comes_back_in_the_middle() {
             let mut net = Net::new(us(2_000));
             let spec = SwitchSpec { path_choice: PathChoice::LeastQueued, ..switch() };
             let (a, b, sw) = (net.host("a", host()), net.host("b", host()), net.switch("sw", spec));
-            for end in [a, b, b] {
-                net.link(end, sw, gbps(10), ns(100));
-            }
+            net.attach(&[a, b, b], sw, gbps(10), ns(100));
             let mut what = asks(64, 40_000, 1, Time::ZERO, us(5));
             if let Application::RequestResponse(spec) = &mut what {
                 spec.timeout = Some(us(200));

@@ -1,6 +1,6 @@
 //! Rate limiters of responders: the far ends of connections pass that of their host, which receives its feedback.
 
-use crate::common::{Net, gbps, host, ns, switch, us};
+use crate::common::{Net, gbps, host, managed, ns, switch, us};
 use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, SwitchSpec};
 use frame::NodeId;
 use queueing::{
@@ -35,9 +35,7 @@ fn star(names: &[&str], station: impl Fn(&str) -> HostSpec, switch: SwitchSpec, 
     let mut net = Net::new(length);
     let hosts: Vec<NodeId> = names.iter().map(|name| net.host(name, station(name))).collect();
     let sw = net.switch("sw", switch);
-    for &host in &hosts {
-        net.link(host, sw, gbps(10), ns(100));
-    }
+    net.attach(&hosts, sw, gbps(10), ns(100));
     for (&from, name) in hosts[1..].iter().zip(&names[1..]) {
         let source = crate::common::greedy(from, 64, Time::ZERO);
         net.flow(name, hosts[0], 3, source).transport = Some(asks(10_000_000));
@@ -104,8 +102,8 @@ fn answers_that_meet_are_slowed_down_by_every_control() {
             RateControlSpec::Prc(paths(Method::Messages)),
         ),
     ] {
-        let managed = SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() };
-        let net = star(&["a", "b", "c"], |_| limited(control, LimiterScope::Flow), managed, us(5_000));
+        let net =
+            star(&["a", "b", "c"], |_| limited(control, LimiterScope::Flow), managed(manager), us(5_000));
         let outcome = net.run();
         let names = ["b", "answers of b", "c", "answers of c"];
         assert_eq!(outcome.texts("rate_limiters", "limiter"), names);
@@ -116,9 +114,7 @@ fn answers_that_meet_are_slowed_down_by_every_control() {
         let slowed = outcome.texts("slowdowns", "limiter").iter().zip(outcome.texts("slowdowns", "port"));
         let by_the_way_to_a = slowed.filter(|(of, port)| of.starts_with("answers") && *port == "sw.0->a");
         assert_eq!(by_the_way_to_a.count(), 2, "{}", control.name());
-        for threads in [2, 3] {
-            assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
-        }
+        net.assert_threads_agree(&outcome);
     }
 }
 
@@ -147,11 +143,8 @@ fn the_throughput_over_time_is_that_of_frames_without_tags() {
             let mut net = Net::new(end);
             let station = || HostSpec { receive: receive.clone(), ..limited(control, LimiterScope::Flow) };
             let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name, station()));
-            let managed = SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() };
-            let sw = net.switch("sw", managed);
-            for host in [a, b, c] {
-                net.link(host, sw, gbps(10), ns(100));
-            }
+            let sw = net.switch("sw", managed(manager));
+            net.attach(&[a, b, c], sw, gbps(10), ns(100));
             net.flow("f", a, 0, crate::common::greedy(c, 64, Time::ZERO));
             net.flow("g", b, 0, crate::common::greedy(c, 64, Time::ZERO));
             net.0.probes.bin = Some(us(100));

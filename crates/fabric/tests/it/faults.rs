@@ -2,7 +2,6 @@
 
 use crate::common::*;
 use fabric::spec::{FaultSpec, Forwarding, HostSpec, OnLosslessDrop, Reaction, SwitchSpec};
-use fabric::{Simulation, State};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
@@ -33,31 +32,6 @@ fn lost(outcome: &Outcome, cause: &str) -> u64 {
     rows.filter(|(of, _)| *of == cause).map(|(_, frames)| frames).sum()
 }
 
-/// Runs on one, two and three threads, with equal results, conservation included.
-fn on_threads(net: &Net) -> Outcome {
-    let outcome = net.try_run();
-    for threads in [2, 3] {
-        let mut simulation = Simulation::on_threads(&net.0, threads).unwrap();
-        let error = loop {
-            match simulation.advance(5_000) {
-                Ok(State::Running) => {}
-                Ok(State::Finished) => break None,
-                Err(error) => break Some(error.to_string()),
-            }
-        };
-        assert_eq!(error, outcome.error);
-        if error.is_none() {
-            assert_eq!(simulation.fingerprint(), outcome.fingerprint, "{threads} threads");
-            assert_eq!(
-                format!("{:?}", crate::common::spelt_out(simulation.tables())),
-                format!("{:?}", outcome.tables),
-                "{threads} threads"
-            );
-        }
-    }
-    outcome
-}
-
 // A frame of 1230 B takes 1000 ns with its 20 B, and leaves a link 1 us later.
 
 #[test]
@@ -67,7 +41,7 @@ fn a_frame_with_any_bit_on_the_link_is_cut() {
         let (mut net, a, b) = line(us(40));
         net.flow("f", a, 0, one(b, 1230, us(10)));
         net.0.faults = vec![down(0, at, LOSE)];
-        let outcome = on_threads(&net);
+        let outcome = net.try_run_on_threads();
         assert_eq!(outcome.delivered("f"), u64::from(survives), "{at}");
         assert_eq!(lost(&outcome, "link_down"), u64::from(!survives), "{at}");
     }
@@ -75,7 +49,7 @@ fn a_frame_with_any_bit_on_the_link_is_cut() {
     let (mut net, a, b) = line(us(40));
     net.flow("f", a, 0, one(b, 1230, us(10)));
     net.0.faults = vec![down(0, ps(10_500_000), LOSE), up(0, ps(10_600_000))];
-    assert_eq!(lost(&on_threads(&net), "link_down"), 1);
+    assert_eq!(lost(&net.try_run_on_threads(), "link_down"), 1);
 }
 
 #[test]
@@ -86,7 +60,7 @@ fn frames_that_wait_for_a_dead_link_are_lost_or_kept() {
         // 14.5 us the third is cut; until 30 us the rest comes to a failed link.
         net.flow("f", a, 0, burst(b, 1230, 10, us(10)));
         net.0.faults = vec![down(1, ps(14_500_000), reaction), up(1, us(30))];
-        on_threads(&net)
+        net.try_run_on_threads()
     };
     let outcome = run(LOSE);
     // On the link at 14.5 us: the frames sent from 13 us (arrives 15 us) and from 14 us.
@@ -111,14 +85,14 @@ fn a_new_rate_holds_from_the_next_frame_on() {
         at: ps(11_500_001),
         rate: BitRate::from_bps(2_500_000_000),
     }];
-    let outcome = on_threads(&net);
+    let outcome = net.try_run_on_threads();
     // The fourth ends at 20 us, is at the switch at 21 us, leaves it by 22 us and arrives at 23 us.
     assert_eq!(outcome.latency("f"), (us(4), us(13)));
     assert_eq!(outcome.real("ports", "a.0->sw", "rate_bps"), 2.5e9);
     assert!((outcome.real("ports", "a.0->sw", "utilisation") - 0.10).abs() < 1e-12);
     // And faster: the look-ahead has to account for it.
     net.0.faults = vec![FaultSpec::LinkRate { link: 0, towards: None, at: ps(11_500_001), rate: gbps(100) }];
-    let outcome = on_threads(&net);
+    let outcome = net.try_run_on_threads();
     assert_eq!(outcome.delivered("f"), 4);
     // All at the switch by 13.2 us; its own link sends from 12 us on, one a microsecond: 16 us and 1 us.
     assert_eq!(outcome.latency("f"), (us(4), us(7)));
@@ -134,7 +108,7 @@ fn a_cut_through_switch_does_not_overtake_a_slow_frame() {
     net.flow("f", a, 0, one(b, 1230, us(10)));
     // At 1 Gb/s the frame takes 10 us; the link is fast when its head arrives.
     net.0.faults = vec![FaultSpec::LinkRate { link: 0, towards: None, at: ps(10_500_000), rate: gbps(10) }];
-    assert_eq!(on_threads(&net).only_latency("f"), us(13));
+    assert_eq!(net.try_run_on_threads().only_latency("f"), us(13));
 }
 
 #[test]
@@ -143,7 +117,7 @@ fn wrong_bits_come_as_often_as_they_should() {
     net.flow("f", a, 0, greedy(b, 1000, Time::ZERO));
     net.0.faults =
         vec![FaultSpec::BitErrors { link: 0, from: Time::ZERO, until: Time::from_ms(10), rate: 1e-5 }];
-    let outcome = on_threads(&net);
+    let outcome = net.try_run_on_threads();
     // 8000 bits at 1e-5: 7.69 % of the 12255 frames of the first half, by Poisson within 5 sigma.
     let errors = outcome.count("ports", "sw.0->a", "bit_errors");
     assert!((942.0 - errors as f64).abs() < 150.0, "{errors}");
@@ -161,7 +135,7 @@ fn a_restart_loses_what_the_switch_holds_and_then_all_is_as_before() {
     net.0.links[1].rates = [gbps(5); 2];
     net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
     net.0.faults = vec![FaultSpec::Restart { node: NodeId(2), at: us(100), lasts: us(50), reroute: None }];
-    let outcome = on_threads(&net);
+    let outcome = net.try_run_on_threads();
     // One frame a microsecond arrives for 50 us; some 49 had gathered, one was being sent, two on the link.
     let restart = lost(&outcome, "restart");
     assert!((95..105).contains(&restart), "{restart}");
@@ -175,23 +149,12 @@ fn a_restart_loses_what_the_switch_holds_and_then_all_is_as_before() {
 fn lossless_classes_count_what_faults_lose_and_go_on() {
     let (mut net, a, b) = line(us(400));
     net.0.links[1].rates = [gbps(5); 2];
-    for node in &mut net.0.nodes {
-        node.role = match &node.role {
-            fabric::spec::Role::Host(_) => fabric::spec::Role::Host(std::sync::Arc::new(HostSpec {
-                flow_control: Some(pfc(1).into()),
-                ..host()
-            })),
-            fabric::spec::Role::Switch(_) => fabric::spec::Role::Switch(std::sync::Arc::new(SwitchSpec {
-                flow_control: Some(pfc(1).into()),
-                ..switch()
-            })),
-        };
-    }
+    net.under_pfc(1);
     net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
     // The paused link goes down: the pause is forgotten on both sides, and sent again later.
     for link in [0, 1] {
         net.0.faults = vec![down(link, us(200), LOSE), up(link, us(210))];
-        let outcome = on_threads(&net);
+        let outcome = net.try_run_on_threads();
         assert_eq!(outcome.error, None);
         assert!(lost(&outcome, "link_down") > 0);
         assert_eq!(outcome.summary("headroom_violations"), 0.0);
@@ -211,7 +174,7 @@ fn lossless_classes_count_what_faults_lose_and_go_on() {
     let stopped = net.try_run();
     assert!(stopped.error.unwrap().contains("lossless class was lost"));
     net.0.on_lossless_drop = OnLosslessDrop::Count;
-    let outcome = on_threads(&net);
+    let outcome = net.try_run_on_threads();
     assert!(lost(&outcome, "headroom") > 0);
     assert!(outcome.count("ports", "sw.0->a", "pauses_lost") > 0);
     assert_eq!(outcome.summary("headroom_violations"), lost(&outcome, "headroom") as f64);
@@ -223,7 +186,7 @@ fn a_greedy_source_waits_for_its_link() {
         let (mut net, a, b) = line(us(100));
         net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
         net.0.faults = vec![down(0, us(20), reaction), up(0, us(50))];
-        let outcome = on_threads(&net);
+        let outcome = net.try_run_on_threads();
         // On the link at 20 us: the frames sent from 19 us and from 20 us (decided before the fault); then the
         // one in the NIC. From 20 us to 50 us nothing is sent.
         let sent = outcome.count("flows", "f", "frames_sent");
@@ -256,7 +219,7 @@ fn rerouting_finds_the_parallel_link() {
                 _ => {}
             }
         }
-        let outcome = on_threads(&net);
+        let outcome = net.try_run_on_threads();
         assert_eq!(outcome.texts("faults", "where")[0], format!("s<->t[{}]", link - 2));
         lost(&outcome, "link_down")
     };
@@ -381,7 +344,7 @@ proptest! {
     fn whatever_goes_wrong_adds_up(rolls in prop::collection::vec(any::<u32>(), 48), control in any::<bool>()) {
         let net = random_net(&rolls, control);
         // Conservation is checked by the run itself, on one thread and on several.
-        let outcome = on_threads(&net);
+        let outcome = net.try_run_on_threads();
         prop_assert_eq!(&outcome.error, &None);
         // And it goes on: a pause never outlives the loss of an XON for long, a queue never sleeps.
         prop_assert_eq!(net.run_in_steps(97).fingerprint, outcome.fingerprint);

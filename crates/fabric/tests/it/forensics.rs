@@ -277,9 +277,7 @@ fn a_frame_that_stops_priorities_for_different_queues_tells_each_its_own() {
     let mut net = Net::new(us(30));
     let sw = net.switch("sw", switch_with(&control));
     let [h, x, y] = ["h", "x", "y"].map(|name| net.host(name, host_with(&control)));
-    for host in [h, x, y] {
-        net.link(host, sw, gbps(10), ns(100));
-    }
+    net.attach(&[h, x, y], sw, gbps(10), ns(100));
     for (name, to, priority) in [("x", x, 1), ("y", y, 2)] {
         net.flow(&format!("long {name}"), sw, priority, one(to, 9216, Time::ZERO));
         net.flow(name, h, priority, one(to, 200, ns(100)));

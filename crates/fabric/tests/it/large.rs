@@ -86,9 +86,5 @@ fn spraying_and_connections_on_1_024_hosts() {
     // More than a window a connection.
     assert!(once.total("flows", "frames_delivered") > 4 * 1_024);
     assert_eq!(once.total("drops", "frames"), 0);
-    for threads in [2, 3] {
-        let other = net.run_on(threads, u64::MAX);
-        assert_eq!((other.fingerprint, other.error), (once.fingerprint, None), "{threads} threads");
-        assert_eq!(format!("{:?}", other.tables), format!("{:?}", once.tables), "{threads} threads");
-    }
+    net.assert_threads_agree(&once);
 }

@@ -1,6 +1,6 @@
 //! Rate limiters of hosts: the frames that they delay, and those that they do not.
 
-use crate::common::{Net, gbps, greedy, host, ns, paced, pfc, pfc_at, switch, us};
+use crate::common::{Net, gbps, greedy, host, managed, ns, paced, pfc, pfc_at, switch, us};
 use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Reaction, SwitchSpec, WhenFull};
 use frame::NodeId;
 use queueing::{
@@ -33,9 +33,7 @@ fn star(sender: HostSpec, switch: SwitchSpec) -> (Net, [NodeId; 3]) {
     let mut net = Net::new(us(1_000));
     let hosts = [net.host("a", sender), net.host("b", host()), net.host("c", host())];
     let sw = net.switch("sw", switch);
-    for host in hosts {
-        net.link(host, sw, gbps(10), ns(100));
-    }
+    net.attach(&hosts, sw, gbps(10), ns(100));
     (net, hosts)
 }
 
@@ -340,10 +338,8 @@ fn congestion_points_are_named() {
         });
         let mut net = Net::new(us(5_000));
         let hosts = ["a", "b", "sink"].map(|name| net.host(name, HostSpec { limiters, ..host() }));
-        let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() });
-        for host in hosts {
-            net.link(host, sw, gbps(10), ns(100));
-        }
+        let sw = net.switch("sw", managed(manager));
+        net.attach(&hosts, sw, gbps(10), ns(100));
         net.flow("x", hosts[0], 3, greedy(hosts[2], 1_500, Time::ZERO));
         net.flow("y", hosts[1], 3, greedy(hosts[2], 1_500, us(1)));
         net.0.probes.bin = Some(us(100));
@@ -364,9 +360,7 @@ fn congestion_points_are_named() {
         let tags = outcome.integers("rate_limiters", "tags_returned");
         let expected = if control.name() == "fecn" { 40 } else { 0 };
         assert!(tags.iter().all(|&tags| (expected..=expected + 10).contains(&tags)), "{tags:?}");
-        for threads in [2, 3] {
-            assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
-        }
+        net.assert_threads_agree(&outcome);
     }
 }
 
@@ -413,9 +407,7 @@ fn congestion_spreads_no_further_than_its_sources() {
         net.0.warmup = us(20_000);
         let outcome = net.run();
         // Messages are shorter than any frame of a flow, and the look-ahead allows for them.
-        for threads in [2, 3] {
-            assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
-        }
+        net.assert_threads_agree(&outcome);
         let bytes = outcome.integers("flows", "bytes_delivered");
         let paused: u64 = outcome.pauses().iter().map(|pause| (pause.end - pause.start).ps()).sum();
         (bytes[2] as f64 * 8.0 / 20e-3, paused as f64)

@@ -184,16 +184,6 @@ fn net(dice: &Dice) -> Net {
     net
 }
 
-/// Measurements of a simulation.
-fn outcome(simulation: &mut Simulation, error: Option<String>) -> Outcome {
-    Outcome {
-        fingerprint: simulation.fingerprint(),
-        now: simulation.now(),
-        tables: spelt_out(simulation.tables()),
-        error,
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(96), ..ProptestConfig::default() })]
 
@@ -217,7 +207,7 @@ proptest! {
             return Ok(());
         }
         simulation.cut_short().expect("losses are counted");
-        let cut = outcome(&mut simulation, None);
+        let cut = Outcome::of(&mut simulation, None);
         if cut.now > dice.warmup {
             let mut shorter = net.clone();
             shorter.0.duration = cut.now;
@@ -228,7 +218,7 @@ proptest! {
         }
         let end = loop {
             if simulation.advance(budget).expect("losses are counted") == State::Finished {
-                break outcome(&mut simulation, None);
+                break Outcome::of(&mut simulation, None);
             }
         };
         prop_assert_eq!(end.told(), net.run().told());

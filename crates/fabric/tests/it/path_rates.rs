@@ -1,6 +1,6 @@
 //! Path rate control in a fabric: what is learned of a path, and what rates and queues become of it.
 
-use crate::common::{Net, Outcome, gbps, greedy, host, ns, paced, switch, us};
+use crate::common::{Net, gbps, greedy, host, managed, ns, paced, us};
 use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, Role, SwitchSpec};
 use frame::NodeId;
 use queueing::{
@@ -22,7 +22,7 @@ fn station(params: PathReactionParams) -> HostSpec {
 }
 
 fn points(params: PathPointParams) -> SwitchSpec {
-    SwitchSpec { managers: vec![Some(ManagerSpec::PathPoint(params)); 8].into(), ..switch() }
+    managed(ManagerSpec::PathPoint(params))
 }
 
 /// A switch with `senders` hosts and a sink, each link with this delay.
@@ -40,21 +40,13 @@ fn star(senders: usize, params: PathReactionParams, point: PathPointParams, dela
     net
 }
 
-fn same_on_three_threads(net: &Net) -> Outcome {
-    let outcome = net.run();
-    for threads in [2, 3] {
-        assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
-    }
-    outcome
-}
-
 /// Two senders over the second half of 40 ms: the rate of each of frames, and the longest and the mean queue.
 fn settled(method: Method, law: Law, delay: Time) -> ([f64; 2], [f64; 2]) {
     let params = PathReactionParams { method, law, ..PathReactionParams::default() };
     let point = PathPointParams { messages: method == Method::Messages, ..PathPointParams::default() };
     let mut net = star(2, params, point, delay, 40);
     net.0.warmup = us(20_000);
-    let outcome = same_on_three_threads(&net);
+    let outcome = net.run_on_threads();
     let bytes = outcome.integers("flows", "bytes_delivered");
     let port = outcome.texts("queues", "port").iter().zip(outcome.integers("queues", "class"));
     let row = port.into_iter().position(|(port, &class)| port == "sw.2->sink" && class == 3);
@@ -80,7 +72,7 @@ fn a_path_is_known_before_its_first_frame_is_back() {
     net.link(near, far, gbps(40), ns(2_000));
     net.link(far, b, gbps(1), ns(500));
     net.flow("f", a, 3, paced(b, 1_500, 30, Time::ZERO, us(30)));
-    let outcome = same_on_three_threads(&net);
+    let outcome = net.run_on_threads();
     assert_eq!(outcome.integers("rate_limiters", "hops"), [2]);
     assert_eq!(outcome.reals("rate_limiters", "slowest_bps"), [1e9]);
     // 84 B at 10, 40 and 1 Gb/s and 3.5 us, twice; the answer meets no queue.
@@ -101,7 +93,7 @@ fn slowdowns_name_the_class_of_the_frames() {
         let sw = std::sync::Arc::make_mut(sw);
         sw.managers.by_class[class] = Some(other);
     }
-    let outcome = same_on_three_threads(&net);
+    let outcome = net.run_on_threads();
     assert_eq!(outcome.texts("slowdowns", "port"), ["sw.2->sink"; 2]);
     assert_eq!(outcome.integers("slowdowns", "class"), [3; 2]);
     assert_eq!(outcome.texts("slowdowns", "measures"), ["port"; 2]);
@@ -153,7 +145,7 @@ fn a_slow_receiver_is_congestion_too() {
     net.0.nodes[0].role =
         fabric::spec::Role::Host(std::sync::Arc::new(HostSpec { receive: Some(slow), ..station(params) }));
     net.0.warmup = us(10_000);
-    let outcome = same_on_three_threads(&net);
+    let outcome = net.run_on_threads();
     let delivered = outcome.total("flows", "bytes_delivered") as f64 * 8.0 / 10e-3;
     assert!((3.9e9..4.05e9).contains(&delivered), "{delivered}");
     assert_eq!(outcome.total("flows", "frames_dropped"), 0);
@@ -181,7 +173,7 @@ fn what_ends_while_nothing_waits_ends() {
     net.link(a, sw, gbps(10), ns(100));
     net.link(b, sw, gbps(10), ns(100));
     net.flow("f", a, 3, paced(b, 1_500, 1, Time::ZERO, us(30)));
-    let outcome = same_on_three_threads(&net);
+    let outcome = net.run_on_threads();
     assert_eq!(outcome.integers("rate_limiters", "tags_sent"), [1]);
     assert_eq!(outcome.integers("rate_limiters", "tags_returned"), [8]);
 }

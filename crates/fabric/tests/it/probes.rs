@@ -65,9 +65,7 @@ fn incast(duration: Time) -> Net {
         .map(|i| net.host(&format!("h{i}"), HostSpec { flow_control: control.clone(), ..host() }))
         .collect();
     let sw = net.switch("sw", SwitchSpec { flow_control: control, ..switch() });
-    for &host in &hosts {
-        net.link(host, sw, gbps(10), ns(50));
-    }
+    net.attach(&hosts, sw, gbps(10), ns(50));
     for (i, bytes) in [(1, 1000), (2, 400), (3, 1000)] {
         let source = paced(hosts[0], bytes, 200, ns(100 * i), ps(u64::from(bytes) * 1600));
         net.flow(&format!("f{i}"), hosts[i as usize], 3, source);

@@ -1,6 +1,6 @@
 //! Queue managers and shared memories in a fabric, held against arithmetic and against a few lines of plain code.
 
-use crate::common::{Net, Outcome, cases, exact, gbps, greedy, host, ns, pfc, switch, us};
+use crate::common::{Net, Outcome, cases, exact, gbps, greedy, host, managed, ns, pfc, switch, us};
 use fabric::spec::{FlowSpec, HostSpec, OnLosslessDrop, Role, SwitchSpec};
 use flow_control::{PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId};
@@ -40,10 +40,6 @@ fn bottleneck(spec: SwitchSpec, duration: Time) -> (Net, NodeId, NodeId, NodeId)
     net.link(a, sw, gbps(10), ns(100));
     net.link(sw, b, gbps(1), ns(100));
     (net, a, b, sw)
-}
-
-fn managed(manager: ManagerSpec) -> SwitchSpec {
-    SwitchSpec { managers: vec![Some(manager); 8].into(), ..switch() }
 }
 
 fn step(frames: u64, moment: Moment) -> ManagerSpec {
@@ -149,9 +145,7 @@ fn dynamic_thresholds_settle_where_theory_says() {
             for n in 0..busy {
                 let (x, y) = (net.host(&format!("x{n}"), host()), net.host(&format!("y{n}"), host()));
                 let to = net.host(&format!("to{n}"), host());
-                for node in [x, y, to] {
-                    net.link(node, sw, gbps(10), ns(100));
-                }
+                net.attach(&[x, y, to], sw, gbps(10), ns(100));
                 net.flow(&format!("f{n}"), x, 0, greedy(to, 1000, ns(7 * n as u64)));
                 net.flow(&format!("g{n}"), y, 0, greedy(to, 1000, ns(3 + 5 * n as u64)));
             }
@@ -427,8 +421,7 @@ fn weighted_red_drops_by_the_color_of_the_flow() {
     assert!(outcome.count("flows", "yellow", "frames_dropped") < sent("yellow") / 50);
     let share = delivered("red") as f64 / sent("red") as f64;
     assert!((0.4..0.5).contains(&share), "{share}");
-    let two = net.run_on(2, 10_000);
-    assert_eq!((two.error.clone(), two.fingerprint), (None, outcome.fingerprint));
+    net.assert_threads_agree(&outcome);
     // Without keys of their own colors are nothing.
     let plain = |color: bool| {
         let mut net = net.clone();
@@ -461,16 +454,13 @@ fn a_congestion_point_of_a_port_hears_of_all_its_queues() {
         };
         let (a, b, c) = (net.host("a", host()), net.host("b", host()), net.host("c", host()));
         let sw = net.switch("sw", own);
-        for node in [a, b, c] {
-            net.link(node, sw, gbps(10), ns(100));
-        }
+        net.attach(&[a, b, c], sw, gbps(10), ns(100));
         // 16 frames of each priority wait at once; the higher one is sent first.
         net.flow("low", a, 2, crate::common::burst(c, 1_000, 16, Time::ZERO));
         net.flow("high", b, 3, crate::common::burst(c, 1_000, 16, Time::ZERO));
         net.flow("first", sw, 7, crate::common::one(c, 16_000, Time::ZERO));
         let outcome = net.run();
-        let two = net.run_on(2, 10_000);
-        assert_eq!((two.error.clone(), two.fingerprint), (None, outcome.fingerprint));
+        net.assert_threads_agree(&outcome);
         let sent = |class: u64| {
             let classes = outcome.integers("queues", "class").iter();
             let (names, counts) = (outcome.texts("queues", "port"), outcome.integers("queues", "messages"));

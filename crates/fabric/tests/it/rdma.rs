@@ -2,17 +2,13 @@
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
-use fabric::spec::{FaultSpec, HostSpec, Reaction, SwitchSpec};
-use frame::{NodeId, Ports};
+use fabric::spec::{FaultSpec, Reaction, SwitchSpec};
+use frame::NodeId;
 use keys::Choice;
 use proptest::prelude::*;
-use queueing::{Counts, ManagerSpec, Moment, StepParams};
-use std::sync::Arc;
-use transport::{
-    Application, ConnectionSpec, DcqcnKeys, DcqcnPreset, RdmaControlKeys, RdmaKeys, RdmaRecovery, Scheduled,
-};
+use transport::{DcqcnKeys, DcqcnPreset, RdmaControlKeys, RdmaKeys, RdmaRecovery, Scheduled};
 use units::{Amount, Bytes, Or, Time};
-use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
+use workload::Framing;
 
 const MTU: u64 = 1_000;
 const HEADERS: u64 = 66;
@@ -31,43 +27,13 @@ fn dcqcn() -> RdmaControlKeys {
 pub fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &RdmaKeys, rows: &[(Time, u32, u64)]) {
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
     let framing = Framing { frame: PACKET as u16, header: HEADERS as u16 };
-    let mut list = TransferList::new(framing, ServiceOrder::RoundRobin);
-    for &(start, destination, bytes) in rows {
-        list.push(Transfer { start, destination, bytes, ports: Ports::default() });
-    }
-    let source = SourceSpec {
-        arrivals: Arrivals::Transfers(Arc::new(list)),
-        destinations: Destinations::Uniform(to.to_vec()),
-        stop: Some(us(100_000)),
-        limit: None,
-        ..greedy(to[0], PACKET as u16, Time::ZERO)
-    };
-    let name = format!("t[{}]", net.0.nodes[from.at()].name);
-    let application = Application::Transfers(Scheduled::Rdma(spec));
-    let connection = ConnectionSpec { start: Time::ZERO, stop: None, application };
-    net.flow(&name, from, 3, source).transport = Some(Arc::new(connection));
-}
-fn step(frames: u64) -> ManagerSpec {
-    let threshold = Amount::Frames(frames);
-    ManagerSpec::Step(StepParams {
-        threshold,
-        counts: Counts::WithoutFrame,
-        at: Moment::Dequeue,
-        reference_rate: None,
-    })
+    net.scheduled((from, to), framing, Scheduled::Rdma(spec), rows);
 }
 /// `senders` hosts at a switch, over links of 10 Gb/s and 1 us, each with `bytes` for the last host.
 pub fn incast(senders: usize, bytes: u64, keys: &RdmaKeys, sw: SwitchSpec, duration: Time) -> Net {
-    let mut net = Net::new(duration);
-    let of_host = HostSpec { flow_control: sw.flow_control.clone(), ..host() };
-    let hosts: Vec<NodeId> = (0..=senders).map(|n| net.host(&format!("h{n}"), of_host.clone())).collect();
-    let sw = net.switch("sw", sw);
-    for &end in &hosts {
-        net.link(end, sw, gbps(10), us(1));
-    }
-    let to = hosts[senders];
+    let (mut net, hosts) = hosts_at(sw, senders, duration);
     for &from in &hosts[..senders] {
-        transfers(&mut net, from, &[to], keys, &[(Time::ZERO, 0, bytes)]);
+        transfers(&mut net, from, &[hosts[senders]], keys, &[(Time::ZERO, 0, bytes)]);
     }
     net
 }
@@ -84,9 +50,7 @@ fn messages_by_hand() {
     let mut net = Net::new(us(1_000));
     let hosts = [net.host("a", host()), net.host("b", host()), net.host("c", host())];
     let sw = net.switch("sw", switch());
-    for end in hosts {
-        net.link(end, sw, gbps(10), us(1));
-    }
+    net.attach(&hosts, sw, gbps(10), us(1));
     let rows = [(us(3), 0, 2_500), (us(3), 0, 1_000), (us(100), 1, 1_000)];
     transfers(&mut net, hosts[0], &hosts[1..], &keys(none()), &rows);
     let outcome = net.run();
@@ -128,7 +92,7 @@ fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
     for control in controls() {
         for window in [None, Some(Or::word())] {
             let keys = RdmaKeys { base_rtt: Or::Value(us(8)), window, ..keys(control.clone()) };
-            let sw = || SwitchSpec { managers: vec![Some(step(10)); 8].into(), ..switch() };
+            let sw = || marking(10);
             let run = |before: u64, after: u64| {
                 let mut net = incast(4, 1, &keys, sw(), us(6_000));
                 net.0.flows.clear();
@@ -167,7 +131,7 @@ fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
 #[test]
 fn cnps_answer_marks_and_bring_the_queue_down() {
     let sw = |marks: bool| SwitchSpec {
-        managers: if marks { vec![Some(step(20)); 8].into() } else { Default::default() },
+        managers: if marks { marking(20).managers } else { Default::default() },
         ..switch()
     };
     let run = |control, marks| incast(8, 4_000_000, &keys(control), sw(marks), us(4_000)).run();
@@ -191,13 +155,7 @@ fn cnps_answer_marks_and_bring_the_queue_down() {
 #[test]
 fn cnps_pass_a_class_that_is_paused() {
     // The receiver's own data is held back by a pause of priority 3 for ever; its CNPs go in priority 6.
-    let mut net = incast(
-        2,
-        2_000_000,
-        &keys(dcqcn()),
-        SwitchSpec { managers: vec![Some(step(5)); 8].into(), ..switch() },
-        us(2_000),
-    );
+    let mut net = incast(2, 2_000_000, &keys(dcqcn()), marking(5), us(2_000));
     let (to, first) = (NodeId(2), NodeId(0));
     transfers(&mut net, to, &[first], &keys(none()), &[(Time::ZERO, 0, 1_000_000)]);
     net.0.faults = vec![];
@@ -270,7 +228,7 @@ proptest! {
         let control = <RdmaControlKeys as keys::Forms>::text::<serde::de::value::Error>(name).unwrap();
         let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
         let keys = RdmaKeys { recovery, cnp_gap: us(gap), ack_priority, retries: 255, ..keys(control) };
-        let mut sw = SwitchSpec { managers: vec![Some(step(threshold)); 8].into(), ..switch() };
+        let mut sw = marking(threshold);
         if paused {
             sw.flow_control = Some(pfc_at(1 << 3, 20, 10).into());
         } else {
@@ -294,7 +252,7 @@ proptest! {
 #[test]
 fn the_least_rate_of_the_keys_is_a_bound() {
     let slow = DcqcnKeys { min_rate: gbps(2), ..DcqcnPreset::Paper.keys() };
-    let sw = SwitchSpec { managers: vec![Some(step(1)); 8].into(), ..switch() };
+    let sw = marking(1);
     let outcome = incast(8, 4_000_000, &keys(RdmaControlKeys::Dcqcn(slow)), sw, us(3_000)).run();
     assert!(outcome.reals("queue_pairs", "rate_bps").iter().all(|&rate| rate >= 2e9));
 }

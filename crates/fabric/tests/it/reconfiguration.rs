@@ -14,10 +14,7 @@ use units::Time;
 /// from a time on.
 fn contest(duration: Time, scheduler: SchedulerSpec, change: Option<(Time, SchedulerSpec)>) -> Net {
     let classes = ClassMap::new([0, 1, 1, 1, 1, 1, 1, 1]).expect("two classes");
-    let mut net = Net::new(duration);
-    let h: Vec<NodeId> = (0..3).map(|nth| net.host(&format!("h{nth}"), host())).collect();
-    let sw = net.switch("sw", SwitchSpec { classes, scheduler, ..switch() });
-    h.iter().for_each(|&host| net.link(host, sw, gbps(10), us(1)).overhead = 0);
+    let (mut net, h) = star(3, duration, SwitchSpec { classes, scheduler, ..switch() });
     for class in 0..2 {
         net.flow(&class.to_string(), h[class], class as u8, greedy(h[2], 1_000, Time::ZERO));
     }

@@ -34,9 +34,7 @@ fn tunnel(changes: &[(u8, u8)], of_switches: &SwitchSpec) -> Net {
     let remaps = vec![Remap { to: vec![far], priorities: priorities(changes) }];
     let near = net.switch("near", SwitchSpec { remaps, ..of_switches.clone() });
     assert_eq!(net.switch("far", of_switches.clone()), far);
-    for end in [a, b] {
-        net.link(end, near, gbps(10), ns(100));
-    }
+    net.attach(&[a, b], near, gbps(10), ns(100));
     net.link(near, far, gbps(10), ns(100));
     net.link(far, c, gbps(1), ns(100));
     net.flow("x", a, 3, greedy(c));

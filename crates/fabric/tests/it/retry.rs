@@ -34,17 +34,6 @@ fn line(spec: LlrSpec, duration: Time) -> (Net, NodeId, NodeId) {
     (net, a, b)
 }
 
-/// Runs on one, two and three threads, conservation included.
-fn run(net: &Net) -> Outcome {
-    let outcome = net.run();
-    for threads in [2, 3] {
-        let other = net.run_on(threads, 5_000);
-        assert_eq!((other.fingerprint, &other.error), (outcome.fingerprint, &None), "{threads} threads");
-        assert!(other.told() == outcome.told(), "{threads} threads");
-    }
-    outcome
-}
-
 fn retries(outcome: &Outcome, port: &str, columns: &[&str]) -> Vec<u64> {
     columns.iter().map(|column| outcome.count("link_retries", port, column)).collect()
 }
@@ -58,7 +47,7 @@ fn golden_vector_11_to_the_picosecond() {
     net.flow("f", a, 0, burst(b, 6, us(0)));
     // The third frame is sent from 2 us to 3 us.
     net.0.faults = vec![damage(0, ns(2_000), ns(2_001))];
-    let outcome = run(&net);
+    let outcome = net.run_on_threads();
     assert_eq!(outcome.delivered("f"), 6);
     assert_eq!(retries(&outcome, "a.0->sw", SENT), [6, 4, 1, 0, 4]);
     assert_eq!(retries(&outcome, "sw.0->a", RECEIVED), [1, 1, 3, 0]);
@@ -77,7 +66,7 @@ fn a_damaged_nack_is_repaired_by_the_timer() {
     net.flow("f", a, 0, burst(b, 1, us(0)));
     // The frame is damaged, and so is its NACK, which leaves at 2 us.
     net.0.faults = vec![damage(0, us(0), ns(1)), damage(0, ns(2_000), ns(2_001))];
-    let outcome = run(&net);
+    let outcome = net.run_on_threads();
     assert_eq!(outcome.delivered("f"), 1);
     assert_eq!(retries(&outcome, "a.0->sw", SENT), [1, 1, 1, 1, 1]);
     assert_eq!(retries(&outcome, "sw.0->a", &["nacks_sent", "ordered_sets_lost"]), [1, 1]);
@@ -90,7 +79,7 @@ fn a_damaged_ack_leads_to_a_duplicate() {
     let (mut net, a, b) = line(llr(), us(60));
     net.flow("f", a, 0, burst(b, 1, us(0)));
     net.0.faults = vec![damage(0, ns(2_000), ns(2_001))];
-    let outcome = run(&net);
+    let outcome = net.run_on_threads();
     assert_eq!(outcome.delivered("f"), 1, "the other end discards the second one");
     assert_eq!(outcome.only_latency("f"), us(4));
     assert_eq!(retries(&outcome, "a.0->sw", SENT), [1, 1, 1, 1, 0]);
@@ -101,7 +90,7 @@ fn a_damaged_ack_leads_to_a_duplicate() {
 fn a_full_replay_buffer_blocks_until_an_acknowledgement() {
     let (mut net, a, b) = line(LlrSpec { outstanding_frames_max: 2, ..llr() }, us(40));
     net.flow("f", a, 0, burst(b, 3, us(0)));
-    let outcome = run(&net);
+    let outcome = net.run_on_threads();
     // The first is acknowledged at 2 us + 6.4 ns + 1 us: then the third goes, which was made at 1 us, and is at `b` 4 us later.
     assert_eq!(outcome.latency("f").1, ps(6_006_400));
     assert_eq!(retries(&outcome, "a.0->sw", &["blocks", "replays", "sequence_errors"]), [2, 0, 0]);
@@ -120,7 +109,7 @@ fn after_too_many_replays_the_frames_are_lost() {
     net.flow("later", a, 0, burst(b, 2, us(50)));
     // Frames are damaged, and all ordered sets, for 40 us.
     net.0.faults = vec![damage(0, us(0), us(40))];
-    let outcome = run(&net);
+    let outcome = net.run_on_threads();
     assert_eq!((outcome.delivered("f"), outcome.delivered("later")), (0, 2));
     assert_eq!(
         retries(&outcome, "a.0->sw", &["frames", "flushes", "flushed_frames", "timeouts"]),
@@ -142,7 +131,7 @@ fn the_actions_after_a_flush() {
         net.flow("f", a, 0, burst(b, 1, us(0)));
         net.flow("later", a, 0, burst(b, 2, us(50)));
         net.0.faults = vec![damage(0, us(0), ns(1))];
-        let outcome = run(&net);
+        let outcome = net.run_on_threads();
         assert_eq!(outcome.delivered("f"), 0);
         (
             outcome.delivered("later"),
@@ -164,7 +153,7 @@ fn an_outage_shorter_than_the_timeout_loses_nothing() {
             FaultSpec::LinkDown { link: 0, at: ns(4_500), reaction: KEEP },
             FaultSpec::LinkUp { link: 0, at: us(20) },
         ];
-        let outcome = run(&net);
+        let outcome = net.run_on_threads();
         (outcome.delivered("f"), outcome.total("drops", "frames"), outcome.latency("f").1)
     };
     // Frames 4 and 5 are on the link at 4.5 us, and so is the acknowledgement of frames 2 and 3. Nothing is lost: frames 2 to 5 go again from
@@ -183,7 +172,7 @@ fn frames_of_other_priorities_are_lost_as_without() {
     net.flow("numbered", a, 3, burst(b, 2, us(0)));
     net.flow("plain", a, 5, burst(b, 2, us(0)));
     net.0.faults = vec![damage(0, us(0), us(4))];
-    let outcome = run(&net);
+    let outcome = net.run_on_threads();
     assert_eq!((outcome.delivered("numbered"), outcome.delivered("plain")), (2, 0));
     assert_eq!(outcome.texts("drops", "cause").iter().filter(|cause| *cause == "bit_error").count(), 1);
 }
@@ -293,7 +282,7 @@ proptest! {
     #[test]
     fn nothing_is_lost_that_can_be_repeated(trial in trials()) {
         let net = net_of(&trial);
-        let outcome = run(&net);
+        let outcome = net.run_on_threads();
         let lost = outcome.total("drops", "frames");
         let survives = trial.outage.is_none_or(|(_, lasts)| us(lasts) <= trial.spec.pcs_lost_timeout);
         if survives {

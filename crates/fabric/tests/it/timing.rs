@@ -364,9 +364,7 @@ fn series_of_a_star(hosts: usize, bin: Time) -> Net {
     net.0.probes.bin = Some(bin);
     let sw = net.switch("sw", switch());
     let ids: Vec<_> = (0..hosts).map(|i| net.host(&format!("h{i}"), host())).collect();
-    for &id in &ids {
-        net.link(id, sw, gbps(100), ns(500));
-    }
+    net.attach(&ids, sw, gbps(100), ns(500));
     for i in 0..hosts {
         net.flow(&format!("f{i}"), ids[i], 3, burst(ids[(i + 1) % hosts], 100, 1 + i as u64, Time::ZERO));
     }

@@ -3,30 +3,15 @@
 use crate::common::*;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, HostSpec, OnLosslessDrop, ReceiveSpec, SendSpec, SwitchSpec, WhenFull};
-use frame::{NodeId, Ports};
+use frame::NodeId;
 use proptest::prelude::*;
 use queueing::BufferSpec;
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, Scheduled, TcpKeys, TcpPreset, TcpSpec};
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
-use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
+use workload::{Framing, ServiceOrder};
 
 const FRAMING: Framing = Framing { frame: 1018, header: 18 };
-
-/// A source of transfers: start, index of the destination, bytes.
-fn transfers(to: &[NodeId], framing: Framing, order: ServiceOrder, rows: &[(Time, u32, u64)]) -> SourceSpec {
-    let mut list = TransferList::new(framing, order);
-    for &(start, destination, bytes) in rows {
-        list.push(Transfer { start, destination, bytes, ports: Ports::default() });
-    }
-    SourceSpec {
-        arrivals: Arrivals::Transfers(Arc::new(list)),
-        destinations: Destinations::Uniform(to.to_vec()),
-        stop: Some(us(10_000)),
-        limit: None,
-        ..greedy(to[0], framing.frame, Time::ZERO)
-    }
-}
 
 /// Completion and ideal time of each, in picoseconds; `None` if it is not complete.
 fn times(outcome: &Outcome) -> Vec<(Option<u64>, u64)> {
@@ -44,9 +29,7 @@ fn by_hand() {
     let mut net = Net::new(us(100));
     let hosts = [net.host("a", host()), net.host("b", host())];
     let sw = net.switch("sw", switch());
-    for end in hosts {
-        net.link(end, sw, gbps(10), ns(5));
-    }
+    net.attach(&hosts, sw, gbps(10), ns(5));
     let rows = [(us(3), 0, 2500), (us(50), 0, 1)];
     net.flow("t[a]", hosts[0], 3, transfers(&hosts[1..], FRAMING, ServiceOrder::Fifo, &rows));
     let outcome = net.run();
@@ -73,9 +56,7 @@ fn in_turn_or_one_after_the_other() {
         let mut net = Net::new(us(100));
         let hosts = [net.host("a", host()), net.host("b", host()), net.host("c", host())];
         let sw = net.switch("sw", switch());
-        for end in hosts {
-            net.link(end, sw, gbps(10), Time::ZERO);
-        }
+        net.attach(&hosts, sw, gbps(10), Time::ZERO);
         let rows = [(Time::ZERO, 0, 5000), (us(1), 1, 2000)];
         net.flow("t", hosts[0], 0, transfers(&hosts[1..], FRAMING, order, &rows));
         times(&net.run()).iter().map(|one| one.0.unwrap()).collect::<Vec<_>>()
@@ -223,9 +204,7 @@ fn over_tcp_by_hand() {
     let mut net = Net::new(us(1_000));
     let hosts = [net.host("a", host()), net.host("b", host()), net.host("c", host())];
     let sw = net.switch("sw", switch());
-    for end in hosts {
-        net.link(end, sw, gbps(10), us(1));
-    }
+    net.attach(&hosts, sw, gbps(10), us(1));
     let rows = [(us(3), 0, 1_460 * 2), (us(100), 1, 1_460 * 6), (us(200), 0, 10), (us(200), 0, 10)];
     over_tcp(&mut net, "t[a]", hosts[0], &hosts[1..], &keys, &rows);
     let outcome = net.run();
@@ -336,11 +315,7 @@ fn over_tcp_the_same_on_any_number_of_threads() {
         }
         net.0.duration = us(2_000);
         let one = net.run();
-        for threads in [2, 3] {
-            let several = net.run_on(threads, 1000);
-            assert_eq!(one.fingerprint, several.fingerprint);
-            assert_eq!(format!("{:?}", one.tables), format!("{:?}", several.tables), "{threads} threads");
-        }
+        net.assert_threads_agree(&one);
         // Frames are lost, and retransmitted: all arrive, and a sender completes later than a receiver.
         assert!(one.summary("frames_dropped") > 0.0 && one.total("transfers", "segments_sent_again") > 0);
         assert_eq!((one.table("transfers").rows(), one.total("transfers", "frames_missing")), (588, 0));
@@ -357,12 +332,7 @@ fn the_same_on_any_number_of_threads() {
     {
         let net = busy(choice, pause);
         let one = net.run();
-        for threads in [2, 3] {
-            // Not a number is no number: compared as text.
-            let several = net.run_on(threads, 1000);
-            assert_eq!(one.fingerprint, several.fingerprint);
-            assert_eq!(format!("{:?}", one.tables), format!("{:?}", several.tables), "{threads} threads");
-        }
+        net.assert_threads_agree(&one);
         let rows = one.table("transfers").rows();
         assert_eq!(rows, 8 * 70 + 7 * 4);
         let starts = one.reals("transfers", "start_ns");

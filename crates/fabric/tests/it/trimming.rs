@@ -36,9 +36,7 @@ fn bursts(senders: usize, frames: u64, starts: &[Time], sw: SwitchSpec) -> Net {
     let mut net = Net::new(us(2_000));
     let hosts: Vec<NodeId> = (0..=senders).map(|n| net.host(&format!("h{n}"), host())).collect();
     let sw = net.switch("sw", sw);
-    for &end in &hosts {
-        net.link(end, sw, gbps(10), us(1));
-    }
+    net.attach(&hosts, sw, gbps(10), us(1));
     for (nth, &from) in hosts[..senders].iter().enumerate() {
         for (when, &start) in starts.iter().enumerate() {
             net.flow(&format!("f{nth}.{when}"), from, 3, burst(hosts[senders], 1_000, frames, start));

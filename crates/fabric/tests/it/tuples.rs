@@ -133,9 +133,7 @@ fn transfers_between_two_hosts_use_all_equal_links() {
             assert_eq!(frames, sent);
         }
         assert_eq!(outcome.texts("flows", "destination"), ["b"]);
-        for threads in [2, 3] {
-            assert_eq!(told(&net.run_on(threads, 5_000)), told(&outcome), "{threads} threads");
-        }
+        net.assert_threads_agree(&outcome);
     }
 }
 
@@ -242,9 +240,7 @@ fn transfers_part_where_a_link_fails() {
     for link in [0, 2] {
         assert!(there[link] > whole[link] + whole[1] / 6, "{whole:?} {there:?}");
     }
-    for threads in [2, 3] {
-        assert_eq!(told(&net.run_on(threads, 5_000)), told(&outcome), "{threads} threads");
-    }
+    net.assert_threads_agree(&outcome);
 }
 
 /// The short frame at the end overtakes the long one on the second of two links, and is not held back behind it where one link

@@ -2,14 +2,12 @@
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
-use fabric::spec::{FaultSpec, HostSpec, Reaction, SwitchSpec};
-use frame::{NodeId, Ports};
+use fabric::spec::{FaultSpec, Reaction, SwitchSpec};
+use frame::NodeId;
 use proptest::prelude::*;
-use queueing::{Counts, ManagerSpec, Moment, StepParams};
-use std::sync::Arc;
-use transport::{Application, ConnectionSpec, NsccKeys, RcccKeys, Scheduled, UetControlKeys, UetKeys};
+use transport::{NsccKeys, RcccKeys, Scheduled, UetControlKeys, UetKeys};
 use units::{Amount, Bytes, Or, Time};
-use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
+use workload::Framing;
 
 const PAYLOAD: u64 = 1_000;
 const HEADERS: u64 = 102;
@@ -34,43 +32,11 @@ pub(crate) fn transfers(
 ) {
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
     let framing = Framing { frame: PACKET as u16, header: HEADERS as u16 };
-    let mut list = TransferList::new(framing, ServiceOrder::RoundRobin);
-    for &(start, destination, bytes) in rows {
-        list.push(Transfer { start, destination, bytes, ports: Ports::default() });
-    }
-    let source = SourceSpec {
-        arrivals: Arrivals::Transfers(Arc::new(list)),
-        destinations: Destinations::Uniform(to.to_vec()),
-        stop: Some(us(100_000)),
-        limit: None,
-        ..greedy(to[0], PACKET as u16, Time::ZERO)
-    };
-    let name = format!("t[{}]", net.0.nodes[from.at()].name);
-    let application = Application::Transfers(Scheduled::Uet(spec));
-    let connection = ConnectionSpec { start: Time::ZERO, stop: None, application };
-    net.flow(&name, from, 3, source).transport = Some(Arc::new(connection));
-}
-fn step(frames: u64) -> ManagerSpec {
-    let threshold = Amount::Frames(frames);
-    ManagerSpec::Step(StepParams {
-        threshold,
-        counts: Counts::WithoutFrame,
-        at: Moment::Dequeue,
-        reference_rate: None,
-    })
-}
-pub(crate) fn marking(frames: u64) -> SwitchSpec {
-    SwitchSpec { managers: vec![Some(step(frames)); 8].into(), ..switch() }
+    net.scheduled((from, to), framing, Scheduled::Uet(spec), rows);
 }
 /// `senders` hosts at a switch, over links of 10 Gb/s and 1 us, each with `bytes` for the last host.
 fn incast(senders: usize, bytes: u64, keys: &UetKeys, sw: SwitchSpec, duration: Time) -> Net {
-    let mut net = Net::new(duration);
-    let of_host = HostSpec { flow_control: sw.flow_control.clone(), ..host() };
-    let hosts: Vec<NodeId> = (0..=senders).map(|n| net.host(&format!("h{n}"), of_host.clone())).collect();
-    let sw = net.switch("sw", sw);
-    for &end in &hosts {
-        net.link(end, sw, gbps(10), us(1));
-    }
+    let (mut net, hosts) = hosts_at(sw, senders, duration);
     for &from in &hosts[..senders] {
         transfers(&mut net, from, &[hosts[senders]], keys, &[(Time::ZERO, 0, bytes)]);
     }
@@ -92,9 +58,7 @@ fn messages_by_hand() {
     let mut net = Net::new(us(1_000));
     let hosts = [net.host("a", host()), net.host("b", host()), net.host("c", host())];
     let sw = net.switch("sw", switch());
-    for end in hosts {
-        net.link(end, sw, gbps(10), us(1));
-    }
+    net.attach(&hosts, sw, gbps(10), us(1));
     let rows = [(us(3), 0, 2_500), (us(3), 0, 1_000), (us(100), 1, 1_000)];
     transfers(&mut net, hosts[0], &hosts[1..], &keys(none()), &rows);
     let outcome = net.run();

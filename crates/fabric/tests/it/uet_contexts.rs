@@ -2,7 +2,7 @@
 
 use crate::common::consistent::{check_tables, same};
 use crate::common::*;
-use crate::uet::{PACKET, keys, marking, none, transfers, wire};
+use crate::uet::{PACKET, keys, none, transfers, wire};
 use fabric::spec::SwitchSpec;
 use frame::NodeId;
 use proptest::prelude::*;

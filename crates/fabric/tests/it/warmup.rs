@@ -11,9 +11,7 @@ fn net(warmup: Time, buffer: BufferSpec) -> Net {
     net.0.warmup = warmup;
     let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name, host()));
     let sw = net.switch("sw", SwitchSpec { buffer, ..switch() });
-    for host in [a, b, c] {
-        net.link(host, sw, gbps(10), ns(15));
-    }
+    net.attach(&[a, b, c], sw, gbps(10), ns(15));
     net.flow("early", a, 0, burst(c, 1230, 2, Time::ZERO));
     net.flow("late", b, 0, one(c, 1230, us(10)));
     net

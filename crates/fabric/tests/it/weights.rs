@@ -71,9 +71,7 @@ fn thousands_of_flows_are_shared_by_weight() {
     let run = |weights: Weights| {
         let (mut net, a, b) = net(PathChoice::HASH, weights, us(1_000));
         net.flow("t", a, 0, transfers(b, 8_000));
-        let (one, two) = (net.run(), net.run_on(2, 10_000));
-        assert_eq!((two.error, two.fingerprint), (None, one.fingerprint));
-        one
+        net.run_on_threads()
     };
     let counts = passed(&run(given()));
     assert_eq!(counts.iter().sum::<u64>(), 8_000);
@@ -95,7 +93,7 @@ fn frames_and_bursts_are_shared_by_weight() {
         let counts = passed(&outcome);
         assert_eq!(counts.iter().sum::<u64>(), 9_000);
         assert_shared(&counts, &WEIGHTS);
-        assert_eq!(net.run_on(2, 10_000).fingerprint, outcome.fingerprint);
+        net.assert_threads_agree(&outcome);
     }
 }
 

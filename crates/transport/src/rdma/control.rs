@@ -28,6 +28,10 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
+    /// A path over one link of the sender, with the overhead of Ethernet and without trimming.
+    pub const fn new(rate: BitRate, base_rtt: Time, packet: u16, hops: u16) -> PathFacts {
+        PathFacts { rate, arrival_rate: rate, base_rtt, packet, hops, overhead: 20, planes: 1, trims: false }
+    }
     /// Bytes that fill the path: the rate times the round trip.
     pub fn bdp(&self) -> f64 {
         self.rate.bps_f64() * self.base_rtt.as_secs_f64() / 8.0
@@ -35,7 +39,7 @@ impl PathFacts {
 }
 
 /// An acknowledgement that acknowledges something new.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RdmaAck {
     /// Bytes of frames that it acknowledges for the first time.
     pub bytes: u64,

@@ -286,16 +286,7 @@ mod tests {
     use proptest::prelude::*;
     use units::{BitRate, Or};
 
-    const FACTS: PathFacts = PathFacts {
-        rate: BitRate::from_gbps(40),
-        arrival_rate: BitRate::from_gbps(40),
-        base_rtt: Time::from_us(4),
-        packet: 1_090,
-        hops: 1,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(40), Time::from_us(4), 1_090, 1);
 
     fn us(us: u64) -> Time {
         Time::from_us(us)

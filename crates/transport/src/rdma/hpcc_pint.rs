@@ -156,20 +156,11 @@ impl RdmaControl for HpccPint {
 mod tests {
     use super::*;
 
-    const FACTS: PathFacts = PathFacts {
-        rate: BitRate::from_gbps(100),
-        arrival_rate: BitRate::from_gbps(100),
-        base_rtt: Time::from_ns(12_240),
-        packet: 1_090,
-        hops: 1,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(100), Time::from_ns(12_240), 1_090, 1);
 
     fn ack(acknowledged: u64, utilisation: u32) -> RdmaAck {
         let telemetry = Telemetry::Worst { utilisation, over: FACTS.base_rtt };
-        RdmaAck { bytes: 1_090, acknowledged, sent: 1_000, marked: false, round_trip: None, telemetry }
+        RdmaAck { bytes: 1_090, acknowledged, sent: 1_000, telemetry, ..RdmaAck::default() }
     }
 
     #[test]

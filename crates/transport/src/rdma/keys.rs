@@ -81,7 +81,7 @@ pub struct RdmaKeys {
     pub retries: u64,
     /// The least time between two congestion notification packets. A time with unit. Default: "50 us" (SIGCOMM 2015; NICs of today "4 us" or less).
     pub cnp_gap: Time,
-    /// Queue pairs that share that interval: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all of the NIC). Default: "queue_pair" (SIGCOMM 2015; NICs often have one a port).
+    /// Scope of `cnp_gap`: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all of the NIC). Default: "queue_pair" (SIGCOMM 2015; NICs often have one a port).
     pub cnp_scope: CnpScope,
     /// Priority of congestion notification packets. A whole number, 0 to 7. Default: 6 (DSCP 48, as vendors recommend).
     #[schemars(range(min = 0, max = 7))]

@@ -192,26 +192,10 @@ mod tests {
     use super::*;
 
     /// A BDP of 153,000 B.
-    const FACTS: PathFacts = PathFacts {
-        rate: BitRate::from_gbps(100),
-        arrival_rate: BitRate::from_gbps(100),
-        base_rtt: Time::from_ns(12_240),
-        packet: 1_090,
-        hops: 1,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(100), Time::from_ns(12_240), 1_090, 1);
 
     fn ack(acknowledged: u64, sent: u64) -> RdmaAck {
-        RdmaAck {
-            bytes: 1_090,
-            acknowledged,
-            sent,
-            marked: false,
-            round_trip: None,
-            telemetry: Telemetry::None,
-        }
+        RdmaAck { bytes: 1_090, acknowledged, sent, ..RdmaAck::default() }
     }
 
     #[test]

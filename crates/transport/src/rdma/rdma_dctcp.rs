@@ -125,27 +125,14 @@ impl RdmaControl for RdmaDctcp {
 mod tests {
     use super::*;
 
-    const FACTS: PathFacts = PathFacts {
-        rate: BitRate::from_gbps(100),
-        arrival_rate: BitRate::from_gbps(100),
-        base_rtt: Time::from_us(13),
-        packet: 1_000,
-        hops: 1,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(100), Time::from_us(13), 1_000, 1);
 
     #[test]
     fn a_round_trip_cuts_once_and_one_without_marks_adds_a_packet() {
         let mut it = RdmaDctcp::new(&RdmaDctcpKeys::default(), &FACTS);
-        let ack = |acknowledged, sent, marked| RdmaAck {
-            bytes: 1_000,
-            acknowledged,
-            sent,
-            marked,
-            round_trip: None,
-            telemetry: frame::Telemetry::None,
+        let ack = |acknowledged, sent, marked| {
+            let bytes = 1_000;
+            RdmaAck { bytes, acknowledged, sent, marked, ..RdmaAck::default() }
         };
         it.on_ack(Time::ZERO, &ack(1, 10, true));
         assert_eq!((it.rate.now, it.share.alpha()), (50e9, 1.0));

@@ -349,7 +349,7 @@ impl Reader {
         let header = RdmaHeader { word: word.bits(), pair: number, asked, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let bytes = self.spec.request_bytes();
-        Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false, entropy: 0 })
+        Some(Segment { header, ..Segment::new(FrameKind::Ack, word, bytes) })
     }
 
     /// Handles progress: all packets before `expected` have arrived.

@@ -286,7 +286,7 @@ impl RdmaSpec {
     pub fn facts(&self, rate: BitRate, round_trip: Time, hops: u16, overhead: u16) -> PathFacts {
         let base_rtt = self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1));
         let packet = self.frame_bytes(self.mtu);
-        PathFacts { rate, arrival_rate: rate, base_rtt, packet, hops, overhead, planes: 1, trims: false }
+        PathFacts { overhead, ..PathFacts::new(rate, base_rtt, packet, hops) }
     }
     /// Bytes of frames that may be in flight, as long as the control has nothing against it.
     pub(crate) fn most_in_flight(&self, facts: &PathFacts) -> u64 {

@@ -89,16 +89,7 @@ impl SwiftKeys {
     /// The round-trip time at which a window of this number of packets is held, on a path with this number of
     /// switches.
     pub fn target(&self, hops: u16, window: f64) -> Time {
-        let facts = PathFacts {
-            rate: BitRate::from_gbps(1),
-            arrival_rate: BitRate::from_gbps(1),
-            base_rtt: Time::from_us(1),
-            packet: 1,
-            overhead: 0,
-            planes: 1,
-            trims: false,
-            hops,
-        };
+        let facts = PathFacts::new(BitRate::from_gbps(1), Time::from_us(1), 1, hops);
         let swift = Swift::new(self, &facts);
         Time::from_ps((swift.base + swift.scaling(window)) as u64)
     }
@@ -216,16 +207,7 @@ mod tests {
     use super::*;
     use units::BitRate;
 
-    const FACTS: PathFacts = PathFacts {
-        rate: BitRate::from_gbps(100),
-        arrival_rate: BitRate::from_gbps(100),
-        base_rtt: Time::from_us(12),
-        packet: 1_000,
-        hops: 0,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(100), Time::from_us(12), 1_000, 0);
 
     #[test]
     fn the_scaling_is_that_of_its_formula() {
@@ -245,9 +227,8 @@ mod tests {
             bytes: 1_000,
             acknowledged: 1,
             sent: 9,
-            marked: false,
             round_trip: Some(Time::from_us(us)),
-            telemetry: frame::Telemetry::None,
+            ..RdmaAck::default()
         };
         it.on_ack(Time::from_us(50), &ack(10));
         assert_eq!(it.window, 100.01);

@@ -118,29 +118,12 @@ impl RdmaControl for ThetaPowerTcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::Telemetry;
 
-    const FACTS: PathFacts = PathFacts {
-        rate: BitRate::from_gbps(100),
-        arrival_rate: BitRate::from_gbps(100),
-        base_rtt: Time::from_us(12),
-        packet: 1_090,
-        hops: 1,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(100), Time::from_us(12), 1_090, 1);
 
     fn ack(acknowledged: u64, us: u64) -> RdmaAck {
         let round_trip = Some(Time::from_us(us));
-        RdmaAck {
-            bytes: 1_090,
-            acknowledged,
-            sent: 99,
-            marked: false,
-            round_trip,
-            telemetry: Telemetry::None,
-        }
+        RdmaAck { bytes: 1_090, acknowledged, sent: 99, round_trip, ..RdmaAck::default() }
     }
 
     #[test]

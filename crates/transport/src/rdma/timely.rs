@@ -233,16 +233,7 @@ impl RdmaControl for Timely {
 mod tests {
     use super::*;
 
-    const FACTS: PathFacts = PathFacts {
-        rate: BitRate::from_gbps(10),
-        arrival_rate: BitRate::from_gbps(10),
-        base_rtt: Time::from_us(20),
-        packet: 1_000,
-        hops: 1,
-        overhead: 20,
-        planes: 1,
-        trims: false,
-    };
+    const FACTS: PathFacts = PathFacts::new(BitRate::from_gbps(10), Time::from_us(20), 1_000, 1);
 
     fn at(keys: &TimelyKeys, rate: f64, last_us: f64) -> Timely {
         {

@@ -12,13 +12,7 @@ impl UetSpec {
         let flags = [control == CREDIT_REQUEST, true, control == CREDIT];
         let word = RdmaWord { number: on_wire(psn), flags, pair: 0 }.bits();
         let packet = UetPacket::Control(control);
-        Segment {
-            kind: FrameKind::Ack,
-            word: 0,
-            header: Some(Header::Uet(UetHeader { word, packet, ..header })),
-            bytes: self.probe_bytes(),
-            ecn_capable: false,
-            entropy: 0,
-        }
+        let header = Some(Header::Uet(UetHeader { word, packet, ..header }));
+        Segment { header, ..Segment::new(FrameKind::Ack, 0, self.probe_bytes()) }
     }
 }

@@ -16,7 +16,7 @@ impl QueuePair {
         let header = RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let bytes = self.spec.ack_bytes();
-        Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false, entropy: 0 }
+        Segment { header, ..Segment::new(FrameKind::Ack, word, bytes) }
     }
 
     /// Ends an unlimited message, if there is one, with the next packet: a packet flagged as the last must

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
-from penstock.studies.comparing import draw_dots, draw_legend, listed, measure_all, percentile
+from penstock.studies.comparing import draw_dots, draw_legend, factor, listed, measure_all, percentile
 from penstock.studies.reproduce import Context, Outcome
 
 from .controls import CONTROLS, SIGNALS, TELEMETRY, Control
@@ -176,11 +176,6 @@ def besides(workload: str, one: Run) -> str:
         "web-search": f"short {factor(one.short)}, long {factor(one.long)}",
     }
     return record.get(workload, "")
-
-
-def factor(value: float) -> str:
-    """A slowdown as text."""
-    return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def known(value: float, text: str) -> str:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
-from penstock.studies.comparing import draw_dots, draw_legend, listed, measure_all, percentile
+from penstock.studies.comparing import draw_dots, draw_legend, factor, listed, measure_all, percentile
 from penstock.studies.reproduce import Context, Outcome
 
 from .fabrics import FABRICS, KINDS, Fabric
@@ -115,13 +115,6 @@ NOTE = (
     "messages that pass by the incast. Short: at most 30 kB. Lost and trimmed: frames. Paused: all ports "
     "together."
 )
-
-
-def factor(value: float) -> str:
-    """A slowdown as text."""
-    if math.isnan(value):
-        return "-"
-    return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:

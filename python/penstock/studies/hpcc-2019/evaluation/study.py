@@ -18,6 +18,7 @@ from penstock.plots.style import style
 from penstock.result import Result
 from penstock.running.many import run_many
 from penstock.scenario import Scenario
+from penstock.studies.comparing import factor
 from penstock.studies.marks import red_marks
 from penstock.studies.reproduce import Context, Outcome
 
@@ -284,13 +285,6 @@ def lasting(context: Context, runs: Mapping[str, Run]) -> None:
         ],
         note=f"Those that begin from {first / 1e3:g} to {last / 1e3:g} ms count.",
     )
-
-
-def factor(value: float) -> str:
-    """A slowdown as text."""
-    if math.isnan(value):
-        return "-"
-    return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def ordered(of: Mapping[str, float]) -> bool:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.analysis.critical_path import critical_path
 from penstock.laboratory.alone import TRAFFIC
 from penstock.plots import rank_timeline
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.comparing import CONTROLS, PATHS, arranged
 from penstock.studies.reproduce import Context, Outcome
-
-PATHS: Mapping[str, Any] = {"hash": "hash", "spray": "spray", "adaptive": {"adaptive": {}}}
-CONTROLS: Mapping[str, Any] = {
-    "PFC": {"rdma": {"control": "none"}},
-    "PFC and DCQCN": {"rdma": {"control": "dcqcn"}},
-    "NSCC": {"uet": {}},
-}
-REORDERS = {"recovery": "reordering"}
-"""Of queue pairs whose packets take several paths."""
 
 
 @dataclass(frozen=True)
@@ -91,17 +81,6 @@ def run(context: Context) -> list[Outcome]:
         ),
         context.outcome("N-4", measured=f"{worst.job}: {worst.grown:.1%}", passed=worst.grown >= 0.9),
     ]
-
-
-def arranged(base: Scenario, paths: str, control: str) -> Scenario:
-    """The scenario with these paths and this control."""
-    over = CONTROLS[control]
-    if "rdma" in over and paths != "hash":
-        over = {"rdma": {**over["rdma"], **REORDERS}}
-    scenario = base.with_value("switch.path_choice", PATHS[paths])
-    if "uet" in over:
-        scenario = scenario.with_value("flow_control", None)
-    return scenario.with_value("jobs", [{**job, "over": over} for job in base.to_dict()["jobs"]])
 
 
 def pair(base: Scenario, paths: str, control: str) -> list[Point]:

@@ -10,17 +10,11 @@ from penstock.analysis.critical_path import critical_path
 from penstock.plots import rank_timeline
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.comparing import CONTROLS, PATHS, arranged
 from penstock.studies.reproduce import Context, Outcome
 
 RATE_BPS = 100e9
 LINE_BYTES = 20
-PATHS: Mapping[str, Any] = {"hash": "hash", "spray": "spray", "adaptive": {"adaptive": {}}}
-CONTROLS: Mapping[str, Any] = {
-    "PFC": {"rdma": {"control": "none"}},
-    "PFC and DCQCN": {"rdma": {"control": "dcqcn"}},
-    "NSCC": {"uet": {}},
-}
-REORDERS = {"recovery": "reordering"}
 LAYERS: Mapping[str, Mapping[str, Any]] = {
     "even, shifted": {"algorithm": "shifted"},
     "popular, burst": {"algorithm": "burst", "skew": 1.0},
@@ -85,15 +79,10 @@ def run(context: Context) -> list[Outcome]:
 
 def run_of(base: Scenario, layer: str, paths: str, control: str) -> Result:
     """A layer under one scheme."""
-    over = CONTROLS[control]
-    if "rdma" in over and paths != "hash":
-        over = {"rdma": {**over["rdma"], **REORDERS}}
-    (entry,) = base.to_dict()["jobs"]
+    scenario = arranged(base, paths, control)
+    (entry,) = scenario.to_dict()["jobs"]
     workload = {**entry["workload"], **LAYERS[layer]}
-    scenario = base.with_value("switch.path_choice", PATHS[paths])
-    if "uet" in over:
-        scenario = scenario.with_value("flow_control", None)
-    return scenario.with_value("jobs", [{**entry, "workload": workload, "over": over}]).run()
+    return scenario.with_value("jobs", [{**entry, "workload": workload}]).run()
 
 
 def point(base: Scenario, layer: str, paths: str, control: str) -> Point:

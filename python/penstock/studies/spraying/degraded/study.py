@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.comparing import factor
 from penstock.studies.reproduce import Context, Outcome
 
 FAILED_US, REPAIRED_US, DETECTED_US = 500, 1000, 250
@@ -123,11 +124,6 @@ NOTE = (
     "and after: goodput to the leaf behind it, as a share of the links of its hosts; from 250 us after each "
     "change on."
 )
-
-
-def factor(value: float) -> str:
-    """A slowdown in words."""
-    return f"{value:.2f}" if math.isfinite(value) else "not all done"
 
 
 def rows(runs: Runs) -> list[tuple[str, ...]]:
