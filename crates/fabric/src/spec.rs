@@ -16,6 +16,7 @@ mod pattern;
 mod ports;
 mod probes;
 mod remap;
+mod route_error;
 pub mod routing;
 pub mod topology;
 pub(crate) mod transfer_wait;

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from penstock import _core, measurements
+from penstock import _core, arrow, measurements
 from penstock.measurements import numpy_of, values_of
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def _cells(column: Column, *, ascii_only: bool) -> Any:
     """A column as the engine writes it: numbers, the parts of an Arrow array of texts, or JSON."""
     kind = column.type
     if pa.types.is_string(kind) and not column.null_count:
-        texts = column.combine_chunks()
-        texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
+        texts = arrow.in_one(column)
         _, offsets, data = texts.buffers()
         ends = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
         return ends - ends[0], data.slice(ends[0], ends[-1] - ends[0]).to_pybytes() if data else b""
