@@ -133,8 +133,6 @@ pub(crate) struct Plan<'a> {
     clocks: Vec<ClockOffset>,
     limiters: LimiterPlan,
     domains: DomainPlan,
-    /// Priorities, or channels, of all frames that may travel (bit n for number n): only their classes have queues.
-    in_use: u32,
 }
 
 impl<'a> Plan<'a> {
@@ -143,9 +141,7 @@ impl<'a> Plan<'a> {
         let clocks = spec.clocks();
         let limiters = LimiterPlan::new(spec);
         let domains = DomainPlan::new(spec, wiring);
-        // A queue manager may act on time alone.
-        let in_use = if spec.managers().next().is_some() { u32::MAX } else { spec.priorities_in_use() };
-        Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks, limiters, domains, in_use }
+        Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks, limiters, domains }
     }
     /// Offset of the clock of a node.
     fn clock(&self, node: NodeId) -> ClockOffset {
@@ -166,17 +162,7 @@ impl<'a> Plan<'a> {
     }
     /// The queues of a port.
     pub fn classes(&self, port: u32) -> ClassMap {
-        self.node(port).classes_to(self.wiring.neighbour(PortId(port))).limited_to(self.in_use)
-    }
-    /// The classes of a node that have queues.
-    fn queued(&self, node: &NodeSpec) -> ClassMap {
-        node.classes().limited_to(self.in_use)
-    }
-    /// Number of priorities, or channels, and classes that ports count.
-    fn numbers(&self) -> usize {
-        let in_use = (u32::BITS - self.in_use.leading_zeros()) as usize;
-        let widest = self.spec.nodes.iter().map(|node| self.queued(node).classes()).max();
-        in_use.min(self.spec.numbers()).max(widest.unwrap_or(1))
+        self.node(port).classes_to(self.wiring.neighbour(PortId(port)))
     }
     /// Which queue of a port sends.
     pub fn scheduler(&self, port: u32) -> &'a SchedulerSpec {
@@ -378,8 +364,8 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         node_of,
         nodes: Vec::with_capacity(part.nodes().len()).into(),
         pause_senders: NodeLocal::default(),
-        links: Links::with_capacity(part.ports().len(), plan.numbers()),
-        buffers: Buffers::new(part.ports().map(|port| plan.queued(plan.node(port)).classes()).sum()),
+        links: Links::with_capacity(part.ports().len(), spec.numbers()),
+        buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
         ingress: NodeLocal::default(),
         headers: Headers::default(),
         telemetry: NodeLocal::default(),
@@ -444,7 +430,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let first_queue = fabric.buffers.queues.next_key(WHOLE);
     let voqs = nodes::voqs(node, plan.wiring.ports(own).len() as u64) as u32;
     let bypass = bypass_classes(plan.spec, node);
-    for class in 0..plan.queued(node).classes() {
+    for class in 0..node.classes().classes() {
         match bypass >> class & 1 != 0 {
             true => fabric.buffers.add_queue_with_bypass(voqs),
             false => fabric.buffers.add_queue(voqs),

@@ -138,14 +138,12 @@ impl Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassMap {
     /// Four bits per priority, the lowest for priority 0: small enough to be stored with a port. Three of them are the class; the fourth of
-    /// priority 0 is set if there are [`CHANNELS`] classes, those of priorities 1 to 3 are the number of classes left out.
+    /// priority 0 is set if there are [`CHANNELS`] classes.
     packed: u32,
 }
 
 const CLASS_BITS: u32 = 4;
 const CHANNELS_TOO: u32 = 0b1000;
-/// Place of the lowest bit of the number of classes left out; the others follow at each [`CLASS_BITS`].
-const LEFT_OUT: u32 = 2 * CLASS_BITS - 1;
 
 impl ClassMap {
     /// One class for all priorities.
@@ -177,24 +175,9 @@ impl ClassMap {
         debug_assert!((priority.0 as usize) < PRIORITIES);
         TrafficClass((self.packed >> (priority.0 as u32 * CLASS_BITS % u32::BITS)) as u8 & 7)
     }
-    /// Returns the number of classes: one more than the highest that is not left out.
+    /// Returns the number of classes: one more than the highest.
     pub fn classes(&self) -> usize {
-        let highest = self.numbers().map(|p| self.class(Priority(p)).at()).max().unwrap_or(0);
-        let left_out =
-            (0..3).map(|bit| (self.packed >> (LEFT_OUT + bit * CLASS_BITS) & 1) << bit).sum::<u32>();
-        highest + 1 - left_out as usize
-    }
-    /// Leaves out the classes above the highest of these numbers (bit n for number n), which need no queues if no frame has another
-    /// number. At least one class remains, and all of [`ClassMap::CHANNELS`].
-    #[must_use]
-    pub fn limited_to(self, numbers: u32) -> ClassMap {
-        if self.packed & CHANNELS_TOO != 0 {
-            return self;
-        }
-        let used = u32::BITS - self.classes_of(numbers as u8).leading_zeros();
-        let left_out = (self.classes() as u32).saturating_sub(used.max(1));
-        let bits = (0..3).map(|bit| (left_out >> bit & 1) << (LEFT_OUT + bit * CLASS_BITS));
-        ClassMap { packed: self.packed | bits.sum::<u32>() }
+        self.numbers().map(|p| self.class(Priority(p)).at() + 1).max().unwrap_or(1)
     }
     /// Returns the priorities, or channels, that it maps.
     pub fn numbers(&self) -> std::ops::Range<u8> {
@@ -261,28 +244,6 @@ mod tests {
         assert_eq!((all.priorities(TrafficClass(19)), all.numbers_of(TrafficClass(19))), (0, 1 << 19));
         assert_eq!(all.classes_of(0xF_0001_u32), 0xF_0001);
         assert_eq!(members(0x8_0005_u32).collect::<Vec<_>>(), [0, 2, 19]);
-    }
-
-    #[test]
-    fn classes_above_those_in_use_are_left_out_of_their_number_alone() {
-        let reversed = ClassMap::new([7, 6, 5, 4, 3, 2, 1, 0]).unwrap();
-        for (map, numbers, classes) in [
-            (ClassMap::SEPARATE, 0, 1),
-            (ClassMap::SEPARATE, 0b1, 1),
-            (ClassMap::SEPARATE, 0b1001, 4),
-            (ClassMap::SEPARATE, 0x80, 8),
-            (ClassMap::SHARED, 0x80, 1),
-            (ClassMap::CHANNELS, 0b1, CHANNELS),
-            (reversed, 0x80, 1),
-            (reversed, 0b1, 8),
-        ] {
-            let limited = map.limited_to(numbers);
-            assert_eq!((limited.classes(), limited.limited_to(numbers).classes()), (classes, classes));
-            assert!(map.numbers().all(|p| limited.class(Priority(p)) == map.class(Priority(p))));
-            for class in (0..CHANNELS as u8).map(TrafficClass) {
-                assert_eq!(limited.numbers_of(class), map.numbers_of(class));
-            }
-        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     fabric.nodes.push(
         Node {
             first_port,
-            classes: plan.queued(node),
+            classes: node.classes(),
             is_host: node.host().is_some(),
             lossless: control.map_or(0, |control| control.kind.priorities()),
             returns_tags: returns_tags(node),

@@ -56,9 +56,6 @@ fn look(here: &NodeView, victims: &mut Victims, line: &mut Line, stopped: Stoppe
     victims.begin();
     let classes = here.links.ports[port].classes;
     let class = classes.class(Priority(priority));
-    if class.at() >= classes.classes() {
-        return; // no frame has this priority, so that it has no queue
-    }
     let queue = here.links.ports[port].queue(class);
     if bypass {
         return look_at_bypassed(here, victims, line, (port, class), queue, end);
