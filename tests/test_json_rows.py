@@ -32,10 +32,10 @@ def test_rows_are_those_of_json(rows: list[tuple[float, int, str]], ascii_only: 
     written = _core.json_rows(
         ['{"a": ', ', "b": ', ', "c": ', "}"], cells, ascii_only=ascii_only, between=",\n"
     )
-    expected = [
-        '{"a": %s, "b": %s, "c": %s}' % tuple(as_json(value, ascii_only=ascii_only) for value in row)
-        for row in rows
-    ]
+    expected = []
+    for row in rows:
+        a, b, c = (as_json(value, ascii_only=ascii_only) for value in row)
+        expected.append(f'{{"a": {a}, "b": {b}, "c": {c}}}')
     assert written == ",\n".join(expected)
 
 

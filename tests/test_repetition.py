@@ -63,7 +63,7 @@ def test_what_a_run_says() -> None:
     said = jobs.repetitions(short)
     assert len(said) == 1
     assert said[0].startswith("Job train repeats exactly from iteration 1 on, each in ")
-    assert "of 100 iterations were skipped. Counters, distributions and times are those of the whole" in said[0]
+    assert "of 100 iterations were skipped. Counters, distributions and times are those of" in said[0]
     assert 'skip = "iterations" of [simulation] would simulate few of them.' in jobs.repetitions(whole)[0]
     telemetry = job(control="hpcc", iterations=20).run()
     assert jobs.repetitions(telemetry) == []

@@ -333,10 +333,10 @@ def _show_totals(out: Screen, result: Result) -> None:
     events = max(run["wall_s"] - build, 0.0)
     skipped = run.get("skipped_hops", 0)
     speed = (run["frame_hops"] - skipped) / events / 1e6 if events else 0.0
-    hops = f"{count(run['frame_hops'])} frame-hops" + (f", {count(skipped)} of them skipped" if skipped else "")
+    left_out = f", {count(skipped)} of them skipped" if skipped else ""
     out.print(
         f"simulated {_time(run['simulated_s'])} in {_time(events)}   "
-        f"{hops}, {speed:.1f} M/s   "
+        f"{count(run['frame_hops'])} frame-hops{left_out}, {speed:.1f} M/s   "
         f"loading took {_time(load)}, building {_time(build)}"
     )
     against = against_max_min(result)
