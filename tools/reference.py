@@ -50,6 +50,7 @@ def pages() -> dict[Path, str]:
         "mechanisms.md": mechanisms,
         "results.md": results,
         "command-line.md": command_line,
+        "terms.md": terms,
     }
     made = {
         REFERENCE / name: "\n".join([MADE_BY, "", *make()]).rstrip() + "\n" for name, make in makers.items()
@@ -112,6 +113,22 @@ def results() -> Iterator[str]:
                     again.setdefault(home, []).append(f"`{column}`")
             for home, columns in again.items():
                 yield f"- as in [`{home}`](#{home}): {', '.join(columns)}"
+
+
+def terms() -> Iterator[str]:
+    """Terms of the field that are no keys, mechanisms, tables or columns, under all of their names."""
+    yield "# Terms"
+    yield ""
+    yield (
+        "Terms of the field, and the keys, tables and mechanisms that they belong to. `penstock explain TERM` "
+        "prints an entry, and those of the names below it."
+    )
+    for topic in glossary.topics():
+        if topic.kind == "concept":
+            names = [name.replace("_", " ") for name in (topic.name, *topic.also)]
+            yield from ("", f"## {', '.join(names)}")
+            for line in topic.lines:
+                yield from ("", line)
 
 
 def command_line() -> Iterator[str]:
