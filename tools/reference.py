@@ -120,8 +120,8 @@ def terms() -> Iterator[str]:
     yield "# Terms"
     yield ""
     yield (
-        "Terms of the field, and the keys, tables and mechanisms that they belong to. `penstock explain TERM` "
-        "prints an entry, and those of the names below it."
+        "Terms of the field, with the keys, tables and mechanisms that they stand for. "
+        "`penstock explain TERM` prints an entry, and those of the names below it."
     )
     for topic in glossary.topics():
         if topic.kind == "concept":
