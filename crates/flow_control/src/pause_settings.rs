@@ -104,7 +104,7 @@ impl PauseSettings {
         }
         found
     }
-    /// Returns remarks that accompany the written-out settings.
+    /// Returns remarks on settings that are computed, shown with the effective scenario.
     pub(crate) fn notes(&self) -> Vec<&'static str> {
         let computed = |key: Option<Or<Amount, Computed>>| key.is_some_and(|key| key.value().is_none());
         let all = [

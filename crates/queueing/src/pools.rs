@@ -114,10 +114,10 @@ pub struct ProfileKeys {
     /// Headroom: memory of a group above its limit, for frames that arrive after XOFF. A size in bytes. Default: "0 B" (it is not lossless).
     #[serde(default = "nothing")]
     pub headroom: Bytes,
-    /// XON level: a paused group sends XON at or below it. A size in bytes, of all that it holds. Default: its reserved memory.
+    /// Lowest XON level: a paused group sends XON when all that it holds is at or below this, or below the level of `xon_offset` if that is higher. A size in bytes. Default: its reserved memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon: Option<Bytes>,
-    /// Distance of XON below XOFF, if that is above `xon`. A size in bytes. Default: "0 B"; never, if `xon` is given.
+    /// Distance of the XON level below XOFF; applies if that level is above `xon`. A size in bytes. Default: "0 B", which resumes at XOFF; not used if only `xon` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
     /// Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by `trimming` of the switch. Default: "drop".

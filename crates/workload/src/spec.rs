@@ -173,7 +173,7 @@ impl SourceSpec {
         let smallest = least.min(frame::MIN_FRAME_BYTES);
         let frame_of = |bytes: u64| (bytes.min(most.into()) as u16).max(smallest);
         let last = match limit.checked_rem(least.into()).filter(|_| least == most) {
-            // It depends on the draws.
+            // The length of the last frame depends on random draws.
             None => smallest,
             Some(0) => least,
             Some(rest) => frame_of(rest),

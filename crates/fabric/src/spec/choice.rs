@@ -264,7 +264,7 @@ impl PathChoice {
 pub struct Chosen {
     /// The node that decides.
     pub node: NodeId,
-    /// Fields of the flow that are hashed.
+    /// The five-tuple of the flow; the switch hashes some or all of its fields.
     pub flow: Tuple,
     /// The entropy value of the frame; 0: its sender gives none.
     pub entropy: u16,

@@ -177,7 +177,7 @@ impl Receiver {
     pub fn set_spacing(&mut self, spacing: Time) {
         self.spacing = spacing.max(Time::from_ps(1));
     }
-    /// Marks the bank of a lost update as not advertised, so that it is sent again.
+    /// Marks the bank (eight counts) of a lost update as not advertised, so that a new update of the bank is sent.
     pub fn lost(&mut self, update: Freed) {
         self.owes |= 1 << update.bank;
     }

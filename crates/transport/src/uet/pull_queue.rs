@@ -208,7 +208,7 @@ impl Grants {
         let units = if units > 0 { units as f64 } else { EMPTY_PULL as f64 / self.unit as f64 };
         Time::from_ps((units * self.unit_time / rate) as u64)
     }
-    /// Time of a grant of this number of units now.
+    /// Duration of a grant of this number of units, at the present rate of the core, if it is oversubscribed.
     fn gap(&self, units: u64, nic: &Nic) -> Time {
         self.gap_at(units, nic.core.as_ref().map_or(1.0, |core| core.rate))
     }

@@ -61,7 +61,7 @@ pub fn note_tied_pause(
     here.links.cold[egress].counts.ties += u64::from(tied);
 }
 
-/// Returns true if a frame of another source began to wait in a queue now.
+/// Returns true if a frame from another source began to wait in a queue at the same time, within clock tolerances.
 fn other_came(here: &NodeView, queue: QueueIx, frame: &Frame, now: Time) -> bool {
     let source = |frame: &Frame| here.routes.path_source[frame.path.at()];
     let mut last = here.buffers.last_frames(queue);

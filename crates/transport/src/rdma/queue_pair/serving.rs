@@ -109,7 +109,7 @@ impl QueuePair {
         at <= now
     }
 
-    /// Waits after a NAK of a receiver without room for the next message.
+    /// Handles a NAK that reports that the receiver is not ready: waits for the RNR timer, or fails after too many retries.
     pub(super) fn wait_for_receiver(&mut self, now: Time) {
         self.counts.not_ready += 1;
         self.not_ready += 1;

@@ -12,7 +12,7 @@ use crate::run::steps::transmission;
 use flow_control::credit::COUNTS;
 use units::Time;
 
-/// Bytes of the message of the sending end.
+/// Length in bytes of a CC_Update, which the sending end transmits.
 const MESSAGE_BYTES: u64 = 64;
 
 /// A frame that took credits is lost on its way to a port. They count as held there until the next message.

@@ -21,7 +21,7 @@ impl Stage for Accounting {
         now: Time,
         events: &mut EventQueue,
     ) -> Result<(), Cause> {
-        // A crossbar has counted it at its input.
+        // With a crossbar the frame is charged at the input.
         if here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
             || pausing::before_enqueue(here, at.egress, at.class, &at.frame, at.ingress, now, events)
         {
