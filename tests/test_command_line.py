@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -629,13 +629,13 @@ def test_json_of_many_hosts_is_the_summary_row_by_row(
     monkeypatch.setattr(rows, "ROWS_AT_A_TIME", 2)
     whole = [len(names) for names in (result.table("ports")["port"],)]
     sizes: list[int] = []
-    real = rows.encoded
+    real = rows.cells
 
-    def encoded(column: Any, *, ascii_only: bool) -> Sequence[str]:
+    def cells(column: Any, *, ascii_only: bool) -> Any:
         sizes.append(len(column))
         return real(column, ascii_only=ascii_only)
 
-    monkeypatch.setattr(rows, "encoded", encoded)
+    monkeypatch.setattr(rows, "cells", cells)
     console.print_json(summary.in_rows(result))
     assert len(json.loads(capsys.readouterr().out)["ports"]) == whole[0] > 2
     assert max(sizes) == 2

@@ -129,7 +129,7 @@ struct ReceivePair {
     #[recurs(with = ReceivePair::walk_taken)]
     taken: VecDeque<Time>,
     #[recurs(measured)]
-    not_ready: u64,
+    not_ready: u32,
     refuses: bool,
     /// Last packets, arrived or yet to arrive again, of messages that others depend on, with their transfer numbers.
     #[recurs(with = ReceivePair::walk_awaited)]
@@ -149,7 +149,7 @@ struct ReceivePair {
     #[recurs(measured)]
     cnps: u64,
     #[recurs(measured)]
-    naks: u64,
+    naks: u32,
 }
 
 impl RdmaReceiver {

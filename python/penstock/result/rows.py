@@ -72,8 +72,8 @@ class Rows:
             names += [name for name in columns.values() if name in has]
         texts = ("{" + ", ".join(parts) + "}").split(_CELL)
         for piece in self._pieces():
-            cells = [_cells(piece[name], ascii_only=ascii_only) for name in names]
-            yield _core.json_rows(texts, cells, ascii_only=ascii_only, between=between)
+            values = [cells(piece[name], ascii_only=ascii_only) for name in names]
+            yield _core.json_rows(texts, values, ascii_only=ascii_only, between=between)
 
     def _known(self) -> dict[str, str]:
         has = set(self.table.column_names)
@@ -87,7 +87,7 @@ class Rows:
             yield table.slice(first, ROWS_AT_A_TIME)
 
 
-def _cells(column: Column, *, ascii_only: bool) -> Any:
+def cells(column: Column, *, ascii_only: bool) -> Any:
     """A column as the engine writes it: numbers, the parts of an Arrow array of texts, or JSON."""
     kind = column.type
     if pa.types.is_string(kind) and not column.null_count:

@@ -137,7 +137,7 @@ impl RdmaReceiver {
         let due = self.rule.is_none() && (pair.named != Some(pair.expected) || pair.nak_at <= now);
         if due {
             (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), !reads);
-            pair.naks += u64::from(!reads);
+            pair.naks += u32::from(!reads);
             match &mut self.reader {
                 // The reader repeats its request instead.
                 Some(reader) => reader.ask_again(number),
@@ -159,7 +159,7 @@ impl RdmaReceiver {
             at.is_none_or(|at| kept.get(at).is_some_and(Option::is_some))
         };
         let lost = disorder.gaps.find_lost(*expected, now, &rule, arrived);
-        *naks += lost.len() as u64;
+        *naks += lost.len() as u32;
         self.lost_at = self.lost_at.min(disorder.gaps.due());
         for first in lost {
             self.reply(number, Some(psn::on_wire(first)));
