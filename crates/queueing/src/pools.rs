@@ -117,7 +117,7 @@ pub struct ProfileKeys {
     /// Lowest XON level: a paused group sends XON when all that it holds is at or below this, or below the level of `xon_offset` if that is higher. A size in bytes. Default: its reserved memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon: Option<Bytes>,
-    /// Distance of the XON level below XOFF; applies if that level is above `xon`. A size in bytes. Default: "0 B", which resumes at XOFF; not used if only `xon` is given.
+    /// Distance of the XON level below XOFF, if that level is above `xon`. A size in bytes. Default: "0 B", which resumes at XOFF; not used if only `xon` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
     /// Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by `trimming` of the switch. Default: "drop".

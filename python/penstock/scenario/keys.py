@@ -1716,9 +1716,13 @@ class ProfileKeys(TypedDict, total=False):
     headroom: str | None
     """Headroom: memory of a group above its limit, for frames that arrive after XOFF. Default: "0 B"."""
     xon: str | None
-    """XON level: a paused group sends XON at or below it. Default: its reserved memory."""
+    """Lowest XON level: a paused group sends XON when all that it holds is at or below this, or below
+    the level of `xon_offset` if that is higher. Default: its reserved memory.
+    """
     xon_offset: str | None
-    """Distance of XON below XOFF, if that is above `xon`. Default: "0 B"; never, if `xon` is given."""
+    """Distance of the XON level below XOFF, if that level is above `xon`. Default: "0 B", which resumes
+    at XOFF; not used if only `xon` is given.
+    """
     discard_action: DiscardAction | None
     """Action on frames that find no room in a queue with this egress profile: "drop", or "trim", by
     `trimming` of the switch. Default: "drop".
