@@ -6,7 +6,7 @@
 //! a partner that needs more than an equal share but no more than its max-min share is paused; and an
 //! aggressor that is alone in the queue is never found, because it does not exceed its share of one.
 //!
-//! **Selection.** The frames in the queue are those that came since the first of them did. What has left
+//! **Selection.** The frames in the queue are those that arrived since the first of them did. What has left
 //! in the same time is what the link could carry of them. If the partners that may send brought in more than
 //! that, the heaviest of them becomes a target, then the next, until the rest fits. So a partner within its
 //! max-min share of the link is never a target: pausing all above that share leaves less than the link carries,

@@ -1,4 +1,4 @@
-//! What counters grow by in a period, which is added to them once for each period that is left out.
+//! Growth of counters in a period, which is added to them once for each period that is left out.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl Growth {
     }
 }
 
-/// Counters that grow by as much in each period of a state that recurs.
+/// Counters that grow by the same amount in each period of a state that recurs.
 pub trait Counts {
     /// Visits the counters, which are advanced at the end of the period.
     fn advance(&mut self, growth: &mut Growth);

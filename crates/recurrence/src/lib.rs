@@ -12,7 +12,7 @@
 //! | `label` | the distance from the phase of the walk: of messages that are numbered by phases |
 //! | `from = EXPRESSION` | the distance from a number of its owner, such as the first packet in flight |
 //! | `constant`, `scratch` | nothing: it does not change, or is empty between events |
-//! | `measured`, `recorded` | nothing: it decides nothing. What is measured grows by as much in each period ([`Growth`]); lists, extremes and instants that are recorded do not |
+//! | `measured`, `recorded` | nothing: it decides nothing. Measured counters grow by the same amount in each period ([`Growth`]); recorded lists, extremes and instants do not |
 //! | `unknown`, `unless_empty` | it has no class yet: the state is unknown, and never equals another one |
 //!
 //! A class that is too strict only hides a recurrence. A field left out by mistake makes two states equal that are not, so that each

@@ -130,8 +130,10 @@ fn walk_of(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     Ok(quote! {
         impl #generics ::recurrence::Recurs for #name #arguments #bounds {
             fn walk(&self, walk: &mut ::recurrence::Walk) { #body }
-            #[allow(unused_variables)]
-            fn grow(&mut self, growth: &mut ::recurrence::Growth) { #counters }
+            fn grow(&mut self, growth: &mut ::recurrence::Growth) {
+                let _ = &growth;
+                #counters
+            }
         }
     })
 }

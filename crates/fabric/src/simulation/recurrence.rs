@@ -30,8 +30,6 @@ const BURST: u64 = 8;
 const UNKNOWN: usize = 3;
 /// With skipping: digests without a match, after which only every second boundary is looked at, after as many more every fourth, and so on.
 const MISSES: usize = 16;
-/// Digests in the longest period that is skipped: the counters at so many are kept.
-const LONGEST: usize = 16;
 /// The least share of the boundaries that is looked at, as a power of one half.
 const RAREST: usize = 6;
 
@@ -131,25 +129,23 @@ impl JobHistory {
     fn takes(&self, iteration: usize, has_budget: bool) -> bool {
         let last = self.marks.last().map_or(0, |mark| mark.iteration);
         // Once two states are equal, the next period decides.
-        let matched = self.has_matched();
+        let matched = self.matched().is_some();
         // Without a budget the distance grows with the number of those in vain.
         let step = if has_budget { 1 } else { 1 << (self.marks.len() / MISSES).min(RAREST) };
         self.due.is_none() && iteration >= last + if matched { 1 } else { step }
     }
 
-    /// Returns true if the state of the last mark is that of an earlier one.
-    fn has_matched(&self) -> bool {
-        let last = self.marks.split_last();
-        last.is_some_and(|(last, all)| all.iter().any(|one| one.digest == last.digest))
+    /// Returns how many marks ago the state was that of the last mark; `None`: never before.
+    fn matched(&self) -> Option<usize> {
+        let (last, earlier) = self.marks.split_last()?;
+        earlier.iter().rev().position(|one| one.digest == last.digest).map(|between| between + 1)
     }
 
-    /// Notes the counters at the last mark, and forgets those of long ago.
-    fn note(&mut self, counters: Growth) {
-        let [earlier @ .., last] = &mut self.marks[..] else { return };
-        last.counters = Some(counters);
-        if let Some(old) = earlier.len().checked_sub(LONGEST) {
-            earlier[old].counters = None;
-        }
+    /// Notes the counters at the last mark, whose state was that of the mark so many before, and forgets those before the period.
+    fn note(&mut self, counters: Growth, period: usize) {
+        let last = self.marks.len() - 1;
+        self.marks[last].counters = Some(counters);
+        self.marks[..last.saturating_sub(period)].iter_mut().for_each(|mark| mark.counters = None);
     }
 
     /// Takes the counters at the begin of the period that the last mark has confirmed, with that.
@@ -301,12 +297,16 @@ impl Simulation {
 
     /// Notes the counters at marks of this time whose states are those of earlier ones: a period that may be skipped begins.
     fn note_counters(&mut self) {
+        if !self.warmed_up {
+            return; // they begin anew after the warm-up
+        }
         let at = self.now() + self.recurrence.skipped;
         for job in 0..self.recurrence.jobs.len() {
             let history = &self.recurrence.jobs[job];
-            if history.marks.last().is_some_and(|mark| mark.at == at) && history.has_matched() {
+            let is_new = history.marks.last().is_some_and(|mark| mark.at == at);
+            if let Some(period) = history.matched().filter(|_| is_new) {
                 let counters = self.period_begins();
-                self.recurrence.jobs[job].note(counters);
+                self.recurrence.jobs[job].note(counters, period);
             }
         }
     }

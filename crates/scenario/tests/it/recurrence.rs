@@ -178,6 +178,32 @@ fn computations_in_turn_give_the_period() {
     assert_eq!(real(&check(&rest, 1), "jobs", "repeat_period"), [3.0]);
 }
 
+/// The counters at the beginning of a long period are kept until it has been confirmed.
+#[test]
+fn a_period_of_twenty_iterations_is_skipped() {
+    let computations: Vec<String> = (10..30).map(|us| format!("\"{us} us\"")).collect();
+    let rest = format!(
+        "{STAR}{PFC}{}compute = [{}]\n",
+        job("collective = \"all_reduce\", bytes = \"40 kB\"", "none", 120),
+        computations.join(", ")
+    );
+    let tables = check(&rest, 1);
+    assert_eq!(real(&tables, "jobs", "repeat_period"), [20.0]);
+    assert!(real(&tables, "jobs", "skipped")[0] >= 20.0);
+}
+
+/// Counters begin anew after a warm-up: no period that began before it is added to them.
+#[test]
+fn a_period_that_began_within_the_warm_up_is_not_counted() {
+    for us in [150, 400, 650, 1_000] {
+        let rest = format!(
+            "warmup = \"{us} us\"\n{STAR}{PFC}{}compute = \"20 us\"\n",
+            job("collective = \"all_reduce\", bytes = \"400 kB\"", "none", 40)
+        );
+        assert!(real(&check(&rest, 2), "jobs", "skipped")[0] > 0.0, "{us} us");
+    }
+}
+
 /// Swift and DCTCP through rings whose times do not differ: their windows and shares still move.
 #[test]
 fn equal_times_are_no_recurrence() {

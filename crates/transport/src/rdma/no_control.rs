@@ -1,6 +1,6 @@
 //! No congestion control: a queue pair sends at the rate of its link.
 //!
-//! What is in flight is limited by the key `window` of the queue pair alone. On a fabric with PFC still no packet is
+//! Only the key `window` of the queue pair limits the data in flight. On a fabric with PFC still no packet is
 //! lost, and pauses spread from the congested queue to its senders.
 //!
 //! Source: IEEE 802.1Q-2018 clause 36 (priority-based flow control, which is then alone); Y. Zhu et al., "Congestion Control

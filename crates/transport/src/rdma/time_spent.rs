@@ -172,7 +172,7 @@ pub(crate) struct MessageClock {
     again: Time,
 }
 
-/// What messages in progress note of the clock and of the counters when they begin grows as those do.
+/// Messages in progress store the clock and the counters as they were when each message began: these grow with them.
 impl Counts for Clocks {
     fn advance(&mut self, growth: &mut Growth) {
         self.own.settle(growth.now());

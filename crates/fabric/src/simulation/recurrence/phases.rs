@@ -148,8 +148,8 @@ impl Simulation {
             self.skip_phases(period, takes, counters);
             return self.recurrence.phases.close("");
         }
-        if looking.history.has_matched() {
-            looking.history.note(self.period_begins());
+        if let Some(period) = looking.history.matched() {
+            looking.history.note(self.period_begins(), period);
         }
         if looking.history.marks.len() >= MISSES {
             let differs = state.names_of_different(&looking.state);
