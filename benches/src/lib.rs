@@ -14,6 +14,7 @@
 //! - *tcp*: on the paths of *fat-tree*, a transfer over TCP from each host, with a window of 64 KiB.
 //! - *dcqcn*: n queue pairs at one receiver under DCQCN, links of 100 Gb/s, frames of 1,090 bytes, RED marks; with PFC armed.
 //! - *dcqcn-tree*: such queue pairs on the paths of *hashed*.
+//! - *rdma*, *rdma-tree*: as *dcqcn* and *dcqcn-tree*, without a control.
 //! - *transfers*: on the paths of *hashed*, 13 transfers over TCP of 15 kB each from each host to 13 others, which begin within
 //!   100 us.
 //! - *bottleneck*: 10 transfers over TCP share 50 Mb/s behind a queue of 100 frames, as `peers/ns2.tcl` has it.
@@ -61,7 +62,7 @@ pub struct Options {
 }
 
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its
+/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `rdma-N`, `rdma-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its
 /// memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
@@ -128,8 +129,10 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     {
         return half_way(kind, k.parse().ok()?, cable, options);
     }
-    if let Some((kind, size)) = name.rsplit_once('-').filter(|it| ["dcqcn", "dcqcn-tree"].contains(&it.0)) {
-        return queue_pairs::fabric(kind == "dcqcn-tree", size.parse().ok()?, options);
+    if let Some((kind, size)) = name.rsplit_once('-')
+        && ["dcqcn", "dcqcn-tree", "rdma", "rdma-tree"].contains(&kind)
+    {
+        return queue_pairs::fabric(kind, size.parse().ok()?, options);
     }
     if let Some(k) = name.strip_prefix("transfers-") {
         return transfers(k.parse().ok()?, cable, options);
