@@ -425,7 +425,7 @@ impl QueueManager for Red {
 
     fn departures(&self) -> Departures {
         match self.params.at {
-            Moment::Enqueue => Departures::Late,
+            Moment::Enqueue => Departures::LateIfEmpty,
             Moment::Dequeue => Departures::AtOnce,
         }
     }

@@ -218,6 +218,9 @@ pub(crate) struct ColdPort {
     /// Frames are sent ahead of their time, and a queue manager is notified of departures late.
     #[recurs(constant)]
     pub notes_departures: bool,
+    /// Its queue managers observe no departures but those that empty a queue.
+    #[recurs(constant)]
+    pub notes_emptying_only: bool,
     /// The source that is alone at its NIC, and sends ahead.
     #[recurs(unless_empty = "greedy sources")]
     pub sole_source: Option<Box<SoleGreedySource>>,
