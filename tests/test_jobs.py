@@ -89,7 +89,7 @@ def passes(source: int, to: int) -> str:
         (
             goal(passes(3, 1), passes(0, 2), passes(1, 3), passes(2, 0)),
             None,
-            "wait for each other in a circle",
+            "wait for each other in a cycle",
         ),
     ],
     ids=["chain", "tag", "any", "circle"],

@@ -159,7 +159,7 @@ def test_more_lost_than_late() -> None:
     early = dataclasses.replace(known, row=row, spent=spent | {"host_ns": 4_000.0})
     said = " ".join(messages.sentences(result, early))
     assert (
-        "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; and it made up for 3.9 us"
+        "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; it gained 3.9 us"
         in said
     )
 
@@ -230,10 +230,10 @@ frame = "4300 B"
     assert text in " ".join(ran.stdout.split())
     result = Result.load(tmp_path / "out")
     said = [line for line in why(result, "writes[h1]") if "error" in line]
-    assert len(said) == 1 and said[0].startswith("Its queue pair came to be in error at 3")
+    assert len(said) == 1 and said[0].startswith("Its queue pair entered the error state at 3")
     assert "after 3 timeouts" in said[0]
     assert not any("error" in line for line in why(result, "writes[h2]"))
-    assert any("Of its 2 queue pairs one came to be in error" in line for line in why(result, "writes"))
+    assert any("Of its 2 queue pairs one entered the error state" in line for line in why(result, "writes"))
     lost = next(n for n, row in enumerate(result.rows("transfers")) if row["source"] == "h1")
-    with pytest.raises(InputError, match=r"complete\. Its queue pair came to be in error at"):
+    with pytest.raises(InputError, match=r"complete\. Its queue pair entered the error state at"):
         why(result, f"writes#{lost}")

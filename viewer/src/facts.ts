@@ -123,7 +123,7 @@ const STATES: Record<string, string> = {
   deadlocked: "Deadlocked",
   hung: "Hung",
   lost_lossless: "Lost frames in a lossless class",
-  broken_promise: "Broken promise",
+  not_lossless: "Not lossless",
   unfinished: "Unfinished",
   stopped_early: "Stopped early",
   complete: "Complete",

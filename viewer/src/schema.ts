@@ -33,7 +33,7 @@ export interface Run {
 
 /** The verdict on the run, which Python makes for all commands and pages. */
 export interface Verdict {
-  /** "deadlocked", "hung", "lost_lossless", "broken_promise", "unfinished", "stopped_early" or "complete". */
+  /** "deadlocked", "hung", "lost_lossless", "not_lossless", "unfinished", "stopped_early" or "complete". */
   state: string;
   text: string;
   tone: "good" | "warn" | "bad";

@@ -107,7 +107,7 @@ impl Simulation {
     /// A simulation at time zero, to run on one thread.
     ///
     /// # Errors
-    /// If a flow has no way to a destination, credits can come to wait for each other in a circle, or the fabric is
+    /// If a flow has no way to a destination, credits can come to wait for each other in a cycle, or the fabric is
     /// larger than can be numbered.
     pub fn new(spec: &Spec) -> Result<Simulation, BuildError> {
         Simulation::on_threads(spec, 1)

@@ -96,8 +96,8 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 
 impl Diagnostic {
     /// Returns true if a lossless class can lose frames because of it.
-    pub fn breaks_promise(&self) -> bool {
-        self.severity == Severity::BrokenPromise
+    pub fn is_not_lossless(&self) -> bool {
+        self.severity == Severity::NotLossless
     }
 
     /// Moves the diagnostic from a text to this line of a longer one.
@@ -126,7 +126,7 @@ impl Diagnostic {
     pub fn render(&self, coloured: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
-            Severity::Warning | Severity::BrokenPromise => Level::WARNING,
+            Severity::Warning | Severity::NotLossless => Level::WARNING,
         };
         let title = printable(&self.message);
         let place = match self.line {

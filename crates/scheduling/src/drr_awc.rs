@@ -55,7 +55,7 @@ accounted! {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "formula"))]
         pub top_bin: Option<TopBin> = None,
-        /// The size that stands for a bin of sizes: its "upper_edge" or its "middle"; "published" only. Default: "upper_edge".
+        /// Size that represents a bin of sizes: its "upper_edge" or its "middle"; "published" only. Default: "upper_edge".
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("default" = "upper_edge"))]
         pub representative: Option<Representative> = None,

@@ -190,7 +190,7 @@ def _show_thresholds(found: dict[str, Any]) -> None:
     line = "no circle of queues that can wait for each other"
     if circle:
         line = (
-            f"these queues can come to wait for each other in a circle: {' -> '.join([*circle, circle[0]])}"
+            f"these queues can come to wait for each other in a cycle: {' -> '.join([*circle, circle[0]])}"
         )
     console().print(line)
 

@@ -47,7 +47,7 @@ def fullest_splits(result: Measurements) -> list[Split]:
 
 def draw_splits(axes: Axes, splits: list[Split], colours: Mapping[int, str], more: Iterator[str]) -> None:
     """A bar a port: the share of each class, and dashed where its scheduler would have the border."""
-    axes.set_title("Split while classes contend (dashed: as promised)")
+    axes.set_title("Split while classes contend (dashed: configured)")
     of_class = dict(colours)
     for height, split in enumerate(splits):
         left = promised = 0.0

@@ -261,7 +261,7 @@ _RUN_SOMETIMES: Mapping[str, Test] = {
     "skipped_hops": _is_whole,
     "threads": _is_whole,
     "look_ahead_ns": _may_be_none(_is_amount),
-    "broken_promises": lambda value: _is_list(value) and all(map(_is_text, value)),
+    "not_lossless": lambda value: _is_list(value) and all(map(_is_text, value)),
     "ended_by": _may_be_none(_is_text),
     "cut_short_by": _may_be_none(_is_text),
 }

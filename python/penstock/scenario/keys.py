@@ -3190,7 +3190,7 @@ class MessagesTable(TypedDict, total=False):
     iwarp_read: IwarpKeys
     """RDMA Read over TCP."""
     iwarp_write: IwarpKeys
-    """RDMA Write over TCP, and Sends that tell of it."""
+    """RDMA Write over TCP, followed by Sends that notify the peer."""
     iwarp_send: IwarpKeys
     """Send over TCP, and one back."""
 

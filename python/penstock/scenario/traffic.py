@@ -377,7 +377,7 @@ def iwarp_send(message: str | None = None, *, markers: bool | None = None) -> k.
 
 
 def iwarp_write(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
-    """RDMA Write over TCP, and Sends that tell of it."""
+    """RDMA Write over TCP, followed by Sends that notify the peer."""
     made: k.MessagesTable = table("iwarp_write", None, message=message, markers=markers)
     return made
 

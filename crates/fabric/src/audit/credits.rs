@@ -176,7 +176,7 @@ fn all_channels(audit: &mut Audit<'_>) {
     for (key, has) in [("queue_managers", manages as fn(&NodeSpec) -> bool), ("rate_limiters", limits)] {
         if let Some(at) = spec.nodes.iter().position(|node| wide(node) && has(node)) {
             let message = format!("{key} at \"{}\", and channels = \"all\"", spec.nodes[at].name);
-            let help = "expected a channel for each priority: they know priorities only";
+            let help = "expected a channel for each priority: they work by priority";
             return audit.error(Subject::Node(NodeId(at as u32)), Remark::about(key, message, help));
         }
     }

@@ -104,7 +104,7 @@ fn of_pools(limit: PoolLimit, needs: &[PauseNeeds]) -> String {
 fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limit: Amount) -> String {
     let bytes: u64 = needs.iter().map(|need| need.room.get()).sum();
     let told =
-        format!("The headroom above XOFF has to be {bytes} B to take what is on the way when XOFF is sent");
+        format!("The headroom above XOFF must be at least {bytes} B, the data in flight when XOFF is sent");
     // With ingress accounting each port may fill its part up to XOFF before it sends a pause.
     let parts = if one_port || control.accounting == Accounting::Egress { 1 } else { needs.len() as u64 };
     let (limit, xoff, needed, frames) = match (limit, needs[0].levels.xoff) {
@@ -122,12 +122,12 @@ fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limi
     let least = parts.saturating_mul(xoff).saturating_add(needed);
     if least <= limit {
         return format!(
-            "There is room for that ({needed} above {parts} times XOFF): other traffic took it. Raise the limit, or give \
+            "There is room for that ({needed} above {parts} times XOFF), but other traffic used it. Raise the limit, or give \
              the lossless class memory of its own"
         );
     }
     let each = if parts > 1 {
-        format!(", and {parts} ports may each fill their part up to XOFF")
+        format!(", and each of {parts} ports can fill its part up to XOFF")
     } else {
         String::new()
     };

@@ -64,20 +64,20 @@ impl TransferEnds<'_> {
         }
         if host != from {
             return Err((
-                "of which it knows nothing",
-                "expected transfers from or to the host that waits: what it knows of others comes to it in frames",
+                "whose end it cannot observe",
+                "expected transfers from or to the waiting host: it learns about others only from received frames",
             ));
         }
         if self.carrier.is_none() {
             return Err((
-                "which nobody acknowledges",
-                "expected `over` with a transport, or transfers that come to the host",
+                "which is not acknowledged",
+                "expected `over` with a transport, or transfers to the waiting host",
             ));
         }
         if self.is_read() {
             return Err((
-                "whose end only the host knows that reads",
-                "expected transfers that the host itself reads",
+                "whose end only the reading host can observe",
+                "expected transfers that the waiting host reads",
             ));
         }
         Ok(HeardAt::Near)

@@ -305,7 +305,7 @@ impl Net {
         assert_eq!(outcome.error, None);
         outcome
     }
-    /// Runs to the end or to the first broken promise.
+    /// Runs to the end or to the first violated guarantee.
     pub fn try_run(&self) -> Outcome {
         self.run_in_steps(u64::MAX)
     }
@@ -315,7 +315,7 @@ impl Net {
         assert_eq!(outcome.error, None);
         outcome
     }
-    /// Runs to the end or to the first broken promise, with the same results on several threads.
+    /// Runs to the end or to the first violated guarantee, with the same results on several threads.
     pub fn try_run_on_threads(&self) -> Outcome {
         let alone = self.try_run();
         self.assert_threads_agree(&alone);

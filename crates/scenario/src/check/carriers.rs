@@ -124,7 +124,7 @@ fn application(
 /// Refuses a length of messages beside those of transfers or jobs.
 fn refuse_length(is_given: bool, at: &Place, context: &mut Context<'_>) {
     if is_given {
-        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        let help = "each transfer is a message with a length from `sizes`; leave this key out";
         context.error(&at.key("message"), "message of scheduled transfers", help);
     }
 }
@@ -190,7 +190,7 @@ fn over_tcp(
         [("transfer", keys.transfer.value().is_some()), ("idle", keys.idle != Delay::default())]
     {
         if written {
-            let help = "`sizes` and `arrivals` say what is sent, and when; leave this key out";
+            let help = "`sizes` and `arrivals` define the messages and their times; leave this key out";
             context.error(&at.key(key), format!("{key} of scheduled transfers"), help);
         }
     }

@@ -71,7 +71,7 @@ impl Entry<'_> {
         let names = KINDS.map(|(kind, _)| kind).join(", ");
         let &[&(kind, own)] = kinds.as_slice() else {
             let (place, message) = match kinds.last() {
-                None => (self.at.clone(), "a fault that says not what goes wrong".to_string()),
+                None => (self.at.clone(), "a fault without a kind".to_string()),
                 Some((last, _)) => (self.at.key(last), format!("`{last}` beside `{}`", kinds[0].0)),
             };
             context.error(&place, message, format!("expected exactly one of {names}"));

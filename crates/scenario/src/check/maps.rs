@@ -173,7 +173,7 @@ fn classes(
                 Err([(first, a), (second, b)]) => {
                     let message = format!("{first} is of traffic class {a} here, and {second} of {b}");
                     let help = format!(
-                        "by the maps of [switch] both are of class {priority}, and frames of one class are not told apart: expected flows of different classes there"
+                        "by the maps of [switch] both are of class {priority}, and frames of one class are treated alike: expected flows of different classes there"
                     );
                     context.error(&at, message, help);
                 }
@@ -202,7 +202,7 @@ fn remaps(
                 Err([(first, a), (second, b)]) => {
                     let message = format!("{first} becomes one of class {a}, and {second} one of {b}");
                     let help = format!(
-                        "both are of class {old}, and frames of one class are not told apart: expected the change for both"
+                        "both are of class {old}, and frames of one class are treated alike: expected the change for both"
                     );
                     context.error(&at.key("dscp"), message, help);
                 }
@@ -311,7 +311,7 @@ impl Pauses<'_> {
                     own.priorities[old].0
                 );
                 let help = "they can be lost behind this switch: expected a DSCP of a lossless class";
-                context.report(Severity::BrokenPromise, &at, message, help.to_string());
+                context.report(Severity::NotLossless, &at, message, help.to_string());
             }
         }
     }

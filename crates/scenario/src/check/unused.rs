@@ -313,8 +313,8 @@ pub fn of_flow(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
         context.unused(arrivals.unused(), &at.key("source"));
         if flow.rate_counts != RateBasis::default() && !arrivals.counts_rate() {
             let needs = match arrivals {
-                Arrivals::Greedy => "a source with a rate: a greedy one takes all that the link gives",
-                _ => "a source whose rate counts as the flow says: this one says itself what it counts",
+                Arrivals::Greedy => "a source with a rate: a greedy one sends at line rate",
+                _ => "a source that uses rate_counts: this one defines its own unit",
             };
             context.beware(unused("rate_counts", needs), at);
         }

@@ -103,10 +103,10 @@ fn marked(text: &str) -> (String, usize, usize) {
 fn check(case: &Text, severity: Severity, message: &str, help: &str) {
     let (text, line, column) = marked(&case.text());
     let found: Vec<Diagnostic> = match (load(&text, "bad.toml", None), severity) {
-        (Ok(scenario), Severity::Warning | Severity::BrokenPromise) => scenario.warnings,
+        (Ok(scenario), Severity::Warning | Severity::NotLossless) => scenario.warnings,
         (Ok(_), Severity::Error) => panic!("loads without error, expected {message:?}:\n{text}"),
         (Err(why), Severity::Error) => why.errors().cloned().collect(),
-        (Err(why), Severity::Warning | Severity::BrokenPromise) => {
+        (Err(why), Severity::Warning | Severity::NotLossless) => {
             panic!("expected only a warning {message:?}:\n{why}")
         }
     };
@@ -354,7 +354,7 @@ fn simulation_and_topology() {
         (more("[[probes]]\nwhat = \"queue\"\nwhich = ‸\"sw/8\""), "\"sw/8\" names no queue", "/0"),
         (
             more("[[probes]]\nwhat = \"class\"\nwhich = ‸\"the many busiest\""),
-            "does not say how many",
+            "selects nothing",
             "the 20 busiest",
         ),
         (more("[[probes]]\nwhat = \"class\"\nwhich = ‸5"), "", ""),
@@ -365,12 +365,12 @@ fn simulation_and_topology() {
         ),
         (
             more("[[probes]]\nwhat = \"pauses\"\nwhich = ‸\"the 20 busiest\""),
-            "how many, or which",
+            "selects nothing",
             "the 20 longest",
         ),
         (
             more("[[probes]]\nwhat = \"flow\"\nwhich = ‸\"the 20 longest\""),
-            "how many, or which",
+            "selects nothing",
             "the 20 busiest",
         ),
         (more("[[probes]]\nwhat = \"pauses\"\nevery = ‸\"1 us\""), "pauses have no bins", "leave it out"),
@@ -635,8 +635,8 @@ fn stations_and_flow_control() {
         (more("[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", ‸\"M4\"]"), "the multicast ones end with \"M3\"", "one for each priority"),
         (more("[flow_control.credit]\nchannels = ‸\"al\""), "al", "all"),
         (more("[flow_control.credit]\nchannels = \"all\"\n[switch]\nqueues = ‸\"shared\""), "queues that channels share", "a queue for each of the twenty"),
-        (more("[flow_control.credit]\nchannels = \"all\"\n[switch]\nqueue_managers = ‸[{ classes = [0], red = {} }]"), "queue_managers at \"sw\", and channels = \"all\"", "they know priorities only"),
-        (more("[flow_control.credit]\nchannels = \"all\"\n[host]\n‸rate_limiters = { qcn = {} }"), "rate_limiters at \"h0\", and channels = \"all\"", "they know priorities only"),
+        (more("[flow_control.credit]\nchannels = \"all\"\n[switch]\nqueue_managers = ‸[{ classes = [0], red = {} }]"), "queue_managers at \"sw\", and channels = \"all\"", "they work by priority"),
+        (more("[flow_control.credit]\nchannels = \"all\"\n[host]\n‸rate_limiters = { qcn = {} }"), "rate_limiters at \"h0\", and channels = \"all\"", "they work by priority"),
         (flow_and("channel = ‸\"O3\"", ""), "channel \"O3\", and no link has credits", "or `priority`"),
         (flow_and("channel = ‸\"M4\"", "[flow_control.credit]\nchannels = \"all\""), "no frames take a channel \"M4\"", "\"M2\", \"M3\""),
         (flow_and("channel = ‸\"B1\"", "[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"O0\"]"), "no frames take a channel \"B1\"", "of \"B0\", \"O0\""),
@@ -1202,7 +1202,7 @@ fn rate_limiters_that_nobody_tells() {
         );
         text
     };
-    let nobody = "but no switch on a path of it tells them of congestion";
+    let nobody = "but no switch on its paths has congestion points for them";
     errors(vec![
         (
             more("[host]\nrate_limiters = { qcn = {} }").table_at("rate_limiters"),
@@ -2159,7 +2159,7 @@ fn warnings() {
     for (case, message, help) in [
         (
             flow_and("source = { rdma = { control = ‸\"none\" } }", "[switch]\npath_choice = \"spray\""),
-            "\"f\" goes back N, and \"sw\" chooses a path for each frame",
+            "\"f\" uses go-back-N, and \"sw\" chooses a path for each frame",
             "recovery = \"reordering\"",
         ),
         (
@@ -2167,7 +2167,7 @@ fn warnings() {
                 "source = { rdma = { control = ‸\"none\" } }",
                 "[switch.buffer]\nqueue = \"100 frames\"",
             ),
-            "goes back N, and nothing keeps priority 0 from loss at \"sw\"",
+            "uses go-back-N, and priority 0 is not lossless at \"sw\"",
             "recovery = \"selective\"",
         ),
         (
@@ -2178,7 +2178,7 @@ fn warnings() {
         (
             // 5 % are reserved, and one queue pair adds 10 %.
             flow_and("source = { rdma = { control = { hpcc = { ai_rate = ‸\"1 Gb/s\" } } } }", ""),
-            "1 queue pair with telemetry, \"f\" among them, comes to rest with a queue of 0.05 base round trips at \"h0\"",
+            "1 queue pair with telemetry, \"f\" among them, is in equilibrium with a queue of 0.05 base round trips at \"h0\"",
             "an ai_rate of at most \"500 Mb/s\"",
         ),
         (
@@ -2191,7 +2191,7 @@ fn warnings() {
                 let told = source("{ rdma = { control = { powertcp = { int_bytes = ‸\"10 B\" } } } }");
                 Text { topology: between.topology, ..told }
             },
-            "3 switches are on the way of \"f\"",
+            "3 switches are on the path of \"f\"",
             "int_bytes = \"26 B\"",
         ),
         (
@@ -2222,7 +2222,7 @@ fn warnings() {
                 );
                 Text { topology: star.topology, ..text }
             },
-            "16 queue pairs of DCQCN at \"sw.0->h0\" come to rest where 1.0",
+            "16 queue pairs of DCQCN at \"sw.0->h0\" are in equilibrium at 1.0",
             "max_probability above 0.010",
         ),
         (
@@ -2235,7 +2235,7 @@ fn warnings() {
                 );
                 Text { topology: fabric(keys, "h1..h4", "h0").topology, ..text }
             },
-            "4 queue pairs of DCQCN at \"sw.0->h0\" stay at rest if marks take 71.",
+            "4 queue pairs of DCQCN at \"sw.0->h0\" are stable with a loop delay of at most 71.",
             "expected a lower max_probability",
         ),
         (
@@ -2362,7 +2362,7 @@ fn warnings() {
             more(
                 "[flow_control.pfc]\nxoff = ‸\"20 KiB\"\nxon = \"10 KiB\"\n[switch.buffer]\ntotal = \"12 MB\"\ndynamic_threshold = { headroom = \"1 MB\" }",
             ),
-            "the dynamic threshold of \"sw\" says when it pauses",
+            "the dynamic threshold of \"sw\" defines its XOFF",
             "they are ignored there",
         ),
         (

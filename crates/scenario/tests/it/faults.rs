@@ -141,7 +141,7 @@ fn what_cannot_go_wrong_that_way() {
     let link = LINK;
     let heard = format!("{link}at = \"1 ms\"\ntowards = \"a\"\n");
     for (text, expected) in [
-        (link.to_string(), "says not what goes wrong"),
+        (link.to_string(), "a fault without a kind"),
         (format!("{link}at = \"1 ms\"\ndown = true\nup = true\n"), "`up` beside `down`"),
         (format!("{link}down = true\n"), "missing key `at`"),
         (format!("{link}at = \"1 ms\"\nup = true\n"), "is not down"),

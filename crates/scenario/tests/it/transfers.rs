@@ -162,7 +162,7 @@ fn a_priority_that_only_a_file_names_is_no_default_of_pfc() {
     let found = load(&wrong, "t.toml", Some(&files.0)).unwrap_err();
     let found: Vec<Diagnostic> = found.errors().cloned().collect();
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].message.contains("priority 5 is in a file"), "{}", found[0].message);
+    assert!(found[0].message.contains("priority 5 occurs only in a file"), "{}", found[0].message);
     assert!(found[0].help.contains("priorities = [5]"), "{}", found[0].help);
     assert_eq!(wrong.lines().nth(found[0].line as usize - 1), Some("[flow_control.pfc]"));
     for right in ["[flow_control.pfc]\npriorities = [5]", "[flow_control.pause]"] {
