@@ -217,7 +217,7 @@ def test_of_several_runs_the_gravest_state_comes_first() -> None:
         assert of_text(judged.state, str(judged)).state == judged.state, name
 
 
-def test_every_state_has_words_a_colour_and_a_code() -> None:
+def test_every_state_has_words_a_color_and_a_code() -> None:
     assert set(STATES) == set(TONES)
     assert set(STATES) > FAILED
     for state in STATES:

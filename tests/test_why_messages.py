@@ -158,10 +158,7 @@ def test_more_lost_than_late() -> None:
     row = known.row | {"completion_ns": known.row["ideal_ns"] + 100.0}
     early = dataclasses.replace(known, row=row, spent=spent | {"host_ns": 4_000.0})
     said = " ".join(messages.sentences(result, early))
-    assert (
-        "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; it gained 3.9 us"
-        in said
-    )
+    assert "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; it gained 3.9 us" in said
 
 
 def test_json_has_the_message(penstock: Command, tmp_path: Path) -> None:

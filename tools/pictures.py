@@ -79,7 +79,7 @@ def stale() -> Iterator[str]:
         if expected is None:
             yield f"{file.relative_to(ROOT)}: its data is unknown"
         elif found != expected:
-            yield f"{file.relative_to(ROOT)}: drawn from {found or 'unknown data'}; the data now have {expected}"
+            yield f"{file.relative_to(ROOT)}: drawn from {found or 'unknown data'}, now {expected}"
 
 
 if __name__ == "__main__":

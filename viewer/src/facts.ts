@@ -129,7 +129,7 @@ const STATES: Record<string, string> = {
   complete: "Complete",
 };
 
-/** The verdict on the run: its state in words, its colour, and a sentence for each finding. */
+/** The verdict on the run: its state in words, its color, and a sentence for each finding. */
 export function outcome(report: Report): { tone: Verdict["tone"]; text: string; findings: string[] } {
   const { state, tone, findings } = report.verdict;
   const words = (one: string): string => STATES[one] ?? one;

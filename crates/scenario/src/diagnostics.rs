@@ -1,7 +1,7 @@
 //! Errors and warnings of a scenario, with their positions.
 //!
 //! A [`Diagnostic`] has file, line and column, a message and, as help, the accepted values or
-//! the probable intent. [`Diagnostics`] prints like a compiler (plain or coloured) and as JSON.
+//! the probable intent. [`Diagnostics`] prints like a compiler (plain or colored) and as JSON.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 pub use keys::Severity;
@@ -123,7 +123,7 @@ impl Diagnostic {
     }
 
     /// Renders the diagnostic in the style of a compiler.
-    pub fn render(&self, coloured: bool) -> String {
+    pub fn render(&self, colored: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning | Severity::NotLossless => Level::WARNING,
@@ -151,7 +151,7 @@ impl Diagnostic {
         if !help.is_empty() {
             group = group.element(Level::HELP.message(help));
         }
-        let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }
 }
@@ -167,8 +167,8 @@ pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
     /// Renders all diagnostics in the style of a compiler.
-    pub fn render(&self, coloured: bool) -> String {
-        self.0.iter().map(|one| one.render(coloured)).collect::<Vec<_>>().join("\n\n")
+    pub fn render(&self, colored: bool) -> String {
+        self.0.iter().map(|one| one.render(colored)).collect::<Vec<_>>().join("\n\n")
     }
     /// A JSON list of `{file, line, column, message, help}`.
     pub fn to_json(&self) -> String {

@@ -39,8 +39,8 @@ def of_flows(result: Measurements, flows: set[str], destination: str | None = No
         return f"Its queue pair entered the error state at {_when(failed[0])} and no longer sends."
     entered = "one" if len(failed) == 1 else f"{len(failed):,}"
     return (
-        f"Of its {many:,} queue pairs {entered} entered the error state, the first, to {failed[0]['destination']}, "
-        f"at {_when(failed[0])}; they no longer send."
+        f"Of its {many:,} queue pairs {entered} entered the error state, the first, to "
+        f"{failed[0]['destination']}, at {_when(failed[0])}; they no longer send."
     )
 
 

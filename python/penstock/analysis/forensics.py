@@ -328,9 +328,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
         if part.culprit:
             victims = ", ".join(victim.flow for victim in tree.victims[:_CULPRITS_NAMED])
             more = len(tree.victims) - _CULPRITS_NAMED
-            suffer = (
-                f", which delayed {victims}{f' and {more} more' if more > 0 else ''}" if victims else ""
-            )
+            suffer = f", which delayed {victims}{f' and {more} more' if more > 0 else ''}" if victims else ""
             yield f"  {_percent(part.share)} of the frames that filled {tree.root} were its own{suffer}."
 
 

@@ -1,6 +1,6 @@
 """The verdict on a run, or on a scenario before it runs. Every command, page and file takes it from here.
 
-A verdict has findings, the gravest first. The first one names the verdict and gives its colour. A run without
+A verdict has findings, the gravest first. The first one names the verdict and gives its color. A run without
 findings is complete.
 """
 
@@ -51,7 +51,7 @@ TONES: Mapping[str, str] = {
     STOPPED: "warn",
     COMPLETE: "good",
 }
-"""Colours of the report page: ``bad`` is red, ``warn`` amber, ``good`` green."""
+"""Colors of the report page: ``bad`` is red, ``warn`` amber, ``good`` green."""
 
 _QUEUES_NAMED = 6
 
@@ -132,7 +132,7 @@ class Verdict:
 
     @property
     def tone(self) -> str:
-        """Colour: ``good``, ``warn`` or ``bad``."""
+        """Color: ``good``, ``warn`` or ``bad``."""
         return TONES[self.state]
 
     def __str__(self) -> str:

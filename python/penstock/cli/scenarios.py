@@ -189,9 +189,7 @@ def _show_thresholds(found: dict[str, Any]) -> None:
     circle = found["deadlock_circle"]
     line = "no circle of queues that can wait for each other"
     if circle:
-        line = (
-            f"these queues can come to wait for each other in a cycle: {' -> '.join([*circle, circle[0]])}"
-        )
+        line = f"these queues can come to wait for each other in a cycle: {' -> '.join([*circle, circle[0]])}"
     console().print(line)
 
 

@@ -61,10 +61,10 @@ def draw_queues(
     labels: list[Label] = []
     for level in levels:
         alone = len(level.queues) == 1 < len(lines)
-        level_colour = of_queue[next(iter(level.queues))] if alone else INK
+        level_color = of_queue[next(iter(level.queues))] if alone else INK
         height = level.value / scale.size
-        axes.axhline(height, color=level_colour, linewidth=0.8, linestyle=(0, (4, 3)))
-        labels.append(Label(height, ", ".join(level.names), level_colour))
+        axes.axhline(height, color=level_color, linewidth=0.8, linestyle=(0, (4, 3)))
+        labels.append(Label(height, ", ".join(level.names), level_color))
     label_right(axes, labels, spacing=0.075 * QUEUES / (axes.bbox.height / axes.figure.dpi))
     _name_queues(axes, title, list(lines))
 
