@@ -134,7 +134,7 @@ def test_watermarks_stand_at_their_lines(made_up: Result) -> None:
     top = axes.get_ylim()[1]
     at = {text.get_text(): text.xy[1] * top * 1024 for text in axes.texts}
     assert at == {"xon": pytest.approx(1_000.0), "target, xoff": pytest.approx(2_000.0)}, (
-        "not the limit, which is far above; no headroom, which is no level; no level of a line not drawn"
+        "not the limit, which is far above; no headroom, which is not a level; no level of a line not drawn"
     )
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [queue]
 

@@ -146,7 +146,7 @@ def test_what_never_begins_is_told(tmp_path: Path) -> None:
         ("tcp", ["0,h0,h1,5,a,", "0,h0,h1,5,a,"], 'the id "a" is there twice'),
         ("tcp", ["0,h0,h1,5,a b,"], 'a blank in the id "a b"'),
         ("tcp", ["0,h0,h1,5,a,", "1,h0,h1,5,b,a"], 'a time beside after = "a"'),
-        ("tcp", ["0,h0,h1,5,a,", ",h0,h1,5,b,"], '"" is no time'),
+        ("tcp", ["0,h0,h1,5,a,", ",h0,h1,5,b,"], '"" is not a time'),
         ("tcp", [",h0,h1,5,a,c", ",h0,h1,5,b,a", ",h0,h1,5,c,a"], "waits, over others, for itself"),
         ("tcp", [",h0,h1,5,a,a"], '"a" waits, over others, for itself'),
     ],

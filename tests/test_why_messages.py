@@ -143,7 +143,7 @@ def test_messages_that_are_not_there() -> None:
             why(result, name)
     last = result.table("transfers").num_rows - 1
     with pytest.raises(
-        InputError, match=f"'x' is no number of a transfer; expected its row .*, 0 to {last}$"
+        InputError, match=f"'x' is not a number of a transfer; expected its row .*, 0 to {last}$"
     ):
         why(result, "writes#x")
     with pytest.raises(InputError, match="no port, node or flow"):

@@ -19,7 +19,7 @@ pub struct Settings {
     /// Priorities of applications, at most 168. They go before those of the peer. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "all_different")]
     pub applications: Vec<Entry>,
-    /// Which of two willing ends adopts the PFC of the other: "lower_adopts", the one with the lower address, as lldpad has it, or "lower_wins", the other one. Both ends must have the same. Default: "lower_adopts".
+    /// End that adopts the PFC of the other if both are willing: "lower_adopts" (the one with the lower address, as with lldpad) or "lower_wins" (the other one). Both ends must have the same value. Default: "lower_adopts".
     pub tie_break: TieBreak,
     /// Version of DCBX: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": the standard, and an older version with a peer that supports only that. Default: "either".
     pub dialect: Dialect,

@@ -295,7 +295,7 @@ impl Values {
             let sizes = [buffer.get(), unit.get(), credits * unit.get()];
             let [buffer, unit, like] = Amount::alike(sizes.map(Amount::Bytes));
             let help = format!("expected a multiple of {unit}, like \"{like}\"");
-            return about("buffer", format!("a buffer of {buffer} is no whole number of credits"), help);
+            return about("buffer", format!("a buffer of {buffer} is not a whole number of credits"), help);
         }
         if !(1..=buffer.get()).contains(&self.update_after.get()) {
             let [after, buffer] =

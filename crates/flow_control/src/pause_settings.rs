@@ -13,7 +13,7 @@ settings! {
     pub struct PauseSettings {
         /// Lossless priorities, 0 to 7 each; `pfc` only. Default: all priorities that flows use.
         pub priorities: Vec<u32>,
-        /// Where the occupancy is counted that is held against the watermarks: "ingress" (the port that a frame came in through; that port is paused) or "egress" (the queue it waits in; the other ports are paused). Default: "ingress" (as PFC devices do).
+        /// Occupancy that is compared with the watermarks: "ingress" (per port at which frames arrived; that port is paused) or "egress" (per egress queue; the other ports are paused). Default: "ingress" (as PFC devices do).
         #[schemars(extend("default" = "ingress"))]
         pub accounting: Accounting,
         /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry. Switches with a `dynamic_threshold` that count at the ingress ignore it, `xon` and `headroom`: the threshold is their XOFF; so do those with a `memory`, whose profiles say all three.

@@ -191,7 +191,7 @@ impl WorkloadKeys {
         let (operation, name) = (collective.name(), algorithm.name());
         if !collective.algorithms().contains(&algorithm) {
             let known = collective.algorithms().iter().map(|one| format!("\"{}\"", one.name()));
-            let message = format!("\"{name}\" is no algorithm of {operation}");
+            let message = format!("\"{name}\" is not an algorithm of {operation}");
             let help = format!("expected {}", known.collect::<Vec<_>>().join(", "));
             wrong.push(Remark::about("algorithm", message, help));
         }

@@ -92,7 +92,7 @@ pub struct RatePointParams {
     /// The weight of the newest rate in the moving average (alpha); 1: no averaging. A number above 0, at most 1. Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub average_weight: f64,
-    /// Which rate gets the rest of the weight: the one before the last ("previous", as printed in the paper), or the last ("last"). Default: "previous".
+    /// Rate with the rest of the weight: the one before the last ("previous", as printed in the paper), or the last ("last"). Default: "previous".
     pub average_with: AverageWith,
     /// If true, increases of the rate are limited. Default: true.
     pub limit_increase: bool,

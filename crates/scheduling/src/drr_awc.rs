@@ -217,7 +217,7 @@ impl Histogram {
         self.frames[bin] += 1;
         self.bytes[bin] += u64::from(bytes);
     }
-    /// W of Algorithm 1; `None` if nothing was counted, or if whole numbers make it 0, which is no weight. `largest`: the largest frame in bytes; `overhead`: bytes around
+    /// W of Algorithm 1; `None` if nothing was counted, or if whole numbers make it 0, which is not a weight. `largest`: the largest frame in bytes; `overhead`: bytes around
     /// each on the link.
     pub fn weight(&self, rule: WeightRule, mix: Mix, largest: u32, overhead: u32) -> Option<f64> {
         let counts = match mix {

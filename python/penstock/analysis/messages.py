@@ -144,7 +144,7 @@ def named(result: Measurements, name: str) -> Message | None:
     if not number.isdecimal():
         if not expected or any(name in (row["port"], row["node"]) for row in result.rows("ports")):
             return None
-        raise InputError(f"{name!r}: {number!r} is no number of a transfer{expected}")
+        raise InputError(f"{name!r}: {number!r} is not a number of a transfer{expected}")
     if (
         int(number) >= transfers.num_rows
         or (row := rows(transfers.slice(int(number), 1))[0])["name"] != entry

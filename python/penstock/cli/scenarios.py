@@ -75,7 +75,7 @@ def check(
         return show_risks(config, as_json=json)
     if links != NO_LINKS:
         note = "--rate, --length, --cell and --buffer are for configurations of switches"
-        raise InputError(f"{scenario}: is no configuration of a switch; {note}")
+        raise InputError(f"{scenario}: is not a configuration of a switch; {note}")
     if json and not (estimate or thresholds):
         raise InputError("--json belongs to --estimate and --thresholds; --effective prints TOML")
     if effective + estimate + thresholds > 1:

@@ -145,7 +145,7 @@ def is_counter(name: str) -> bool:
 def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest: float) -> list[Level]:
     """The watermarks of these queues up to the largest value, from below; those that coincide are one.
 
-    `headroom_needed` is no level but an amount above xoff, and what is left of it shows below the limit.
+    `headroom_needed` is not a level but an amount above xoff, and what is left of it shows below the limit.
     """
     held: dict[tuple[float, str], set[str]] = defaultdict(set)
     table = result.table("watermarks")

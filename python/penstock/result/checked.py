@@ -38,7 +38,7 @@ def text(path: Path, data: bytes | None = None) -> str:
     try:
         return (path.read_bytes() if data is None else data).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ResultError(f"{path}: is no text in UTF-8 ({error.reason})") from None
+        raise ResultError(f"{path}: is not UTF-8 text ({error.reason})") from None
 
 
 def run(path: Path, data: bytes | None = None) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def topology(path: Path, data: bytes | None = None) -> dict[str, Any]:
     names = {node["name"] for node in found["nodes"]}
     for number, link in enumerate(found["links"]):
         if lacking := {link["a"], link["b"]} - names:
-            raise ResultError(f"{path}: links[{number}] ends at {sorted(lacking)[0]}, which is no node")
+            raise ResultError(f"{path}: links[{number}] ends at {sorted(lacking)[0]}, which is not a node")
     return found
 
 

@@ -1463,11 +1463,11 @@ class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
     hash: HashingKeys
-    """One path a flow, by a hash of its five-tuple and the switch (ECMP)."""
+    """One path per flow, by a hash of its five-tuple and the switch (ECMP)."""
     flowlet: FlowletKeys
     """A random port for each burst of a flow."""
     adaptive: AdaptiveKeys
-    """A port that is not paused and whose queue is short, in coarse steps."""
+    """Among ports that are not paused, the one with the shortest queue in coarse steps."""
     ugal: UgalKeys
     """Over a random third group of a dragonfly where the minimal path has longer queues (UGAL-L)."""
 
@@ -1552,7 +1552,7 @@ class CrossbarKeys(TypedDict, total=False):
     Default: "8704 B".
     """
     room: Room | None
-    """Which frames may cross when an output buffer is nearly full: "longest" (none, until there is room
+    """Condition for crossing when an output buffer is nearly full: "longest" (none, until there is room
     for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass
     long ones). Default: "longest".
     """
@@ -1922,7 +1922,7 @@ class BackwardPointKeys(TypedDict, total=False):
     sample_every: int | None
     """Samples one frame in this many. Default: 100."""
     sampling: Samples | None
-    """Which frames are sampled: every n-th ("regular"), or each with that probability ("random").
+    """Sampling of frames: every n-th ("regular"), or each with that probability ("random").
     Default: "regular".
     """
     severe: str | None
@@ -1965,7 +1965,7 @@ class RatePointKeys(TypedDict, total=False):
     average_weight: float | None
     """The weight of the newest rate in the moving average (alpha). Default: 0.5."""
     average_with: AverageWith | None
-    """Which rate gets the rest of the weight: the one before the last ("previous", as printed in the
+    """Rate with the rest of the weight: the one before the last ("previous", as printed in the
     paper), or the last ("last"). Default: "previous".
     """
     limit_increase: bool | None
@@ -2292,7 +2292,7 @@ class FlowKeys(TypedDict, total=False):
     source: Required[Source]
     """When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`."""
     rate_counts: RateBasis | None
-    """Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's
+    """Bits that a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's
     link). Default: "frame".
     """
     limit: str | None
@@ -3644,7 +3644,7 @@ class FaultKeys(TypedDict, total=False):
     link: FaultLink | None
     """The link: the names of its two ends."""
     index: int | None
-    """Which of several parallel links, in the order of the topology. Default: 0."""
+    """Number of the link among several parallel ones, in the order of the topology. Default: 0."""
     switch: str | None
     """The name of the switch that restarts."""
     at: str | None
@@ -3881,7 +3881,7 @@ PathChoice = (
     Literal["d_mod_k", "spray", "round_robin", "least_queued", "valiant", "hash", "adaptive", "ugal"]
     | PathChoiceTable
 )
-"""Which of several equal paths a frame takes."""
+"""Selection among equal-cost paths."""
 Arbitration = Literal["round_robin", "islip"]
 """Matching of inputs and outputs."""
 Inputs = Literal["virtual_output", "fifo"]

@@ -93,7 +93,7 @@ pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
         audit.error(Subject::Node(id), of_buffer("memory", message, help).key("groups"));
     }
     if let Some(message) = lossy_beside_lossless(lossless, audit.spec.priorities_in_use(), pools) {
-        let help = "nothing pauses the one, which then takes the headroom of the other: expected groups of their own";
+        let help = "only one of them is paused, and the other uses its headroom: expected separate groups";
         audit.loses(Subject::Node(id), of_buffer("memory", message, help).key("groups"));
     }
     let wiring = audit.spec.wiring();

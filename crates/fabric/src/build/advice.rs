@@ -28,7 +28,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
     });
     let control = spec.nodes[node.at()].pauses();
     let (Some(control), Some(first)) = (control, needs.first()) else {
-        return "Nothing at this node sends pauses for it: raise the limit".into();
+        return "No pauses are sent for it at this node: raise the limit".into();
     };
     if ingress.is_none() {
         return format!(
@@ -76,7 +76,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
 fn of_queues(cause: Cause, priority: u8) -> Option<String> {
     match cause {
         Cause::Stage(stage) if stage.name() == "queue_manager" => Some(format!(
-            "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"
+            "A queue manager dropped it, independent of buffer space: remove priority {priority} from it, or let it mark"
         )),
         Cause::Pool { limit: PoolLimit::Egress, .. } => Some(format!(
             "No pause is sent for an egress queue: give that of priority {priority} a threshold that it cannot reach, such \

@@ -119,12 +119,12 @@ pub(crate) fn refusal(spec: &Spec) -> Option<(usize, Remark)> {
         let flow = wait.transfer.flow as usize;
         let remark = |message: String, help: &str| Some((flow, Remark::about("after", message, help)));
         let Some(own) = spec.transfer(wait.transfer) else {
-            return remark("a transfer that is not there waits for others".into(), "expected one of a list");
+            return remark("an unknown transfer waits for others".into(), "expected one of a list");
         };
         let (host, _) = own.ends.begins_at();
         wait.after.iter().find_map(|&other| {
             let Some(other) = spec.transfer(other) else {
-                return remark("a transfer waits for one that is not there".into(), "expected one of a list");
+                return remark("a transfer waits for an unknown one".into(), "expected one of a list");
             };
             let (why, help) = other.ends.heard_by(host).err()?;
             let [from, to] = other.ends.hosts.map(|node| &spec.nodes[node.at()].name);

@@ -244,10 +244,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     },
                     when_full: if rolls.coin() || lossless { WhenFull::Block } else { WhenFull::Drop },
                     flow_control: control.clone().map(Control::from),
-                    receive: None,
-                    send: None,
-                    limiters: None,
-                    nic_limits: None,
+                    ..host()
                 })),
                 NodeRole::Switch => Role::Switch(Arc::new(SwitchSpec {
                     forwarding: if rolls.coin() {
@@ -257,17 +254,11 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     },
                     latency: ns(rolls.pick(&[0, 0, 300])),
                     queueing: if rolls.coin() { Queueing::VirtualOutput } else { Queueing::Output },
-                    path_choice: Default::default(),
                     classes,
                     scheduler: scheduler.clone(),
                     buffer: limits(&mut rolls),
-                    shared_memory: None,
-                    pools: None,
-                    managers: Default::default(),
                     flow_control: control.clone().map(Control::from),
-                    remaps: Vec::new(),
-                    trimming: None,
-                    weights: std::sync::Arc::default(),
+                    ..switch()
                 })),
             };
             NodeSpec {

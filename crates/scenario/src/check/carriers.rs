@@ -25,7 +25,7 @@ pub fn of_transfers(
     let (name, table) = names(&entry.over);
     refuse_header(entry.header, (name, table), at, context);
     if entry.order != ServiceOrder::RoundRobin {
-        let help = "connections have the NIC in turn; expected \"round_robin\"";
+        let help = "connections share the NIC in turn; expected \"round_robin\"";
         context.error(&at.key("order"), format!("an order beside {name}"), help);
     }
     let (framing, application) = application(&entry.over, frame, &at.key("over").key(table), context)?;

@@ -148,7 +148,7 @@ fn negotiate(
             let [a, b] = names;
             let message = format!("DCBX between \"{a}\" and \"{b}\" does not settle");
             told.beware(
-                Remark::new(message, "both ends change for ever; this is a fault of Penstock"),
+                Remark::new(message, "the settings of both ends never settle; this is a bug in Penstock"),
                 station.at,
                 context,
             );
@@ -351,7 +351,7 @@ fn features(agent: &Agent) -> Vec<NegotiatedFeature> {
     ];
     if !now.applications.is_empty() {
         let theirs = remote.map(|remote| &remote.applications[..]).unwrap_or_default();
-        let why = "ours, and those of the peer that we do not name".to_string();
+        let why = "ours, and those of the peer with other names".to_string();
         all.push(feature(
             "applications",
             list(&admin.applications),

@@ -99,7 +99,7 @@ fn swings(found: &Bottleneck, delay: f64, longest: f64) -> (String, &'static str
         told(longest),
         told(delay)
     );
-    (message, "queue and rates swing: expected a lower max_probability, or min and max further apart")
+    (message, "queue and rates oscillate: expected a lower max_probability, or min and max further apart")
 }
 
 fn pairs(flow: &FlowSpec) -> Option<&QueuePairSpec> {

@@ -26,12 +26,12 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
                 "\"{name}\": \"{node}\" sends nothing to \"{peer}\", because no flow control is in force there for priority {}",
                 flow.priority.0
             );
-            let help = "T11: FCoE is sent on lossless Ethernet alone; expected flow_control.pfc with this priority at both ends, which DCBX has to leave in force, or requires_lossless = false";
+            let help = "T11: FCoE requires lossless Ethernet; expected flow_control.pfc with this priority at both ends, not disabled by DCBX, or requires_lossless = false";
             ("withheld", message, help)
         } else if let Some(switch) = switch(&|node| sprays(node)) {
             let message =
                 format!("\"{name}\" needs frames in order, and \"{}\" chooses a path for each", switch.name);
-            let help = "an exchange one of whose frames is overtaken is aborted after ulp_tov: expected path_choice = \"hash\"";
+            let help = "an exchange with a reordered frame is aborted after ulp_tov: expected path_choice = \"hash\"";
             ("sprays", message, help)
         } else if let Some(switch) = switch(&|node| may_drop(node, flow)) {
             let message = format!(

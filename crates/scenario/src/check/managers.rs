@@ -111,13 +111,13 @@ fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'st
             if manager.measures() == Measures::Port =>
         {
             Some((
-                "goes by what waits in all classes of a port",
+                "uses the queues of all classes of a port",
                 Some("scope"),
                 "set scope = \"queue\", or manage all classes that share the port",
             ))
         }
         ManagerSpec::PathPoint(_) => Some((
-            "goes by the rate and the queues of the whole port",
+            "uses the rate and the queues of the whole port",
             None,
             "manage all classes that share the port, or give this class a link of its own",
         )),

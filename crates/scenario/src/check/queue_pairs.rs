@@ -64,8 +64,8 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let keys = ["low_timeout", "timeout"].map(|key| tables.iter().map(move |table| table.key(key)));
         let written: Vec<_> = keys.into_iter().flatten().chain(tables.clone()).collect();
         let at = context.first_written(&written).unwrap_or_default();
-        let message = format!("\"{name}\" sends again what is not answered in {timeout}, and {why}");
-        let help = "every packet is sent again until the queue pair is in error (retries): expected a timeout that leaves room for queues";
+        let message = format!("\"{name}\" retransmits after {timeout}, and {why}");
+        let help = "every packet is retransmitted until the queue pair enters the error state (retries): expected a timeout that leaves room for queues";
         context.warn(&at, message, help);
     }
 }

@@ -57,9 +57,9 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             );
             let help = match switches {
                 1..=8 => {
-                    format!("the last ones write nothing: expected int_bytes = \"{} B\"", 2 + 8 * switches)
+                    format!("the last ones do not write any: expected int_bytes = \"{} B\"", 2 + 8 * switches)
                 }
-                _ => "the last ones write nothing: expected hpcc_pint, which needs a byte whatever the way"
+                _ => "the last ones do not write any: expected hpcc_pint, which needs one byte on any path"
                     .to_string(),
             };
             context.warn(&context.first_written(&keys("int_bytes")).unwrap_or_default(), message, help);

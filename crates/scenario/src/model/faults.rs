@@ -16,7 +16,7 @@ pub struct Fault {
     /// The link: the names of its two ends. With `mean_time_between` also "any" (one of all links is drawn each time), with `bit_error_rate`, `pause_loss` and `frame_loss` also "all". Required, but with `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<FaultLink>,
-    /// Which of several parallel links, in the order of the topology. A number, 0 or more. Default: 0.
+    /// Number of the link among several parallel ones, in the order of the topology. A number, 0 or more. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
     /// The name of the switch that restarts. Required with `restart`.

@@ -59,7 +59,7 @@ pub struct Flow {
     pub stop: Option<Time>,
     /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response`, `tcp`, `conversation`, `mpi_exchange`, `fcoe`, `rdma` or `uet`. Required.
     pub source: SourceText,
-    /// Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
+    /// Bits that a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateBasis,
     /// Bytes that each sender sends in total. The last frame is cut to the rest and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` and `fcoe` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".

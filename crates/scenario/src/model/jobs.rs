@@ -28,7 +28,7 @@ pub struct Job {
     pub name: String,
     /// The hosts of the ranks: a host, "all" hosts, a pattern, or a list of these; at least 2, one rank each. Required.
     pub ranks: Nodes,
-    /// Which rank is where: "linear" (in the order in which `ranks` selects hosts; a list gives any placement), "packed" (hosts of one leaf switch follow each other), "spread" (one host of each leaf switch after the other), "by_pod" (hosts of one pod follow each other), "by_rail" (those of one rail) or "random" (drawn from the seed and the name). Default: "linear".
+    /// Placement of ranks: "linear" (in the order in which `ranks` selects hosts; a list allows any placement), "packed" (hosts of one leaf switch follow each other), "spread" (one host of each leaf switch after the other), "by_pod" (hosts of one pod follow each other), "by_rail" (those of one rail) or "random" (drawn from the seed and the name). Default: "linear".
     #[serde(default)]
     pub placement: Placement,
     /// Workload of an iteration: a table with `collective` or `goal`. Required.

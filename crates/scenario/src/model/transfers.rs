@@ -55,7 +55,7 @@ pub struct Transfers {
     /// Bytes of each frame that do not belong to the transfer; over TCP, RDMA and UET see their key `headers`. A size with unit, below `frame`, or a preset: "ethernet" (18 B), "esun" (22 B), "sue" (50 B), "sue_afh1" or "sue_afh2" (22 B), "sue_lite" (20 B). Default: "18 B" (Ethernet header and FCS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderText>,
-    /// Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP, RDMA and UET it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
+    /// Order in which the transfers of a sender send frames: in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP, RDMA and UET it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
     #[serde(default)]
     pub order: ServiceOrder,
     /// Earliest start of the first transfer; times in a file are relative to it. A time with unit. Default: "0 s".

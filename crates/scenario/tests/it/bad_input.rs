@@ -1045,14 +1045,14 @@ fn exchanges_of_mpi() {
         ),
         (
             flow("to = ‸\"h0\"\nsource = { mpi_exchange = { message = \"1 KiB\" } }"),
-            "mpi_exchange among hosts that are no ring",
+            "mpi_exchange among hosts that are not a ring",
             "permutation = { shift = 1 }",
         ),
         (
             flow(
                 "from = [\"h1\", \"h2\"]\nto = ‸\"h0\"\nsource = { mpi_exchange = { message = \"1 KiB\" } }",
             ),
-            "mpi_exchange among hosts that are no ring",
+            "mpi_exchange among hosts that are not a ring",
             "a neighbour on either side",
         ),
     ]);
@@ -1639,7 +1639,7 @@ fn profiles_of_a_memory() {
         (memory("{ profile = \"q\", ports = ‸[] }"), "an empty list", "expected an entry"),
     ]);
     for (attach, message, help) in [
-        ("{ profile = \"q\", ports = ‸\"up\" }", "no port is like that: profile \"q\"", "have no such ports"),
+        ("{ profile = \"q\", ports = ‸\"up\" }", "no port matches: profile \"q\"", "have no such ports"),
         (
             "{ profile = \"q\", ports = [\"sw.0->h0\", ‸\"sw.1->h7\"] }",
             "no port is named",
@@ -1793,7 +1793,7 @@ fn flows() {
         ),
         (
             flow("to = { hot_spot = { host = \"h0\", share = ‸20.0 } }"),
-            "share 20 is no probability",
+            "share 20 is not a probability",
             "did you mean 0.2?",
         ),
         (flow("to = ‸{ permutation = \"random\" }").at_value(), "fewer than two hosts", "from = \"all\""),
@@ -2106,7 +2106,7 @@ fn schedulers() {
         ),
         (
             ets(&format!("[{rest}, {{ queues = [7], idle_slope = {{ share = ‸1.5 }} }}]")),
-            "share 1.5 is no share",
+            "share 1.5 is not a share",
             "to 1",
         ),
         (scheduler("min_bw", "rate = ‸\"20 Gb/s\""), "more than the link's 10 Gb/s", ""),
@@ -2312,7 +2312,7 @@ fn warnings() {
                 "classes = [{ queues = [0, 1], percent = 100 }, ‸{ queues = [2, 3, 4, 5, 6, 7], percent = 0 }]",
             ),
             "traffic class 1 has 0 %",
-            "not as meant",
+            "not as intended",
         ),
         (flow("start = ‸\"20 ms\""), "starts at 20 ms, after the end", "sends nothing"),
         (flow("frame = ‸\"9230 B\""), "not standard", "9216 B"),
@@ -2378,7 +2378,7 @@ fn warnings() {
                 text.more = "[hosts.h0.receive]\nrate = \"1 Gb/s\"\nbuffer = \"20 KiB\"".to_string();
                 text
             },
-            "\"h0\" loses what its receive buffer does not hold",
+            "\"h0\" drops frames when its receive buffer is full",
             "like timeout = \"1 ms\"",
         ),
         (

@@ -160,7 +160,7 @@ fn what_cannot_go_wrong_that_way() {
         ),
         (format!("{link}bit_error_rate = 1.5\n"), "no probability (expected 0 to 1"),
         (format!("{link}pause_loss = nan\n"), "no probability"),
-        (format!("{link}frame_loss = -0.1\n"), "frame_loss -0.1 is no probability (expected 0 to 1"),
+        (format!("{link}frame_loss = -0.1\n"), "frame_loss -0.1 is not a probability (expected 0 to 1"),
         (format!("{link}frame_loss = \"1 %\"\n"), "invalid type"),
         (format!("{link}frame_los = 0.1\n"), "did you mean frame_loss?"),
         (format!("{heard}control_frame = \"01 8g\"\n"), "'g' at place 5 is no hexadecimal digit"),
@@ -179,7 +179,7 @@ fn what_cannot_go_wrong_that_way() {
         (format!("{link}pause_loss = 0.1\ntowards = \"a\"\n"), "`towards` does not belong to `pause_loss`"),
         (
             format!("{link}frame_loss = 0.1\ntowards = \"t\"\n"),
-            "\"t\" is no end of the link (expected \"a\" or \"s\"",
+            "\"t\" is not an end of the link (expected \"a\" or \"s\"",
         ),
         (
             "[[faults]]\nlink = \"all\"\nframe_loss = 0.1\ntowards = \"s\"\n".into(),

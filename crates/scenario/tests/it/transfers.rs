@@ -259,7 +259,7 @@ fn wrong_files_are_refused_at_their_line() {
         ("back", "0.5,h0,h1,1,0", 3, 1, "is before the transfer above", "in order of time"),
         ("zero", "2,h0,h1,0,0", 3, 9, "a transfer of 0 B", "1 to"),
         ("missing", "2,h0,h1,,0", 3, 9, "no bytes", "1 to"),
-        ("nan", "nan,h0,h1,1,0", 3, 1, "\"nan\" is no time", "expected a number"),
+        ("nan", "nan,h0,h1,1,0", 3, 1, "\"nan\" is not a time", "expected a number"),
         ("nan-bytes", "2,h0,h1,NaN,0", 3, 9, "\"NaN\" is not a number of bytes", ""),
         ("priority", "2,h0,h1,1,8", 3, 11, "priority \"8\"", "0 to 7"),
         ("column", "2,h0,h1,1,0,9", 3, 1, "6 values", "expected 5"),

@@ -52,7 +52,7 @@ pub struct RdmaKeys {
     pub rnr_retries: u64,
     /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
-    /// Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
+    /// Queue pair of a transfer: "one" (a common one for all transfers between the same two hosts on the same path, one after the other), "free" (an idle one, or a new one) or "each" (a new one). Default: "one".
     pub queue_pairs: QueuePairs,
     /// Loss recovery: "go_back_n"; "selective" (IRN: the receiver keeps packets that arrive out of order, and each such packet counts as a loss); or "reordering" (the receiver distinguishes losses from reordering by distance and time), also as a table with its keys. Default: "go_back_n".
     pub recovery: RdmaRecovery,

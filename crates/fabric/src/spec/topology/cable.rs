@@ -138,7 +138,7 @@ impl Cable {
             [] => format!("none of this rate is known: expected {key} = \"none\", or an interface_delay"),
             known => format!("expected {key} = {} or \"slowest\"", known.join(", ")),
         };
-        Remark::about(key, format!("this is no PHY of a link of {rate}"), help)
+        Remark::about(key, format!("this is not a PHY of a link of {rate}"), help)
     }
 }
 
