@@ -101,7 +101,7 @@ fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
     if let Some(timeout) = soonest(flow).filter(|&timeout| timeout <= trips.empty) {
         return Some((
             timeout,
-            format!("a packet and its answer take {:.1} us without queues", us(trips.empty)),
+            format!("a packet and its response take {:.1} us without queues", us(trips.empty)),
         ));
     }
     if high <= trips.full {

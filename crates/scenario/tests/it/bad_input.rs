@@ -301,7 +301,7 @@ fn keys_and_forms() {
             "flows is not a list",
             "[[flows]]",
         ),
-        (raw("[simulation]\nduration = \"1 s\"\n‸duration = \"2 s\""), "duplicate key", "further up"),
+        (raw("[simulation]\nduration = \"1 s\"\n‸duration = \"2 s\""), "duplicate key", "defined above"),
         (raw("[probes]\nbin = \"1 us\"\n[[‸probes]]\nwhat = \"flow\""), "duplicate key", "`every`"),
     ]);
 }
@@ -413,7 +413,7 @@ fn simulation_and_topology() {
         (star("line_code = ‸0.8"), "0.8 without quotes where a choice belongs", "a name in quotes"),
         (
             star("rate = \"10 Gb/s\"\nline_code = \"8b/10b\"\nphy = ‸\"10GBASE-R\""),
-            "no PHY of a link of 8 Gb/s",
+            "not a PHY of a link of 8 Gb/s",
             "none of this rate is known",
         ),
         (star("length = ‸\"300 m\""), "both delay and length", "keep one"),
@@ -590,8 +590,8 @@ fn stations_and_flow_control() {
         (more("[flow_control.pfc]\n[host.flow_control.pfc]\nresponse_time = \"10 us\"\npause_quanta = ‸60\n[host.receive]\nrate = \"1 Gb/s\""), "from \"h0\" is over", "at least 89"),
         (more("[flow_control.‸pfc]\n[host.flow_control.pfc]\nresponse_time = \"10 ms\""), "is over before \"h0\" obeys it", "a shorter response_time"),
         (star("phy = ‸\"10GBASE-S\""), "unknown value `10GBASE-S`", "10GBASE-R"),
-        (star("phy = ‸\"25GBASE-R\""), "no PHY of a link of 10 Gb/s", "\"10GBASE-T\" or \"slowest\""),
-        (star("rate = \"56 Gb/s\"\nphy = ‸\"slowest\""), "no PHY of a link of 56 Gb/s", "expected phy = \"none\", or an interface_delay"),
+        (star("phy = ‸\"25GBASE-R\""), "not a PHY of a link of 10 Gb/s", "\"10GBASE-T\" or \"slowest\""),
+        (star("rate = \"56 Gb/s\"\nphy = ‸\"slowest\""), "not a PHY of a link of 56 Gb/s", "expected phy = \"none\", or an interface_delay"),
         (star("phy = \"10GBASE-R\"\ninterface_delay = ‸\"1 us\""), "both phy and interface_delay", "keep one"),
         (pfc("xon = \"computed\"\nxoff = ‸\"66 frames\""), "xoff without xon", "both"),
         (pfc("xoff = \"computed\"\nxon = ‸\"6 frames\""), "xon without xoff", "both"),
@@ -620,7 +620,7 @@ fn stations_and_flow_control() {
         (more("[links.\"h0<->sw\"]\ndelay = ‸\"11 s\""), "a one-way delay of 11 s is too long", "\"10 s\""),
         (more("[switch]\ntrimming = { threshold = \"9 kB\", reference_rate = ‸\"0 b/s\" }"), "a reference rate of 0", ""),
         (more("[flow_control.credit]\nbuffer = ‸\"2 MiB\""), "has 32768 credits", "1 to 16384 credits"),
-        (more("[flow_control.credit]\nbuffer = ‸\"100 B\""), "no whole number of credits", "\"64 B\""),
+        (more("[flow_control.credit]\nbuffer = ‸\"100 B\""), "not a whole number of credits", "\"64 B\""),
         (more("[flow_control.credit]\nunit = ‸\"0 B\""), "unit is 0 B", "\"1 B\" to"),
         (more("[flow_control.credit]\nper_frame = ‸\"64 KiB\""), "per_frame is 64 KiB", "\"0 B\" to"),
         (more("[flow_control.credit]\nupdate_bytes = ‸\"1 MB\""), "update_bytes is", "\"65535 B\""),
@@ -965,9 +965,21 @@ fn conversations() {
         (ipc("tcp = { preset = ‸\"lynux\" }"), "unknown value `lynux`", "did you mean \"linux\"?"),
         (ipc("tcp = { ack = ‸\"0 B\" }"), "outside the range", "1 B to 9238 B"),
         (ipc("tcp = { send_buffer = ‸\"1 KiB\" }"), "a socket buffer of 1024 B is smaller", "\"1460 B\""),
-        (ipc("tcp = { transfer = ‸\"1 MB\" }"), "transfer in a conversation", "its messages say"),
-        (ipc("tcp = { idle = ‸\"1 us\" }"), "idle in a conversation", "its messages say"),
-        (ipc("tcp = { reconnect = ‸true }"), "reconnect in a conversation", "its messages say"),
+        (
+            ipc("tcp = { transfer = ‸\"1 MB\" }"),
+            "transfer in a conversation",
+            "the messages of the application define",
+        ),
+        (
+            ipc("tcp = { idle = ‸\"1 us\" }"),
+            "idle in a conversation",
+            "the messages of the application define",
+        ),
+        (
+            ipc("tcp = { reconnect = ‸true }"),
+            "reconnect in a conversation",
+            "the messages of the application define",
+        ),
         (
             flow("limit = \"1 kB\"\nsource = { conversation = { messages = ‸\"ipc\" } }"),
             "1024 B of the opener in an exchange, but a limit of 1000 B",
@@ -1034,8 +1046,16 @@ fn exchanges_of_mpi() {
         (of("copy_time = ‸\"2 s\""), "a copy that takes 2 s", "at most \"1 s\""),
         (of("copy_rate = ‸\"0 b/s\""), "copies at 0 b/s", "above 0"),
         (of("tcp = { handshake = ‸true }"), "handshake in an exchange of MPI", "open before the first step"),
-        (of("tcp = { transfer = ‸\"1 MB\" }"), "transfer in an exchange of MPI", "its messages say"),
-        (of("tcp = { reconnect = ‸true }"), "reconnect in an exchange of MPI", "its messages say"),
+        (
+            of("tcp = { transfer = ‸\"1 MB\" }"),
+            "transfer in an exchange of MPI",
+            "the messages of the application define",
+        ),
+        (
+            of("tcp = { reconnect = ‸true }"),
+            "reconnect in an exchange of MPI",
+            "the messages of the application define",
+        ),
         (of("tcp = { ack = ‸\"0 B\" }"), "outside the range", "1 B to 9238 B"),
         (of("tcp = { min_timeout = ‸\"0 s\" }"), "a timeout of 0", "above 0"),
         (
@@ -1219,7 +1239,7 @@ fn rate_limiters_that_nobody_tells() {
             nobody,
             "rate_limiters with other priorities",
         ),
-        (elsewhere("l1", "right"), nobody, "they limit nothing"),
+        (elsewhere("l1", "right"), nobody, "the limiters have no effect"),
         (
             limited("{ prc = { method = \"probes\" } }", "[{ qcn = {} }]"),
             "rate limiters of prc, but no switch",
@@ -1616,10 +1636,10 @@ fn profiles_of_a_memory() {
     ]);
     for (text, help) in [
         (memory("{ profile = \"q\", rate = ‸\"25 Gb/s\" }"), "expected the rate of a link: \"10 Gb/s\""),
-        (memory("{ profile = \"q\", length = ‸\"5 m\" }"), "as 200 m do"),
+        (memory("{ profile = \"q\", length = ‸\"5 m\" }"), "that of 200 m"),
         (coded("9.6969696 Gb/s"), "expected the rate of a link: \"10 Gb/s\""),
     ] {
-        check(&text, Severity::Warning, "no port is like that", help);
+        check(&text, Severity::Warning, "no port matches", help);
     }
     let idle = "that more specific entries have";
     let hosts = "‸{ profile = \"q\", ports = \"hosts\" }, { profile = \"q\", ports = [\"sw\"] }";
@@ -1813,7 +1833,7 @@ fn flows() {
         ),
         (
             flow("frame = { bimodal = { small = \"64 B\", large = \"1522 B\", small_share = ‸1.5 } }"),
-            "no probability",
+            "is not a probability",
             "0 to 1",
         ),
         (
@@ -2209,7 +2229,7 @@ fn warnings() {
         ),
         (
             source("{ rdma = { timeout = ‸\"100 ns\" } }"),
-            "\"f\" sends again what is not answered in 100 ns",
+            "\"f\" retransmits after 100 ns",
             "leaves room for queues",
         ),
         (
