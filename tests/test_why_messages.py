@@ -198,7 +198,7 @@ def test_reads_are_told_and_one_that_is_not_whole_is_an_error_that_says_so() -> 
     whole = {row["transfer"] for row in result.rows("message_times")}
     left = next(nth for nth, _ in enumerate(result.rows("transfers")) if nth not in whole)
     said = " ".join(why(result, f"writes#{min(whole)}"))
-    assert "waiting to be asked for" in said
+    assert "waiting for its request" in said
     with pytest.raises(
         InputError, match=f"'writes#{left}': .* expected a message over RDMA that is complete"
     ):
