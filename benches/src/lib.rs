@@ -28,18 +28,17 @@ mod service_classes;
 
 use fabric::choice::PathChoice;
 use fabric::spec::{
-    FlowSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
-    Role, Spec, SwitchSpec, Way, WhenFull,
+    FlowSpec, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, Spec, SwitchSpec,
+    Way,
 };
 use fabric::topology::{Cable, FatTree, Graph, NodeRole, Shape, Star};
 use flow_control::{Accounting, Control, PauseKind, PauseSpec};
-use frame::{ClassMap, NodeId, Priority};
+use frame::{NodeId, Priority};
 use queueing::{
-    Action, Alpha, AttachmentSpec, BufferSpec, CongestionPointParams, Limit, LimiterScope, ManagerSpec,
-    PoolSpec, PoolsSpec, PortSelector, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
+    Action, Alpha, AttachmentSpec, CongestionPointParams, Limit, LimiterScope, ManagerSpec, PoolSpec,
+    PoolsSpec, PortSelector, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
     ReactionPointParams, RedParams, Rules, SharedMemorySpec, Side,
 };
-use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{
     Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, Growth, RequestResponseSpec,
@@ -419,33 +418,8 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         response_time: None,
         target: None,
     }));
-    let host = Arc::new(HostSpec {
-        classes: ClassMap::SEPARATE,
-        scheduler: SchedulerSpec::StrictPriority,
-        queue_limit: None,
-        when_full: WhenFull::Block,
-        flow_control: flow_control.clone(),
-        receive: None,
-        send: None,
-        limiters: None,
-        nic_limits: None,
-    });
-    let switch = Arc::new(SwitchSpec {
-        remaps: Vec::new(),
-        weights: std::sync::Arc::default(),
-        forwarding: Forwarding::StoreAndForward,
-        latency: Time::ZERO,
-        queueing: Queueing::Output,
-        path_choice: Default::default(),
-        classes: ClassMap::SEPARATE,
-        scheduler: SchedulerSpec::StrictPriority,
-        buffer: BufferSpec::default(),
-        shared_memory: None,
-        pools: None,
-        managers: Default::default(),
-        flow_control,
-        trimming: None,
-    });
+    let host = Arc::new(HostSpec { flow_control: flow_control.clone(), ..Default::default() });
+    let switch = Arc::new(SwitchSpec { flow_control, ..Default::default() });
     let role = |role| match role {
         NodeRole::Host => Role::Host(host.clone()),
         NodeRole::Switch => Role::Switch(switch.clone()),

@@ -111,7 +111,7 @@ impl LinkTiming {
     pub fn new(arrives_after: Time, overhead: u16) -> LinkTiming {
         assert!(
             arrives_after <= LinkTiming::LONGEST,
-            "a link of {arrives_after}: this is a fault of the simulator"
+            "a link of {arrives_after}: this is a bug in the simulator"
         );
         LinkTiming(arrives_after.ps() << OVERHEAD_BITS | u64::from(overhead))
     }
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a fault of the simulator")]
+    #[should_panic(expected = "a bug in the simulator")]
     fn a_longer_delay_does_not_fit() {
         let _ = LinkTiming::new(LinkTiming::LONGEST + Time::from_ps(1), 20);
     }
