@@ -152,6 +152,93 @@ def test_a_loss_is_retransmission() -> None:
     assert found.parts["retransmission"] > 0.3 * found.length_ps
 
 
+def sent(keys: str, over: str, *, bytes_sent: str = "1 MB") -> CriticalPath:
+    """The path of a message between two hosts; what is measured."""
+    found = checked(
+        run(
+            STAR.format(hosts=2).replace("[flow_control.pfc]\n", 'delay = "3 us"\n')
+            + keys
+            + '[[jobs]]\nname = "job"\nranks = "all"\n'
+            + f'workload = {{ collective = "send_receive", bytes = "{bytes_sent}" }}\nover = {{ {over} }}\n'
+        )
+    )
+    assert found.is_measured
+    return found
+
+
+DOWN = '[[faults]]\nlink = ["h1", "sw"]\nat = "20 us"\nduration = "150 us"\ndown = true\n'
+
+
+@pytest.mark.parametrize(
+    ("over", "share"),
+    [
+        ('tcp = { min_timeout = "100 us", initial_timeout = "100 us" }', 0.3),
+        ('uet = { control = "none", timeout = "100 us", loss_inference = false }', 0.3),
+        ('uet = { timeout = "100 us" }', 0.3),
+    ],
+)
+def test_a_loss_over_tcp_and_uet_is_retransmission(over: str, share: float) -> None:
+    found = sent(DOWN, over)
+    assert found.parts["retransmission"] > share * found.length_ps
+
+
+def test_windows_over_tcp_are_named() -> None:
+    # The window grows from two segments on, by one a round trip.
+    keys = 'initial_threshold = "2 frames", ack_every = 1'
+    small = sent("", f'tcp = {{ initial_window = "2 frames", {keys} }}')
+    assert small.parts["control"] > 0.5 * small.length_ps and "receiver" not in small.parts
+    wide = sent("", 'tcp = { initial_window = "1000 frames", ack_every = 1 }')
+    assert set(wide.parts) <= {"transmission", "acknowledgement", "queueing"}
+
+
+def test_a_receive_window_is_named() -> None:
+    wide = 'initial_window = "2000 frames", ack_every = 1'
+    result = incast(f'tcp = {{ {wide}, receive_window = "20 kB" }}')
+    found = checked(result)
+    assert found.parts["receiver"] > 0.5 * found.length_ps and "control" not in found.parts
+    # A window that a message alone would wait for as well is part of its transmission.
+    alone = sent("", f'tcp = {{ {wide}, receive_window = "2 frames" }}')
+    assert set(alone.parts) == {"transmission", "acknowledgement"}
+
+
+def test_pauses_at_the_nic_are_named_over_tcp_and_uet() -> None:
+    for over in ('tcp = { initial_window = "2000 frames" }', 'uet = { control = "none" }'):
+        found = checked(run(two_rings('"none"').replace('rdma = { control = "none" }', over)), "one")
+        assert found.is_measured and found.parts["pause"] > 0.1 * found.length_ps
+
+
+def incast(over: str, threads: int = 1) -> ps.Result:
+    """Seven ranks send nearly all that they have to one at once."""
+    text = STAR.format(hosts=8).replace("[flow_control.pfc]\n", "") + (
+        "[[switch.queue_managers]]\n"
+        'red = { min = "60 kB", max = "200 kB", max_probability = 1.0, action = "mark_only" }\n'
+        '[[jobs]]\nname = "job"\nranks = "all"\n'
+        f'workload = {{ collective = "all_to_all", algorithm = "burst", skew = 10, bytes = "2 MB" }}\n'
+        f"over = {{ {over} }}\n"
+    )
+    return ps.Scenario.from_toml(text).run(threads=threads)
+
+
+@pytest.mark.parametrize(
+    "over",
+    ["uet = {}", 'uet = { control = "rccc" }', "mrc = {}", 'tcp = { controller = "dctcp", ecn = "dctcp" }'],
+)
+def test_a_control_is_named_under_an_incast(over: str) -> None:
+    found = checked(incast(over))
+    assert found.is_measured and found.parts["control"] > 0.2 * found.length_ps
+
+
+def test_frames_without_a_transport_measure_nothing() -> None:
+    found = checked(incast("frames = {}"))
+    assert not found.is_measured and set(found.parts) <= {"transmission", "queueing", "acknowledgement"}
+
+
+@pytest.mark.parametrize("over", ["uet = {}", "tcp = {}"])
+def test_times_over_tcp_and_uet_do_not_depend_on_threads(over: str) -> None:
+    one, *others = (incast(over, threads).table("rank_steps") for threads in (1, 2, 3))
+    assert all(one.equals(other) for other in others)
+
+
 def goal(*ranks: str) -> str:
     blocks = "".join(f"rank {number} {{\n{text}\n}}\n" for number, text in enumerate(ranks))
     return f"num_ranks {len(ranks)}\n{blocks}"

@@ -84,6 +84,8 @@ mod tcp_keys;
 mod tcp_presets;
 mod tcp_receiver;
 mod tcp_sender;
+mod tcp_times;
+mod time_spent;
 mod transfer_receiver;
 mod transfer_sender;
 mod transfers;
@@ -102,6 +104,8 @@ mod calls;
 mod pipe;
 #[cfg(test)]
 mod posted_messages;
+#[cfg(test)]
+mod posted_times;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -167,12 +171,11 @@ pub use path_selection::{
 };
 pub use rdma::RdmaDuplex;
 pub use rdma::{
-    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, MessageTimes,
-    NicLimits, NicState, NoControlKeys, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair,
-    QueuePairs, RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys,
-    RdmaControlSpec, RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord,
-    ReadCounts, ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, Spent, StaticWindow,
-    ThetaPowerTcpKeys, TimesSpent,
+    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, NicLimits,
+    NicState, NoControlKeys, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair, QueuePairs,
+    RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec,
+    RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts,
+    ReceiveQueue, ReorderingKeys, ReorderingPreset, SharedNic, StaticWindow, ThetaPowerTcpKeys,
 };
 /// Terms of RDMA that apply to queue pairs of any transport.
 pub use rdma::{
@@ -193,6 +196,7 @@ pub use tcp_keys::{TcpController, TcpKeys};
 pub use tcp_presets::TcpPreset;
 pub use tcp_receiver::TcpReceiver;
 pub use tcp_sender::TcpSender;
+pub use time_spent::{MessageTimes, Spent, TimesSpent};
 pub use transfer_receiver::TransferReceiver;
 pub use transfer_sender::{TransferOutcome, TransferSender};
 pub use transfers::TransferSpec;

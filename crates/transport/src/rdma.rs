@@ -32,7 +32,6 @@ mod selective_repeat;
 mod spec;
 mod swift;
 mod theta_powertcp;
-mod time_spent;
 mod timely;
 
 pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaControlConfiguration, RdmaLoss};
@@ -56,9 +55,6 @@ pub use reordering_keys::{RdmaRecovery, ReorderingKeys, ReorderingPreset};
 pub use spec::{CnpScope, QueuePairs, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow};
 pub use swift::{Swift, SwiftKeys};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpKeys};
-#[cfg(test)]
-pub(crate) use time_spent::Clocks;
-pub use time_spent::{MessageTimes, Spent, TimesSpent};
 pub use timely::{Timely, TimelyKeys};
 
 use ::keys::{Choice, Keyed, Remark, by_form};

@@ -21,10 +21,9 @@ use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment
 use crate::members::Members;
 use crate::path_selection::Draws;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
-use crate::rdma::{
-    MessageTimes, Operation, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic,
-};
+use crate::rdma::{Operation, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic};
 use crate::room::Append;
+use crate::time_spent::MessageTimes;
 use crate::transfer_sender::TransferOutcome;
 use frame::FrameKind;
 use recurrence::Recurs;

@@ -126,7 +126,7 @@ fn a_queue_pair_is_small() {
     let bytes = size_of::<crate::QueuePair>();
     assert!(bytes <= 600, "{bytes} B");
     // The clocks of its time are apart.
-    let apart = size_of::<crate::rdma::Clocks>();
+    let apart = size_of::<crate::time_spent::Clocks>();
     assert!(apart <= 150, "{apart} B");
 }
 

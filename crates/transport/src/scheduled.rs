@@ -44,9 +44,10 @@ impl ApplicationSpec for Scheduled {
     fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint) {
         match self {
             Scheduled::Tcp(spec) => {
-                let Opening { due, random: [near, _], .. } = opening;
+                let Opening { due, facts: [facts, _], random: [near, _], .. } = opening;
+                let sender = TransferSender::new(spec, due.clone(), near);
                 (
-                    Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
+                    Endpoint::TransferSender(Box::new(sender.on_link(facts.rate, facts.overhead))),
                     Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.clone()))),
                 )
             }

@@ -5,6 +5,7 @@ use crate::endpoint::Protocol;
 use crate::limited::LimitedBy;
 use crate::loss_recovery::{Chosen, LossRecovery};
 use crate::tcp_sender::{State, TcpSender};
+use crate::time_spent::Spent;
 use units::Time;
 
 impl TcpSender {
@@ -121,5 +122,30 @@ impl TcpSender {
         } else {
             LimitedBy::CongestionControl
         })
+    }
+
+    /// Returns the activity of a connection that carries a message.
+    pub(crate) fn activity(&self) -> Spent {
+        let segment = u64::from(self.spec.segment);
+        if let Some((from, _)) = self.chosen {
+            return if from < self.highest || self.state == (State::SynDue { again: true }) {
+                Spent::Again
+            } else if self.pacer.is_open() {
+                Spent::Host
+            } else {
+                Spent::Rate
+            };
+        }
+        if self.next < self.highest || self.recovery.is_recovering() {
+            Spent::Again
+        } else if !self.is_open() {
+            Spent::Window
+        } else if self.highest == self.transfers.end() {
+            Spent::UnderWay
+        } else if self.highest - self.unacknowledged + segment > self.spec.window {
+            Spent::Receiver
+        } else {
+            Spent::Window
+        }
     }
 }

@@ -19,11 +19,13 @@ use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment
 use crate::members::Members;
 use crate::tcp::TcpSpec;
 use crate::tcp_sender::TcpSender;
+use crate::tcp_times::ConnectionClock;
+use crate::time_spent::MessageTimes;
 use frame::{FrameKind, Header, Ports, TcpHeader};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use units::Time;
+use units::{BitRate, Time};
 use workload::Due;
 
 /// Outcome of a transfer at its sender.
@@ -80,13 +82,17 @@ pub struct TransferSender {
     begun: usize,
     /// Outcomes of the transfers that have begun, and of those before them that have not.
     outcomes: Vec<TransferOutcome>,
-    /// Acknowledged transfers that others depend on.
-    ended: VecDeque<u32>,
+    /// Acknowledged transfers that others depend on, and messages with their times by activity.
+    ended: VecDeque<(u32, Option<MessageTimes>)>,
     connections: Members<TcpSender>,
     /// Transfer of each connection.
     carried: Vec<Carried>,
     /// Connections without a transfer, the one that was used last at the end.
     free: Vec<u32>,
+    /// Clocks of the connections, which run for messages that were posted; empty without any.
+    clocks: Vec<ConnectionClock>,
+    /// Rate of its link, and bytes around each frame there.
+    link: (BitRate, u16),
     rng: Xoshiro256PlusPlus,
     records: VecDeque<Record>,
     discarded: u64,
@@ -120,10 +126,19 @@ impl TransferSender {
             connections: Members::new(),
             carried: Vec::new(),
             free: Vec::new(),
+            clocks: Vec::new(),
+            link: (BitRate::from_gbps(1), 0),
             rng,
             records: VecDeque::new(),
             discarded: 0,
         }
+    }
+
+    /// Measures the times of messages at a link of this rate, with `overhead` bytes around each frame.
+    #[must_use]
+    pub fn on_link(mut self, rate: BitRate, overhead: u16) -> TransferSender {
+        self.link = (rate, overhead);
+        self
     }
 
     /// Returns the outcomes by transfer number, up to the last that has begun; those among them that wait have all their bytes missing.
@@ -165,6 +180,12 @@ impl TransferSender {
         let number = outcome.connection as usize;
         self.outcomes.resize(self.outcomes.len().max(number + 1), TransferOutcome::waiting(0));
         self.outcomes[number] = outcome;
+        let (rate, overhead) = self.link;
+        let missing = (number + 1).saturating_sub(self.clocks.len());
+        self.clocks.extend((0..missing).map(|_| ConnectionClock::new(rate, overhead)));
+        if let Some(sender) = self.connections.get_mut(outcome.connection) {
+            self.clocks[number].begin(sender, now);
+        }
         self.connections.update(outcome.connection);
     }
 
@@ -211,13 +232,13 @@ impl TransferSender {
     }
 
     /// Updates the queues after an event at a connection.
-    fn update(&mut self, number: u32) {
-        self.collect(number);
+    fn update(&mut self, number: u32, now: Time) {
+        self.collect(number, now);
         self.connections.update(number);
     }
 
-    /// Takes the records of a connection.
-    fn collect(&mut self, number: u32) {
+    /// Takes the records of a connection, and charges its time.
+    fn collect(&mut self, number: u32, now: Time) {
         let Some(sender) = self.connections.get_mut(number) else { return };
         let carried = self.carried[number as usize];
         let outcome = &mut self.outcomes[carried.transfer as usize];
@@ -227,13 +248,18 @@ impl TransferSender {
         }
         while let Some(record) = sender.poll_record() {
             if record.kind == RecordKind::Transfer {
+                let clock = self.clocks.get_mut(number as usize);
+                let times = clock.and_then(|clock| clock.end(sender, now));
                 (outcome.acknowledged, outcome.missing) = (record.end, 0);
                 self.free.push(number);
                 if self.due.get(carried.transfer as usize).is_none_or(|due| due.awaited) {
-                    self.ended.push_back(carried.label);
+                    self.ended.push_back((carried.label, times));
                 }
             }
             self.records.push_back(record);
+        }
+        if let Some(clock) = self.clocks.get_mut(number as usize) {
+            clock.observe(sender, now);
         }
     }
 }
@@ -245,7 +271,7 @@ impl Protocol for TransferSender {
             Some(sender) => sender.handle_frame(now, received),
             None => self.discarded += 1,
         }
-        self.update(number);
+        self.update(number, now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -254,7 +280,7 @@ impl Protocol for TransferSender {
             if let Some(sender) = self.connections.get_mut(number) {
                 sender.handle_timeout(now);
             }
-            self.update(number);
+            self.update(number, now);
         }
     }
 
@@ -275,10 +301,16 @@ impl Protocol for TransferSender {
         let sender = self.connections.get_mut(number)?;
         let to = sender.next_end();
         let segment = sender.poll_transmit(now);
-        self.collect(number);
+        let is_last = to == Some(end);
+        if let (Some(clock), Some(segment)) = (self.clocks.get_mut(number as usize), &segment)
+            && segment.kind == FrameKind::Data
+        {
+            clock.on_send(sender, (segment.bytes, is_last), now);
+        }
+        self.collect(number, now);
         self.connections.end_turn(number);
         let segment = segment?;
-        let ends = (segment.kind == FrameKind::Data && to == Some(end)).then_some(label);
+        let ends = (segment.kind == FrameKind::Data && is_last).then_some(label);
         Some(labelled(segment, number, ends))
     }
 
@@ -286,11 +318,15 @@ impl Protocol for TransferSender {
         self.records.pop_front()
     }
     fn poll_ended(&mut self) -> Option<u32> {
+        self.ended.pop_front().map(|own| own.0)
+    }
+    fn poll_ended_with_times(&mut self) -> Option<(u32, Option<MessageTimes>)> {
         self.ended.pop_front()
     }
     fn memory_bytes(&self) -> usize {
         size_of::<TransferSender>()
-            + self.ended.capacity() * size_of::<u32>()
+            + self.ended.capacity() * size_of::<(u32, Option<MessageTimes>)>()
+            + self.clocks.capacity() * size_of::<ConnectionClock>()
             + self.outcomes.capacity() * size_of::<TransferOutcome>()
             + self.connections.memory_bytes()
             + self.carried.capacity() * size_of::<Carried>()
@@ -308,6 +344,13 @@ impl Protocol for TransferSender {
         match *event {
             HostEvent::Release(transfer) => self.release(transfer, now),
             HostEvent::Post { tag, bytes } => self.post(tag, bytes, now),
+            HostEvent::Stopped(stopped) => {
+                self.clocks.iter_mut().for_each(|clock| clock.on_stopped(stopped, now));
+            }
+            HostEvent::LinkRate(rate) => {
+                self.link.0 = rate;
+                self.clocks.iter_mut().for_each(|clock| clock.on_link_rate(rate));
+            }
             _ => {}
         }
         false

@@ -26,6 +26,7 @@ use crate::endpoint::{
 use crate::path_selection::Draws;
 use crate::rdma::RdmaWord;
 use crate::room::Append;
+use crate::time_spent::MessageTimes;
 use crate::transfer_sender::TransferOutcome;
 use crate::uet::{DeliveryContext, Done, PullPacer, UetFacts, UetMode, UetSpec, label};
 use frame::{FrameKind, Header, UetHeader};
@@ -53,8 +54,8 @@ pub struct UetSender {
     outcomes: Vec<TransferOutcome>,
     /// By transfer, the context and the last packet of its message.
     last_psn: Vec<(u32, u64)>,
-    /// Acknowledged transfers that others depend on.
-    ended: VecDeque<u32>,
+    /// Acknowledged transfers that others depend on, and messages with their times by activity.
+    ended: VecDeque<(u32, Option<MessageTimes>)>,
     flow: Flow,
     context: DeliveryContext,
     /// Contexts from the second one on.
@@ -270,10 +271,12 @@ impl UetSender {
     }
 
     fn take_done(&mut self, number: usize, now: Time) {
-        for Done { transfer, start, bytes, retransmitted, timeouts } in self.context_mut(number).take_done() {
+        for Done { transfer, start, bytes, retransmitted, timeouts, times } in
+            self.context_mut(number).take_done()
+        {
             self.records.append_one(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             if self.due.is_empty() && transfer != NO_TRANSFER {
-                self.ended.append_one(transfer);
+                self.ended.append_one((transfer, times));
             }
             let Some(outcome) = self.outcomes.get_mut(transfer as usize) else {
                 continue;
@@ -283,7 +286,7 @@ impl UetSender {
             }
             (outcome.sent_again, outcome.timeouts) = (retransmitted, timeouts);
             if self.due.get(transfer as usize).is_some_and(|due| due.awaited) {
-                self.ended.append_one(transfer);
+                self.ended.append_one((transfer, None));
             }
         }
     }
@@ -329,6 +332,7 @@ impl Protocol for UetSender {
         }
         for (number, context) in (0..).zip(self.all_mut()) {
             context.handle_timeout(now, &|_, packet| is_queued(number, packet));
+            context.note_time(now);
         }
     }
 
@@ -362,12 +366,15 @@ impl Protocol for UetSender {
         !self.records.is_empty()
     }
     fn poll_ended(&mut self) -> Option<u32> {
+        self.ended.pop_front().map(|own| own.0)
+    }
+    fn poll_ended_with_times(&mut self) -> Option<(u32, Option<MessageTimes>)> {
         self.ended.pop_front()
     }
     fn memory_bytes(&self) -> usize {
         size_of::<UetSender>()
             + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<(u32, u64)>())
-            + self.ended.capacity() * size_of::<u32>()
+            + self.ended.capacity() * size_of::<(u32, Option<MessageTimes>)>()
             + self.records.capacity() * size_of::<Record>()
             + size_of_val(&*self.others)
             + self.contexts().map(DeliveryContext::memory_bytes).sum::<usize>()
@@ -396,6 +403,8 @@ impl Protocol for UetSender {
                 }
             }
             HostEvent::Post { tag, bytes } => {
+                let number = self.posts_to;
+                self.context_mut(number).measure_messages();
                 self.post(tag, now, bytes, true);
             }
             HostEvent::LinkRate(rate) => {
@@ -405,10 +414,12 @@ impl Protocol for UetSender {
             HostEvent::LinksDown(links) => {
                 self.all_mut().for_each(|context| context.on_links_down(Some(links), None));
             }
+            HostEvent::Stopped(stopped) => {
+                self.all_mut().for_each(|context| context.on_stopped(stopped, now));
+            }
             HostEvent::ArrivalRate(_)
             | HostEvent::Step(_)
             | HostEvent::Stamps { .. }
-            | HostEvent::Stopped(_)
             | HostEvent::Leaves { .. } => {}
         }
         matches!(event, HostEvent::LinkRate(_) | HostEvent::LinksDown(_))

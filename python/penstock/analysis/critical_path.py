@@ -108,7 +108,7 @@ class CriticalPath:
     segments : tuple of Segment
         In the order of time, without gaps.
     is_measured : bool
-        Whether the transport measures what held each message back; otherwise ``queueing`` has all of it.
+        Whether what held each message that has ended back is measured; otherwise ``queueing`` has all of it.
     """
 
     steps: Steps
@@ -190,7 +190,8 @@ def critical_path(result: Measurements, job: str, iteration: int | None = None) 
     end = int(steps.end[at])
     walk = _Walk(result, steps)
     segments = tuple(_clipped(walk.back(at, begin), begin))
-    return CriticalPath(steps, begin, end, segments, bool(steps.measured[steps.kind == SEND].all()))
+    sends = (steps.kind == SEND) & (steps.end < NEVER)
+    return CriticalPath(steps, begin, end, segments, bool(steps.measured[sends].all()))
 
 
 def _clipped(found: Iterator[Segment], begin: int) -> list[Segment]:
@@ -386,8 +387,8 @@ def sentences(result: Measurements, job: str, iteration: int | None = None) -> I
     yield f"Its time is {'; '.join(shares)}."
     if not found.is_measured:
         yield (
-            "The transport does not measure what holds each message back: queueing includes retransmission "
-            "and windows."
+            "Messages without a transport do not measure what holds them back: queueing has all that they "
+            "lost."
         )
     yield from _worst(result, found)
 

@@ -57,11 +57,23 @@ pub(super) static RANK_STEPS: TableSpec = TableSpec {
         real_or_null(
             "behind_ns",
             "ns",
-            "For a send over a queue pair, time in which other messages of its queue pair were ahead; null if not measured. The following columns are null as well then; they are defined as in `message_times`.",
+            "For a send over a transport, time in which other messages of its queue pair or packet delivery context were ahead; 0 over TCP, where it has a connection to itself. Null without a transport. The following columns are null as well then; they are defined as in `message_times`.",
         ),
-        real_or_null("again_ns", "ns", "Time of retransmissions, and of waiting for timeouts."),
-        real_or_null("control_ns", "ns", "Time in which the rate or the window of its control delayed it."),
-        real_or_null("receiver_ns", "ns", "Time of waiting for a receiver that was not ready."),
+        real_or_null(
+            "again_ns",
+            "ns",
+            "Time of retransmissions, and of waiting for timeouts; over TCP also time without a new segment to send, from the detection of a loss until everything before it is acknowledged.",
+        ),
+        real_or_null(
+            "control_ns",
+            "ns",
+            "Time in which the rate, the window or missing credits of its control (UET) delayed it, or a handshake (TCP).",
+        ),
+        real_or_null(
+            "receiver_ns",
+            "ns",
+            "Time of waiting for a receiver that was not ready; over TCP for room in the receive window or the send buffer.",
+        ),
         real_or_null(
             "pause_ns",
             "ns",

@@ -1,8 +1,9 @@
 //! READs that a sender serves.
 
 use super::{RdmaSender, Served};
-use crate::rdma::{MessageTimes, QueuePair, QueuePairs};
+use crate::rdma::{QueuePair, QueuePairs};
 use crate::room::Append;
+use crate::time_spent::MessageTimes;
 use frame::RdmaHeader;
 use units::Time;
 

@@ -1,7 +1,8 @@
 //! Results of a sender: its transfers, its queue pairs, and their counters.
 
 use super::RdmaSender;
-use crate::rdma::{MessageTimes, PairCounts, QueuePair};
+use crate::rdma::{PairCounts, QueuePair};
+use crate::time_spent::MessageTimes;
 use crate::transfer_sender::TransferOutcome;
 use units::Time;
 

@@ -4,6 +4,7 @@ mod answers;
 mod losses;
 mod multipath;
 mod sending;
+mod times;
 
 use self::multipath::Multipath;
 pub(crate) use self::multipath::is_of_path;
@@ -14,6 +15,7 @@ use super::{Credits, PullPacer, UetController, UetSpec};
 use crate::endpoint::{Record, RecordKind};
 use crate::path_selection::PathsFacts;
 use crate::room::Append;
+use crate::time_spent::{Clocks, MessageClock, MessageTimes};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{BitRate, Time};
@@ -52,6 +54,8 @@ pub struct Done {
     pub retransmitted: u32,
     /// Timeouts of its packets.
     pub timeouts: u32,
+    /// Its times by activity, if an application has posted it.
+    pub times: Option<MessageTimes>,
 }
 
 /// Counts of a context.
@@ -206,6 +210,8 @@ pub struct DeliveryContext {
     smoothed: f64,
     discarded: u64,
     closed: bool,
+    /// Clocks of the time by activity; `None`: nobody reads the times of its messages.
+    clocks: Option<Box<Clocks>>,
 }
 
 impl DeliveryContext {
@@ -259,6 +265,7 @@ impl DeliveryContext {
             smoothed: 0.0,
             discarded: 0,
             closed: false,
+            clocks: None,
         }
     }
 
@@ -307,12 +314,14 @@ impl DeliveryContext {
             self.ask_for_credit(start);
         }
         self.count_at_nic();
+        self.note_time(start);
         self.end - 1
     }
     /// Withdraws what has not been sent, of a message of a flow.
     pub fn close(&mut self) {
         self.closed = true;
         self.request_ack(self.now);
+        self.note_time(self.now);
     }
     /// Returns true if every packet of what was posted has been sent.
     pub fn has_sent_all(&self) -> bool {
@@ -366,6 +375,9 @@ impl DeliveryContext {
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.facts.rate = rate;
         self.control.on_link_rate(&self.spec.start(&self.facts));
+        if let Some(clocks) = &mut self.clocks {
+            clocks.own.on_link_rate(rate);
+        }
         self.request_ack(self.now);
     }
     /// A round trip that was measured, and not yet returned.
@@ -392,5 +404,9 @@ impl DeliveryContext {
             + self.paths.as_ref().map_or(0, |paths| size_of::<Multipath>() + paths.memory_bytes())
             + self.overtaking.as_ref().map_or(0, |it| size_of::<Overtaking>() + it.memory_bytes())
             + self.done.capacity() * size_of::<Done>()
+            + self
+                .clocks
+                .as_ref()
+                .map_or(0, |clocks| size_of::<Clocks>() + clocks.begun.capacity() * size_of::<MessageClock>())
     }
 }

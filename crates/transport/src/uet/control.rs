@@ -15,6 +15,8 @@ pub struct UetFacts {
     pub payload: u16,
     /// Links of the sender that lead to the receiver, over each of which every packet may go; at least 1. `rate` is that of all.
     pub planes: u16,
+    /// Bytes around each frame on the sender's link: preamble and gap.
+    pub overhead: u16,
     /// True if switches trim packets instead of dropping them.
     pub trimming: bool,
 }

@@ -157,6 +157,7 @@ mod tests {
 
     const FACTS: UetFacts = UetFacts {
         planes: 1,
+        overhead: 20,
         rate: BitRate::from_gbps(100),
         base_rtt: Time::from_us(12),
         packet: 4150,

@@ -210,7 +210,7 @@ impl UetSpec {
     /// Facts of a path over all links by which it may begin.
     pub(crate) fn facts_of(&self, path: &PathFacts) -> UetFacts {
         let own = self.facts(path.rate.times(path.planes), path.base_rtt, path.trims);
-        UetFacts { planes: path.planes, ..own }
+        UetFacts { planes: path.planes, overhead: path.overhead, ..own }
     }
     /// Facts of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time, and whose
     /// switches trim or not.
@@ -221,6 +221,7 @@ impl UetSpec {
             packet: self.frame_bytes(self.payload),
             payload: self.payload,
             planes: 1,
+            overhead: 20,
             trimming: self.trimming.unwrap_or(trims),
         }
     }

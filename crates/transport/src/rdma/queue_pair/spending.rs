@@ -1,8 +1,8 @@
 //! Accounting hooks: charges the time of a queue pair to activities.
 
 use super::QueuePair;
-use crate::rdma::time_spent::{Clocks, MessageClock, MessageTimes, Spent, TimesSpent};
 use crate::room::Append;
+use crate::time_spent::{Clocks, MessageClock, MessageTimes, Spent, TimesSpent};
 use units::Time;
 
 impl QueuePair {

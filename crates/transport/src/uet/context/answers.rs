@@ -44,6 +44,7 @@ impl DeliveryContext {
         }
         self.request_ack(now);
         self.count_at_nic();
+        self.note_time(now);
     }
 
     /// A grant of credit has arrived.
@@ -190,6 +191,7 @@ impl DeliveryContext {
         }
         while self.messages.front().is_some_and(|message| message.end() <= self.oldest) {
             self.messages.pop_front();
+            self.forget_clock();
             self.at -= 1;
         }
     }
@@ -220,7 +222,8 @@ impl DeliveryContext {
             let Message { transfer, start, bytes, retransmitted, timeouts, .. } = *message;
             self.counts.messages += 1;
             self.counts.bytes += bytes;
-            self.done.append_one(Done { transfer, start, bytes, retransmitted, timeouts });
+            let times = self.times_of(number, self.now);
+            self.done.append_one(Done { transfer, start, bytes, retransmitted, timeouts, times });
         }
         true
     }

@@ -148,6 +148,7 @@ impl DeliveryContext {
             again |= sent >= self.expired;
         }
         if expired {
+            self.waited_in_vain();
             self.counts.timeouts += 1;
             if again && self.retry >= self.spec.retries {
                 (self.failed, self.deadline) = (now, Time::NEVER);

@@ -88,6 +88,7 @@ impl DeliveryContext {
         let (psn, bytes) = self.candidate()?;
         let again = psn < self.next;
         let number = self.note_sent(now, psn, bytes);
+        self.charge(number, (psn, bytes, again), now);
         let message = self.messages[number];
         let entropy = self.packets[(psn - self.oldest) as usize].entropy;
         let (first, last) = (psn == message.first, psn + 1 == message.end());
@@ -112,6 +113,7 @@ impl DeliveryContext {
             Header::Uet(UetHeader { word, retransmitted: again, message, credit, ..UetHeader::default() })
         });
         self.count_at_nic();
+        self.note_time(now);
         Some(Segment {
             kind: FrameKind::Data,
             word: if header.is_some() { 0 } else { word },

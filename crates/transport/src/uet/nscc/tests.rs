@@ -13,6 +13,7 @@ fn facts(trimming: bool) -> UetFacts {
         packet: 4150,
         payload: 4086,
         planes: 1,
+        overhead: 20,
         trimming,
     }
 }

@@ -9,6 +9,7 @@ const PULL: u64 = 1_323_959;
 fn facts() -> UetFacts {
     UetFacts {
         planes: 1,
+        overhead: 20,
         rate: BitRate::from_gbps(100),
         base_rtt: Time::from_us(12),
         packet: 4150,

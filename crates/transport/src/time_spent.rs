@@ -1,8 +1,9 @@
-//! Accounting of a queue pair's time, and of each message's time, by activity.
+//! Accounting of a sender's time, and of each message's time, by activity.
 //!
-//! At any time a queue pair is in one of eight states: it sends a packet for the first time; it retransmits, or waits for the timeout that
-//! precedes a retransmission; its next packet is held back by the control's rate, by the window, or by a receiver that is not ready; its
-//! next packet is ready but the NIC is paused, or busy; or everything is sent and in flight.
+//! A sender is a queue pair, a connection of TCP or a packet delivery context of UET. At any time it is in one of eight states: it sends a
+//! packet for the first time; it retransmits, or waits for the timeout that precedes a retransmission; its next packet is held back by the
+//! control's rate, by the window, or by a receiver that is not ready; its next packet is ready but the NIC is paused, or busy; or everything
+//! is sent and in flight.
 //!
 //! A message is charged from when its first packet is the next to send until its last packet leaves. Before that it is queued behind other
 //! messages; afterwards it is in flight, except for retransmissions in that time. The parts add up to the time from its start until it is
@@ -20,7 +21,7 @@ use units::{BitRate, Time};
 pub enum Spent {
     /// A packet is sent for the first time, including preamble and gap.
     Sending,
-    /// A packet is retransmitted, or the queue pair waits for a retransmission timeout.
+    /// A packet is retransmitted, or the sender waits for a retransmission timeout.
     Again,
     /// The control's rate holds the next packet back.
     Rate,
@@ -114,6 +115,14 @@ impl SpentClock {
         }
     }
 
+    /// Recharges the current wait for acknowledgements, or for room at the receiver, as a wait for a timeout.
+    pub fn correct_all_waits(&mut self) {
+        if let Some((before @ Spent::Receiver, _)) = &mut self.now {
+            *before = Spent::Again;
+        }
+        self.correct_waits();
+    }
+
     /// Charges to the pause the time, up to now, for which it stopped the NIC while a packet was ready.
     pub fn on_stopped(&mut self, stopped: Time, now: Time) {
         if !self.now.is_some_and(|(what, _)| what == Spent::Host) {
@@ -150,10 +159,10 @@ impl SpentClock {
     }
 }
 
-/// Clocks of a queue pair, stored apart from it because selecting the next packet does not need them.
+/// Clocks of a queue pair or context, stored apart from it because selecting the next packet does not need them.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
-    /// Clock of the queue pair.
+    /// Clock of the sender.
     pub own: SpentClock,
     /// Clocks of its messages that have begun.
     pub begun: VecDeque<MessageClock>,
@@ -165,7 +174,7 @@ pub(crate) struct MessageClock {
     /// Times at which its first packet became the next to send, and at which its last packet left.
     began: Option<Time>,
     left: Option<Time>,
-    /// Until the message leaves: times and feedback counts of its queue pair when it began. Afterwards: its own times.
+    /// Until the message leaves: times and feedback counts of its sender when it began. Afterwards: its own times.
     spent: TimesSpent,
     heard: [u32; 3],
     /// Time spent on retransmissions until the last packet left.
@@ -202,7 +211,7 @@ impl MessageClock {
         }
     }
 
-    /// Returns the feedback counts of the queue pair when the message began.
+    /// Returns the feedback counts of the sender when the message began.
     pub fn heard_before(&self) -> [u32; 3] {
         self.heard
     }
@@ -241,12 +250,11 @@ fn ns(time: Time) -> u32 {
 /// Time of a message by activity, in nanoseconds: up to 4.29 s each, so that a million messages take little memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageTimes {
-    /// Time queued behind other messages of the queue pair.
+    /// Time queued behind other messages of the sender.
     pub behind: u32,
     /// Time of each activity, indexed by [`Spent`].
     pub spent: [u32; 8],
-    /// CNPs, marks and NAKs that the queue pair received from when the message began until it was
-    /// acknowledged.
+    /// CNPs, marks and NAKs that the sender received from when the message began until it was acknowledged.
     pub heard: [u32; 3],
 }
 
