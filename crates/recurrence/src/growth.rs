@@ -43,6 +43,11 @@ impl Growth {
         (self.now, self.periods, self.visited, self.visited_kept) = (now, Some(periods), 0, 0);
     }
 
+    /// Time of all periods that are left out; zero at the beginning of the period.
+    pub fn left_out(&self) -> Time {
+        self.periods.map_or(Time::ZERO, |(_, takes)| takes)
+    }
+
     /// Time of the visit.
     pub fn now(&self) -> Time {
         self.now

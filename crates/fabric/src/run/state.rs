@@ -18,6 +18,7 @@ pub(crate) mod ended_wait;
 pub(crate) mod endpoint_state;
 pub(crate) mod event;
 pub(crate) mod faults;
+pub(crate) mod fingerprint;
 pub(crate) mod frame_log;
 pub(crate) mod headers;
 pub(crate) mod hosts;

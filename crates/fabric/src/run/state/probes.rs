@@ -3,6 +3,7 @@
 use crate::run::state::congestion_series::CongestionSeries;
 use crate::run::state::culprits::Culprits;
 use crate::run::state::ended_wait::EndedWait;
+use crate::run::state::fingerprint::Fingerprint;
 use crate::run::state::frame_log::FrameLog;
 use crate::run::state::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
 use crate::run::state::levels::Levels;
@@ -19,7 +20,9 @@ use units::Time;
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By node, a hash over all events of the node.
-    pub fingerprints: NodeLocal<NodeIx, u64>,
+    pub fingerprints: NodeLocal<NodeIx, Fingerprint>,
+    /// Time of the iterations that were left out: recordings have the time of the whole run.
+    pub left_out: Time,
     /// True if anything is recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
     /// Finished bins of links, classes, arrivals, queues and counters, by width.
@@ -122,7 +125,10 @@ impl Probes {
     }
     /// Creates the probes of these nodes; their numbers are those of the whole fabric.
     pub fn new(nodes: Range<u32>) -> Probes {
-        Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
+        Probes {
+            fingerprints: nodes.map(|id| Fingerprint::new(u64::from(id) + 1)).collect(),
+            ..Probes::default()
+        }
     }
 
     /// Records an arrival at a receiver.

@@ -25,8 +25,21 @@ impl Simulation {
         self.jobs.skip_to(self.now() + self.recurrence.skipped, self.recurrence.skipped);
     }
 
+    /// Visits the fingerprints of the nodes.
+    fn visit_fingerprints(&mut self, growth: &mut Growth) {
+        for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
+            let whole = world.whole();
+            let all = world.probes.fingerprints.all_mut(whole);
+            let Some((begins, periods)) = growth.kept(all) else { continue };
+            let period = Time::from_ps(growth.left_out().ps() / periods);
+            all.iter_mut().zip(begins).for_each(|(own, begin)| own.repeat(begin, periods, period));
+            world.probes.left_out += growth.left_out();
+        }
+    }
+
     fn visit_counters(&mut self, growth: &mut Growth) {
         self.visit_ledgers(growth);
+        self.visit_fingerprints(growth);
         for world in self.shards.iter_mut().map(|shard| &mut shard.world) {
             let whole = world.whole();
             world.hosts.ranks.ranks.all_mut(whole).iter_mut().for_each(|own| own.machine.grow(growth));
