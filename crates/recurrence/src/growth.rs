@@ -43,9 +43,20 @@ impl Growth {
         (self.now, self.periods, self.visited, self.visited_kept) = (now, Some(periods), 0, 0);
     }
 
-    /// Time of all periods that are left out; zero at the beginning of the period.
-    pub fn left_out(&self) -> Time {
-        self.periods.map_or(Time::ZERO, |(_, takes)| takes)
+    /// Time of a period; zero at its beginning.
+    pub fn period(&self) -> Time {
+        self.periods.map_or(Time::ZERO, |(periods, takes)| Time::from_ps(takes.ps() / periods))
+    }
+
+    /// Visits a list of events: those of the period are added once for each period that is left out, as `later` makes them a time later.
+    pub fn rows<T>(&mut self, rows: &mut Vec<T>, later: impl Fn(&T, Time) -> T) {
+        let (len, period) = (rows.len(), self.period());
+        let Some((before, periods)) = self.kept(&len) else { return };
+        for nth in 1..=periods {
+            for row in before..len {
+                rows.push(later(&rows[row], period * nth));
+            }
+        }
     }
 
     /// Time of the visit.

@@ -52,6 +52,7 @@ pub(crate) mod port;
 pub(crate) mod probes;
 pub(crate) mod ranks;
 pub(crate) mod receive;
+pub(crate) mod recorded_period;
 pub(crate) mod releases;
 pub(crate) mod retry;
 pub(crate) mod route_table;

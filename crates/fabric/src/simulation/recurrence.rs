@@ -42,6 +42,8 @@ pub(crate) struct RecurrenceWatch {
     offset: Time,
     jobs: Vec<JobHistory>,
     phases: PhaseWatch,
+    /// End of the period of iterations that is recorded now, or was last.
+    recorded_until: Time,
     /// Time of all that was left out, and the frame-hops in it.
     skipped: Time,
     skipped_hops: u64,
@@ -104,6 +106,7 @@ impl RecurrenceWatch {
             offset,
             jobs: (0..jobs).map(|_| JobHistory::default()).collect(),
             phases: PhaseWatch::default(),
+            recorded_until: Time::ZERO,
             skipped: Time::ZERO,
             skipped_hops: 0,
             burst: 0,
@@ -139,6 +142,12 @@ impl JobHistory {
     fn matched(&self) -> Option<usize> {
         let (last, earlier) = self.marks.split_last()?;
         earlier.iter().rev().position(|one| one.digest == last.digest).map(|between| between + 1)
+    }
+
+    /// Time of the period from as many marks ago to the last one, and its iterations of all jobs.
+    fn last_period(&self, marks: usize) -> (Time, Vec<usize>) {
+        let [from, to] = [&self.marks[self.marks.len() - 1 - marks], &self.marks[self.marks.len() - 1]];
+        (to.at - from.at, from.begun.iter().zip(&to.begun).map(|(from, to)| to - from).collect())
     }
 
     /// Notes the counters at the last mark, whose state was that of the mark so many before, and forgets those before the period.
@@ -243,13 +252,14 @@ impl Simulation {
         true
     }
 
-    /// By job, the last iteration that has begun at all of its ranks, and when it did.
+    /// By job, the last iteration that has begun at all of its ranks, counted with those that were left out, and when it did.
     fn iterations_begun(&self) -> Vec<(usize, Time)> {
         let ranks = self.ranks();
         let of_job = |ranks: &[&RankState]| {
             let last = ranks.iter().map(|own| own.machine.times().len()).min()?.checked_sub(1)?;
             let began = ranks.iter().filter_map(|own| own.machine.began(last)).max()?;
-            Some((last, began))
+            let skipped = ranks.first().and_then(|own| own.machine.skipped());
+            Some((last + skipped.filter(|own| last >= own.at).map_or(0, |own| own.len()), began))
         };
         ranks
             .chunk_by(|one, next| one.job == next.job)
@@ -297,18 +307,43 @@ impl Simulation {
 
     /// Notes the counters at marks of this time whose states are those of earlier ones: a period that may be skipped begins.
     fn note_counters(&mut self) {
-        if !self.warmed_up {
-            return; // they begin anew after the warm-up
+        // They begin anew after the warm-up, and one period is recorded at a time.
+        if !self.warmed_up || self.now() < self.recurrence.recorded_until {
+            return;
         }
         let at = self.now() + self.recurrence.skipped;
-        for job in 0..self.recurrence.jobs.len() {
-            let history = &self.recurrence.jobs[job];
-            let is_new = history.marks.last().is_some_and(|mark| mark.at == at);
-            if let Some(period) = history.matched().filter(|_| is_new) {
-                let counters = self.period_begins();
-                self.recurrence.jobs[job].note(counters, period);
-            }
+        let is_new = |history: &JobHistory| history.marks.last().is_some_and(|mark| mark.at == at);
+        let mut jobs = self.recurrence.jobs.iter().enumerate().filter(|(_, history)| is_new(history));
+        let found = jobs.find_map(|(job, history)| {
+            let marks = history.matched()?;
+            let (takes, of_jobs) = history.last_period(marks);
+            Some((job, marks, takes, self.periods_left(&of_jobs, takes, false)?))
+        });
+        let Some((job, marks, takes, periods)) = found else { return self.forget_period() };
+        self.recurrence.recorded_until = self.now() + takes;
+        let counters = self.period_begins(takes, periods as u64);
+        self.recurrence.jobs[job].note(counters, marks);
+        if self.records_period() {
+            self.recurrence.phases.stop();
         }
+    }
+
+    /// Periods of this time that all jobs have left before their last iterations; `None` if there are none, or if they do not fit into the
+    /// run. `known`: only jobs that have finished one.
+    fn periods_left(&self, of_jobs: &[usize], takes: Time, known: bool) -> Option<usize> {
+        let (mut periods, mut rest) = (None, Time::ZERO);
+        for own in self.ranks() {
+            let period = of_jobs[own.job as usize];
+            if period == 0 || own.machine.is_done() {
+                continue;
+            }
+            let left = (own.machine.iterations() as usize - own.machine.times().len()) / period;
+            let is_known = !known || own.machine.finished() >= period;
+            periods = Some(periods.unwrap_or(left).min(if is_known { left } else { 0 }));
+            rest = rest.max(takes * (left + 2) as u64);
+        }
+        let fits = self.now().saturating_add(rest) <= self.end();
+        periods.filter(|&periods| periods > 0 && fits)
     }
 
     /// Leaves out as many periods as all jobs have before their last iterations, if the present state is confirmed to recur. An earlier
@@ -319,22 +354,9 @@ impl Simulation {
         let Some((Recurrence { takes, of_jobs, .. }, _)) = self.recurrence.jobs[job].current.clone() else {
             return false;
         };
-        let ranks = self.ranks();
-        let (mut periods, mut rest) = (usize::MAX, Time::ZERO);
-        for own in &ranks {
-            let period = of_jobs[own.job as usize];
-            if period == 0 || own.machine.is_done() {
-                continue;
-            }
-            let left = own.machine.iterations() as usize - own.machine.times().len();
-            let known = own.machine.finished() >= period;
-            periods = periods.min(if known { left / period } else { 0 });
-            rest = rest.max(takes * (left / period + 2) as u64);
-        }
-        let fits = self.now().saturating_add(rest) <= self.end();
-        if periods == 0 || periods == usize::MAX || !fits {
-            return false;
-        }
+        let is_recorded = self.recurrence.recorded_until == self.now() && self.has_recorded(takes);
+        let periods = self.periods_left(&of_jobs, takes, true).filter(|_| is_recorded);
+        let Some(periods) = periods else { return false };
         let Some((_, counters)) = self.recurrence.jobs[job].take_confirmed() else { return false };
         for shard in &mut self.shards {
             let whole = shard.world.whole();
@@ -344,6 +366,10 @@ impl Simulation {
                     own.machine.skip(period, periods, takes);
                 }
             }
+        }
+        // Boundaries that have passed and whose digests are due.
+        for (history, period) in self.recurrence.jobs.iter_mut().zip(&of_jobs) {
+            history.due.iter_mut().for_each(|due| due.0 += period * periods);
         }
         self.leave_out(counters, periods as u64, takes * periods as u64);
         true
