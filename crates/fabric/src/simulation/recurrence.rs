@@ -233,7 +233,13 @@ impl Simulation {
     fn is_to_skip(&self) -> bool {
         self.spec.guards.skip.leaves_out()
             && self.spec.guards.until.is_none()
+            && !self.records_frames()
             && self.ranks().iter().all(|own| own.machine.skipped().is_none())
+    }
+
+    /// Returns true if frames are recorded, of which those of skipped iterations would have no rows.
+    fn records_frames(&self) -> bool {
+        self.parts().any(|part| part.probes.frames.is_some())
     }
 
     /// Returns true if a digest may be taken: within a burst, or if enough frames have been carried for another one.

@@ -55,8 +55,8 @@ fn texts(tables: &[Table], column: &str) -> Vec<String> {
 const ABOUT_SKIPPING: [&str; 7] =
     ["skipped", "skipped_phases", "repeats_from", "repeat_period", "repeat_ns", "not_repeated", "recorded"];
 
-/// Tables that list events of the part that was simulated alone.
-const OF_EVENTS: [&str; 3] = ["rank_steps", "rank_waits", "frames"];
+/// Tables of the iterations before the first skipped one alone.
+const OF_EVENTS: [&str; 1] = ["rank_steps"];
 
 /// The values of all tables that count, as text: all bits of them.
 fn counts(tables: &[Table]) -> Vec<String> {

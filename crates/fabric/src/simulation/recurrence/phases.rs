@@ -95,7 +95,13 @@ impl Simulation {
     pub(super) fn look_for_phases(&mut self) {
         let watch = &self.recurrence.phases;
         let looks = self.spec.guards.skip == Skip::Phases && self.spec.guards.until.is_none();
-        if !looks || self.driven || !self.warmed_up || self.spec.jobs.len() != 1 || watch.vain >= VAIN {
+        if !looks
+            || self.records_frames()
+            || self.driven
+            || !self.warmed_up
+            || self.spec.jobs.len() != 1
+            || watch.vain >= VAIN
+        {
             return;
         }
         let ranks = self.ranks();
